@@ -53,13 +53,6 @@ static bool is_removed(const struct config_nodes *nodes, const char *name)
 
 /* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
 
-static bool leads(void *arg)
-{
-	const struct config_nodes *nodes = arg;
-
-	return nodes->deps.leads(nodes->deps.arg);
-}
-
 static bool is_listed(void *arg, const char *name, const void *object)
 {
 	const struct config_nodes *nodes = arg;
@@ -154,7 +147,8 @@ struct config_nodes *config_nodes_new(const struct config_nodes_deps *deps)
 		.kind = &nodes->kind,
 		.objects = deps->nodes,
 		.max_running = 1,
-		.leads = leads,
+		.leads = deps->leads,
+		.leads_arg = deps->arg,
 		.is_ours = is_listed,
 		.plan = plan_node,
 		.act = remove_item,

@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "controller/cache/cache.h"
 #include "controller/cache/view.h"
-#include "controller/cache/view_text.h"
 #include "controller/kubevirt/withdraw.h"
 #include "controller/nodes/node_plan.h"
 #include "kube/client.h"

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/admission/admission_audit.h"
-#include "controller/admission/claim_events.h"
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
 #include "controller/admission/rules.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/meta.h"
 #include "api/migconfiguration.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
@@ -16,10 +17,11 @@
 #include "api/virtualmachine.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
-#include "controller/cache/view_text.h"
+#include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 #include "kube/audit.h"
 #include "kube/events.h"
+#include "kube/store.h"
 
 /* A kind whose requests are logged. */
 struct row {
@@ -38,12 +40,14 @@ static const struct row rows[] = {
 	{ .kind = &migconfiguration_kind },
 };
 
-/* The action logged for an operation on a claim. */
-static const struct {
-	const char *action;
-	const char *reason;
+/* What happens to a device when its claim is created, changed or deleted. */
+struct claim_action {
+	const char *action; /* in the log */
+	const char *reason; /* in the log and the event */
 	const char *message;
-} operations[] = {
+};
+
+static const struct claim_action claim_actions[] = {
 	[ADMISSION_CREATE] = { "claim", "Claimed", "a claim of the device was created" },
 	[ADMISSION_UPDATE] = { "change", "ClaimChanged", "the claim of the device was changed" },
 	[ADMISSION_DELETE] = { "unclaim", "Unclaimed", "the claim of the device was deleted" },
@@ -52,8 +56,7 @@ static const struct {
 static const struct row *find_row(const struct admission_request *request)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].kind->plural, request->resource) == 0 &&
-		    strcmp(rows[i].kind->group, request->group) == 0)
+		if (admission_request_is(request, rows[i].kind))
 			return &rows[i];
 	}
 	return NULL;
@@ -153,8 +156,7 @@ void admission_audit_refusal(const struct known *known, const struct admission_t
 				       .warning = true };
 
 		if (answer->allowed || request->dry_run || *request->subresource ||
-		    strcmp(refusals[i].kind->plural, request->resource) != 0 ||
-		    strcmp(refusals[i].kind->group, request->group) != 0)
+		    !admission_request_is(request, refusals[i].kind))
 			continue;
 		add_object(refusals[i].refusal, request, &audit);
 		if (!device)
@@ -221,7 +223,7 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 		return;
 	claim = row->device != NULL;
 	audit = (struct audit){
-		.action = claim ? operations[request->operation].action : "configure",
+		.action = claim ? claim_actions[request->operation].action : "configure",
 		.result = answer->allowed ? "Done" : "Refused",
 		.user = request->user,
 		.owner = json_string_value(member(object, "spec", "userName")),
@@ -229,10 +231,10 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 		.device = name ? name : request->name,
 		.node = node_of(known, row, object, name),
 		.reason = !answer->allowed ? "ClaimRefused"
-			  : claim          ? operations[request->operation].reason
+			  : claim          ? claim_actions[request->operation].reason
 					   : NULL,
 		.message = !answer->allowed ? answer->message.buf
-			   : claim          ? operations[request->operation].message
+			   : claim          ? claim_actions[request->operation].message
 					    : NULL,
 		.verified = request->verified ? "true" : "false",
 		.warning = !answer->allowed,
@@ -240,4 +242,53 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 	audit_quota_log(trail->quota, &audit);
 	if (claim && !answer->allowed)
 		record_refusal(known, trail->events, row, &audit, request->verified);
+}
+
+/* --- events of claims that were seen ------------------------------------------------------- */
+
+/* The claim; NULL: there is none, it is being deleted, or it is unreadable. */
+static const struct view *claim_of(const struct entry *entry)
+{
+	const struct view *view = entry ? entry->object : NULL;
+
+	return view && !view->deleting ? view : NULL;
+}
+
+/* NULL: not a change made by a user. */
+static const struct claim_action *claim_change_of(const struct entry *before,
+						  const struct entry *after)
+{
+	const struct view *was = claim_of(before);
+	const struct view *is = claim_of(after);
+	bool same = before && after && strcmp(before->uid, after->uid) == 0;
+
+	if (was && is && same)
+		return was->spec_hash != is->spec_hash ? &claim_actions[ADMISSION_UPDATE] : NULL;
+	if (is && !same)
+		return &claim_actions[ADMISSION_CREATE];
+	return was ? &claim_actions[ADMISSION_DELETE] : NULL;
+}
+
+void claim_events_on_change(struct events *events, const struct store *const *stores,
+			    enum view_kind kind, const char *name, const struct entry *before,
+			    const struct entry *after)
+{
+	const struct claim_action *action = claim_change_of(before, after);
+	const struct row *row = rows;
+	const struct entry *device;
+	struct api_meta meta = { 0 };
+
+	while (row < rows + ARRAY_LEN(rows) && !(row->device && row->claims == kind))
+		row++;
+	if (row == rows + ARRAY_LEN(rows) || !action)
+		return;
+	device = store_get(stores[row->view], name);
+	if (!device || !*device->uid)
+		return;
+	meta.name = xstrdup(name);
+	meta.uid = xstrdup(device->uid);
+	events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_NORMAL,
+		      action->reason, "%s", action->message);
+	free(meta.name);
+	free(meta.uid);
 }

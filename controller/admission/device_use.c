@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "controller/admission/known.h"
 #include "controller/cache/view.h"
-#include "controller/cache/view_text.h"
 #include "controller/kubevirt/launcher.h"
 
 static bool list_names(const struct virtualmachine_devices *list, const char *name)

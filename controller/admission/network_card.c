@@ -8,7 +8,6 @@
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"
-#include "controller/cache/view_text.h"
 
 /* Reasons of Claimable for which a card's functions must not be changed. */
 static const char *const critical[] = { "HostFilesystem", "HostSwap", "HostNetwork", "Console" };

@@ -9,7 +9,6 @@
 #include "controller/admission/resources.h"
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"
-#include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 
 static bool node_has(const struct view_node *node, const char *resource)

@@ -6,7 +6,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "controller/cache/view.h"
-#include "controller/cache/view_text.h"
 #include "kube/store.h"
 
 struct resources {

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/webhook/admission_answer.h"
+#include "controller/webhook/admission_review.h"
 
 enum {
 	QUOTE_MAX = 80,

@@ -38,6 +38,6 @@ void rule_warn(const struct rule_case *c, const char *fmt, ...)
 
 /* A user's text, shortened for a message; "" for NULL. The caller frees it. */
 char *rule_quote(const char *text);
-/* Likewise for an agent's text, in full as far as views keep it (view_text.h). In a warning it
+/* Likewise for an agent's text, in full as far as views keep it (view.h). In a warning it
  * must come last, because warnings are cut at ADMISSION_WARNING_MAX. */
 char *rule_quote_words(const char *text);

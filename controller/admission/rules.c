@@ -16,7 +16,7 @@
 #include "api/virtualmachine.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "controller/admission/claim_fill.h"
+#include "controller/admission/claim.h"
 #include "controller/admission/device_object.h"
 #include "controller/admission/gpu_card.h"
 #include "controller/admission/known.h"
@@ -25,9 +25,7 @@
 #include "controller/admission/pod.h"
 #include "controller/admission/rule.h"
 #include "controller/admission/usb_claim.h"
-#include "controller/admission/vgpu.h"
 #include "controller/admission/vm.h"
-#include "controller/admission/vm_move.h"
 #include "controller/webhook/admission_review.h"
 
 enum { OPERATIONS = ADMISSION_DELETE + 1 };
@@ -116,8 +114,7 @@ static const struct rules_row *find_row(const struct admission_request *request)
 	    is_machinery(request->user))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].kind->plural, request->resource) == 0 &&
-		    strcmp(rows[i].kind->group, request->group) == 0)
+		if (admission_request_is(request, rows[i].kind))
 			return &rows[i];
 	}
 	return NULL;

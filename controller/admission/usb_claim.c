@@ -2,12 +2,10 @@
 
 #include "api/override.h"
 #include "api/usbdeviceclaim.h"
-#include "controller/admission/claim_owner.h"
-#include "controller/admission/claimable_rule.h"
+#include "controller/admission/claim.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"
-#include "controller/cache/view_text.h"
 #include "controller/webhook/admission_review.h"
 
 static bool refuse_missing(const struct rule_case *c)

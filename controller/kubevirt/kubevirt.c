@@ -28,13 +28,6 @@ struct kubevirt_upkeep {
 	struct vm_notes *notes;
 };
 
-static bool leads(void *arg)
-{
-	const struct kubevirt_upkeep *kubevirt = arg;
-
-	return kubevirt->deps.leads(kubevirt->deps.arg);
-}
-
 /* A kind that is not installed has no objects, which says nothing about what is offered. */
 static bool is_ready(void *arg)
 {
@@ -119,7 +112,8 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 		.machines = cache_informers(deps->cache)[VIEW_VM],
 		.create = deps->create,
 		.ready = is_ready,
-		.leads = leads,
+		.leads = deps->leads,
+		.leads_arg = deps->arg,
 		.arg = kubevirt,
 	};
 	kubevirt->permits = permits_new(&kubevirt->ties);

@@ -21,6 +21,7 @@ struct kubevirt_ties {
 	const struct informer *machines; /* of kind VIEW_VM */
 	bool create;                     /* create permittedHostDevices if missing */
 	bool (*ready)(void *arg);        /* all data needed for a write is known */
-	bool (*leads)(void *arg);        /* checked before each write */
-	void *arg;
+	void *arg;                       /* of ready() */
+	bool (*leads)(void *leads_arg);  /* checked before each write; NULL: it leads */
+	void *leads_arg;
 };

@@ -63,8 +63,7 @@ static void add_mediated(const struct store *const *stores, struct permit_desire
 	}
 }
 
-/* --- configuration: resources that another plugin serves are that plugin's to permit
- * -------------- */
+/* --- configuration; the plugin that serves a resource permits it -------------------------------- */
 
 static void add_config_usb(const struct hostdeviceconfig_usb *usb, struct permit_desired *desired)
 {

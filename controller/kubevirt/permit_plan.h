@@ -20,7 +20,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct permit_desired;
+#include "controller/kubevirt/permit_desired.h"
+
+struct map;
 
 #define PERMIT_ANNOTATION "hostdev.io/permitted-host-devices"
 
@@ -43,3 +45,21 @@ struct permit_plan {
 void permit_plan(const json_t *object, const struct permit_desired *desired, bool create,
 		 struct permit_plan *ret_plan);
 void permit_plan_done(struct permit_plan *plan);
+
+/*
+ * Which entries of permittedHostDevices are ours, as the annotation records it:
+ *
+ *	{"pciHostDevices":["8086:10d3=intel.com/X"],"usb":["kubevirt.io/node1-0951-1666-001002"],"created":true}
+ *
+ * Malformed text counts as no entries.
+ */
+struct permit_record {
+	struct map *keys[PERMIT_LISTS]; /* of entries -> a non-NULL value */
+	bool created;                   /* we created permittedHostDevices itself */
+};
+
+/* @text may be NULL. Release with permit_record_done(). */
+struct permit_record permit_record_read(const char *text);
+void permit_record_done(struct permit_record *record);
+
+bool permit_record_has(const struct permit_record *record, enum permit_list list, const char *key);

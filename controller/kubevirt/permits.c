@@ -40,13 +40,6 @@ static bool is_ready(void *arg)
 	return permits->ties->ready(permits->ties->arg);
 }
 
-static bool leads(void *arg)
-{
-	const struct permits *permits = arg;
-
-	return permits->ties->leads(permits->ties->arg);
-}
-
 static bool is_to_be_kept(void *arg, const char *key, const void *object)
 {
 	const struct kubevirt *kubevirt = object;
@@ -160,7 +153,8 @@ struct permits *permits_new(const struct kubevirt_ties *ties)
 		.max_running = 1,
 		.quiet_ms = KUBEVIRT_QUIET_MS,
 		.is_ready = is_ready,
-		.leads = leads,
+		.leads = ties->leads,
+		.leads_arg = ties->leads_arg,
 		.is_ours = is_to_be_kept,
 		.plan = plan_kubevirt,
 		.before = log_patch,

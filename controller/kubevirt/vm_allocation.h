@@ -26,3 +26,10 @@ char *vm_allocation_text(struct vm_allocation *given);
 
 /* True if both texts (NULL: none) have the same content. */
 bool vm_allocation_equal(const char *a, const char *b);
+
+/* True if @vm requests @resource as a GPU. */
+bool vm_requests_gpu(const struct virtualmachine *vm, const char *resource);
+
+/* True if both are equal in what the annotation depends on: the resources requested as GPUs, and
+ * the current annotation. */
+bool vm_requests_equal(const struct virtualmachine *a, const struct virtualmachine *b);

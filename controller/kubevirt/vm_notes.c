@@ -16,7 +16,6 @@
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/launcher.h"
 #include "controller/kubevirt/vm_allocation.h"
-#include "controller/kubevirt/vm_requests.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
@@ -306,13 +305,6 @@ static bool is_ready(void *arg)
 	return notes->ties->ready(notes->ties->arg);
 }
 
-static bool leads(void *arg)
-{
-	const struct vm_notes *notes = arg;
-
-	return notes->ties->leads(notes->ties->arg);
-}
-
 static bool is_to_be_kept(void *arg, const char *key, const void *object)
 {
 	const struct virtualmachine *vm = object;
@@ -353,7 +345,8 @@ struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties)
 		.max_running = RUNS_AT_A_TIME,
 		.quiet_ms = KUBEVIRT_QUIET_MS,
 		.is_ready = is_ready,
-		.leads = leads,
+		.leads = ties->leads,
+		.leads_arg = ties->leads_arg,
 		.is_ours = is_to_be_kept,
 		.plan = plan_machine,
 		.arg = notes,

@@ -19,12 +19,6 @@ struct withdraw {
 	bool asked; /* withdraw_run() was called */
 };
 
-static bool always_leads(void *arg)
-{
-	(void)arg;
-	return true;
-}
-
 static bool is_asked(void *arg)
 {
 	const struct withdraw *withdraw = arg;
@@ -61,7 +55,6 @@ struct withdraw *withdraw_new(const struct withdraw_deps *deps)
 		.config = withdraw->config,
 		.kubevirts = withdraw->kubevirts,
 		.ready = is_asked,
-		.leads = always_leads,
 		.arg = withdraw,
 	};
 	withdraw->permits = permits_new(&withdraw->ties);

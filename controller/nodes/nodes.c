@@ -81,13 +81,6 @@ static bool is_started(void *arg)
 	return nodes->started;
 }
 
-static bool leads(void *arg)
-{
-	const struct nodes *nodes = arg;
-
-	return nodes->deps.leads(nodes->deps.arg);
-}
-
 /* --- deleted nodes ------------------------------------------------------------------------- */
 
 /* The remaining time before @node may be cleaned up; UINT64_MAX: it is not missing. */
@@ -245,13 +238,6 @@ static bool owned_is_ready(void *arg)
 	const struct owned *owned = arg;
 
 	return is_started(owned->nodes);
-}
-
-static bool owned_leads(void *arg)
-{
-	const struct owned *owned = arg;
-
-	return leads(owned->nodes);
 }
 
 /* For a claim. While the node's state is too recent, nothing is written: the claims are enqueued
@@ -484,7 +470,8 @@ static void open_owned(struct nodes *nodes, enum view_kind kind)
 		.field_manager = "hostdev-controller",
 		.max_running = RUNS_AT_A_TIME,
 		.is_ready = owned_is_ready,
-		.leads = owned_leads,
+		.leads = deps->leads,
+		.leads_arg = deps->arg,
 		.is_ours = is_there,
 		.plan = plan_owned,
 		.arg = owned,
@@ -506,7 +493,8 @@ static struct reconcile *make_gone(struct nodes *nodes)
 		.field_manager = "hostdev-controller",
 		.max_running = 1,
 		.is_ready = is_started,
-		.leads = leads,
+		.leads = deps->leads,
+		.leads_arg = deps->arg,
 		.is_ours = is_any,
 		.plan = plan_node,
 		.act = sweep,

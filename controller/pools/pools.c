@@ -126,13 +126,6 @@ static bool is_started(void *arg)
 	return pools->started;
 }
 
-static bool leads(void *arg)
-{
-	const struct pools *pools = arg;
-
-	return pools->deps.leads(pools->deps.arg);
-}
-
 static bool is_pool(void *arg, const char *name, const void *object)
 {
 	const struct pools *pools = arg;
@@ -228,7 +221,8 @@ struct pools *pools_new(const struct pools_deps *deps)
 		.max_running = WRITES_MAX,
 		.quiet_ms = QUIET_MS,
 		.is_ready = is_started,
-		.leads = leads,
+		.leads = deps->leads,
+		.leads_arg = deps->arg,
 		.is_ours = is_pool,
 		.plan = plan_pool,
 		.arg = pools,

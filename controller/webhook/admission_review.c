@@ -1,10 +1,13 @@
 #include "controller/webhook/admission_review.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/json_map.h"
+#include "api/kind.h"
 #include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -217,17 +220,113 @@ void admission_review_done(struct admission_review *review)
 	*review = (struct admission_review){ 0 };
 }
 
-static json_t *not_null(json_t *json)
+bool admission_request_is(const struct admission_request *request, const struct api_kind *of)
 {
-	if (!json)
-		abort();
-	return json;
+	return strcmp(of->plural, request->resource) == 0 && strcmp(of->group, request->group) == 0;
 }
 
-static void set_new(json_t *object, const char *key, json_t *value)
+/* --- the answer ---------------------------------------------------------------------------- */
+
+void admission_answer_init(struct admission_answer *answer)
 {
-	if (json_object_set_new(object, key, value) < 0)
+	*answer = (struct admission_answer){ .allowed = true };
+}
+
+void admission_answer_done(struct admission_answer *answer)
+{
+	str_done(&answer->message);
+	json_strs_done(&answer->warnings);
+	json_decref(answer->patch);
+	answer->patch = NULL;
+	free(take_ptr(answer->device));
+	free(take_ptr(answer->resource));
+}
+
+/* Names in it come from outside: control characters and invalid UTF-8 are escaped. */
+static char *clean_text(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
+
+static char *clean_text(const char *fmt, va_list args)
+{
+	struct str clean = STR_INIT;
+	auto_free char *text = NULL;
+
+	if (vasprintf(&text, fmt, args) < 0)
 		abort();
+	str_add_clean(&clean, text, strlen(text));
+	return str_detach(&clean);
+}
+
+void admission_answer_refuse(struct admission_answer *answer, int code, const char *fmt, ...)
+{
+	auto_free char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = clean_text(fmt, args);
+	va_end(args);
+	if (answer->allowed)
+		answer->code = code;
+	answer->allowed = false;
+	if (answer->message.len > 0)
+		str_add(&answer->message, "; ");
+	str_add(&answer->message, text);
+	str_cut(&answer->message, ADMISSION_MESSAGE_MAX);
+}
+
+void admission_answer_warn(struct admission_answer *answer, const char *fmt, ...)
+{
+	auto_str struct str warning = STR_INIT;
+	auto_free char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	text = clean_text(fmt, args);
+	va_end(args);
+	str_add(&warning, text);
+	str_cut(&warning, ADMISSION_WARNING_MAX);
+	if (answer->warnings.len < ADMISSION_WARNINGS_MAX)
+		json_strs_add_new(&answer->warnings, str_cstr(&warning));
+}
+
+void admission_answer_event(struct admission_answer *answer, const char *reason)
+{
+	answer->event = reason;
+}
+
+void admission_answer_about(struct admission_answer *answer, const char *device,
+			    const char *resource)
+{
+	if (answer->device || answer->resource)
+		return;
+	answer->device = device && *device ? xstrdup(device) : NULL;
+	answer->resource = resource && *resource ? xstrdup(resource) : NULL;
+}
+
+void admission_answer_patch(struct admission_answer *answer, const char *op, const char *path,
+			    json_t *value)
+{
+	json_t *step = json_object();
+
+	json_put_text(step, "op", op);
+	json_put_text(step, "path", path);
+	if (value)
+		json_put(step, "value", value);
+	if (!answer->patch)
+		answer->patch = json_array();
+	json_add(answer->patch, step);
+}
+
+void admission_pointer_add(struct str *pointer, const char *key)
+{
+	str_add_char(pointer, '/');
+	for (; *key; key++) {
+		if (*key == '~')
+			str_add(pointer, "~0");
+		else if (*key == '/')
+			str_add(pointer, "~1");
+		else
+			str_add_char(pointer, *key);
+	}
 }
 
 /* metav1.StatusReason for an HTTP status; clients use it to tell errors apart. */
@@ -247,24 +346,21 @@ static const char *reason_of(int code)
 
 static json_t *refusal(const struct admission_answer *answer)
 {
-	json_t *status = not_null(json_object());
+	json_t *status = json_object();
 
-	set_new(status, "status", json_string("Failure"));
-	set_new(status, "code", json_integer(answer->code));
-	set_new(status, "reason", json_string(reason_of(answer->code)));
-	set_new(status, "message",
-		json_string(answer->message.len ? answer->message.buf : "refused"));
+	json_put_text(status, "status", "Failure");
+	json_put(status, "code", json_integer(answer->code));
+	json_put_text(status, "reason", reason_of(answer->code));
+	json_put_text(status, "message", answer->message.len ? answer->message.buf : "refused");
 	return status;
 }
 
 static json_t *warnings(const struct json_strs *list)
 {
-	json_t *array = not_null(json_array());
+	json_t *array = json_array();
 
-	for (size_t i = 0; i < list->len; i++) {
-		if (json_array_append_new(array, json_string(list->items[i])) < 0)
-			abort();
-	}
+	for (size_t i = 0; i < list->len; i++)
+		json_add(array, json_string(list->items[i]));
 	return array;
 }
 
@@ -273,28 +369,28 @@ static void add_patch(json_t *response, const json_t *patch)
 	auto_free char *text = json_map_text(patch);
 	auto_free char *base64 = base64_encode(text, strlen(text));
 
-	set_new(response, "patchType", json_string("JSONPatch"));
-	set_new(response, "patch", json_string(base64));
+	json_put_text(response, "patchType", "JSONPatch");
+	json_put_text(response, "patch", base64);
 }
 
 void admission_review_answer(const char *uid, const struct admission_answer *answer,
 			     struct str *out)
 {
-	auto_json json_t *review = not_null(json_object());
-	json_t *response = not_null(json_object());
+	auto_json json_t *review = json_object();
+	json_t *response = json_object();
 	auto_free char *text = NULL;
 
-	set_new(review, "apiVersion", json_string(api_version));
-	set_new(review, "kind", json_string(kind));
-	set_new(review, "response", response);
-	set_new(response, "uid", json_string(uid));
-	set_new(response, "allowed", json_boolean(answer->allowed));
+	json_put_text(review, "apiVersion", api_version);
+	json_put_text(review, "kind", kind);
+	json_put(review, "response", response);
+	json_put_text(response, "uid", uid);
+	json_put(response, "allowed", json_boolean(answer->allowed));
 	if (!answer->allowed)
-		set_new(response, "status", refusal(answer));
+		json_put(response, "status", refusal(answer));
 	else if (json_array_size(answer->patch) > 0)
 		add_patch(response, answer->patch);
 	if (answer->warnings.len > 0)
-		set_new(response, "warnings", warnings(&answer->warnings));
+		json_put(response, "warnings", warnings(&answer->warnings));
 	text = json_map_text(review);
 	str_add(out, text);
 }

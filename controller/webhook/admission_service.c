@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 #include "kube/metrics.h"
 

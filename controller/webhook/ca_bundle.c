@@ -76,13 +76,6 @@ static bool has_certificate(void *arg)
 	return side->bundle->base64;
 }
 
-static bool leads(void *arg)
-{
-	const struct side *side = arg;
-
-	return side->bundle->options.leads(side->bundle->options.arg);
-}
-
 static bool is_there(void *arg, const char *name, const void *object)
 {
 	(void)arg;
@@ -100,8 +93,7 @@ static json_t *encode(const struct webhookconfiguration *configuration, const ch
 			json_pack("{s:s, s:{s:s}}", "name", configuration->webhooks.items[i].name,
 				  "clientConfig", "caBundle", base64);
 
-		if (json_array_append_new(webhooks, webhook) < 0)
-			abort();
+		json_add(webhooks, webhook);
 	}
 	return json_pack("{s:{s:s}, s:o}", "metadata", "resourceVersion",
 			 configuration->meta.resource_version, "webhooks", webhooks);
@@ -194,7 +186,8 @@ static void open_side(struct side *side)
 		.max_running = 1,
 		.insists = true,
 		.is_ready = has_certificate,
-		.leads = leads,
+		.leads = options->leads,
+		.leads_arg = options->arg,
 		.is_ours = is_there,
 		.plan = plan_bundle,
 		.before = log_step,

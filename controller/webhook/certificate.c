@@ -1,17 +1,48 @@
 #include "controller/webhook/certificate.h"
 
 #include <arpa/inet.h>
-#include <stdbool.h>
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 
 #include "api/json_values.h"
+#include "base/base64.h"
+#include "base/err.h"
 #include "base/mem.h"
-#include "controller/webhook/certificate_gnutls.h"
 #include "controller/webhook/tls_datum.h"
+
+/* --- GnuTLS: cleanup and errors ---------------------------------------------------------- */
+
+static void auto_crt_(const gnutls_x509_crt_t *crt)
+{
+	if (*crt)
+		gnutls_x509_crt_deinit(*crt);
+}
+
+static void auto_key_(const gnutls_x509_privkey_t *key)
+{
+	if (*key)
+		gnutls_x509_privkey_deinit(*key);
+}
+
+#define auto_crt __attribute__((cleanup(auto_crt_)))
+#define auto_key __attribute__((cleanup(auto_key_)))
+
+/* Returns 0 on success, else fills @err with GnuTLS's message. */
+static int certificate_check(int code, const char *what, struct err *err)
+{
+	if (code >= 0)
+		return 0;
+	return err_set(err, ERR_INVALID, -EINVAL, "%s: %s", what, gnutls_strerror(code));
+}
+
+/* --- creation ---------------------------------------------------------------------------- */
 
 enum { SERIAL_LEN = 16, KEY_ID_LEN = 20, IP_MAX = 16 };
 
@@ -26,7 +57,7 @@ void certificate_pair_done(struct certificate_pair *pair)
 	*pair = (struct certificate_pair){ 0 };
 }
 
-static char *text_of(gnutls_datum_t *data)
+static char *take_text(gnutls_datum_t *data)
 {
 	char *text = xstrndup((const char *)data->data, data->size);
 
@@ -112,8 +143,8 @@ static int export(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key,
 		gnutls_free(cert_text.data);
 		return certificate_check(r, "write a key", err);
 	}
-	ret_pair->cert = text_of(&cert_text);
-	ret_pair->key = text_of(&key_text);
+	ret_pair->cert = take_text(&cert_text);
+	ret_pair->key = take_text(&key_text);
 	return 0;
 }
 
@@ -218,4 +249,317 @@ int certificate_make_serving(const struct certificate_pair *ca, const struct jso
 	if (r < 0)
 		return certificate_check(r, "make the webhook's certificate", err);
 	return export(crt, key, ret_pair, err);
+}
+
+/* --- facts ------------------------------------------------------------------------------- */
+
+enum { KEY_ID_MAX = 64 };
+
+/* The parsed parts of a set. */
+struct parsed {
+	gnutls_x509_crt_t *cas; /* newest first */
+	unsigned ncas;
+	gnutls_x509_crt_t serving; /* NULL: none */
+};
+
+static void parsed_done(struct parsed *parsed)
+{
+	for (unsigned i = 0; i < parsed->ncas; i++)
+		gnutls_x509_crt_deinit(parsed->cas[i]);
+	gnutls_free(parsed->cas);
+	auto_crt_(&parsed->serving);
+}
+
+#define auto_parsed __attribute__((cleanup(parsed_done)))
+
+static bool is_pem(const char *text)
+{
+	return text && strnlen(text, CERTIFICATE_PEM_MAX + 1) <= CERTIFICATE_PEM_MAX;
+}
+
+static void parse_cas(const char *text, struct parsed *parsed)
+{
+	gnutls_datum_t pem = tls_datum(text);
+	gnutls_x509_crt_t *cas = NULL;
+	unsigned n = 0;
+
+	if (gnutls_x509_crt_list_import2(&cas, &n, &pem, GNUTLS_X509_FMT_PEM, 0) < 0)
+		return;
+	parsed->cas = cas;
+	parsed->ncas = n;
+}
+
+static void parse_serving(const char *text, struct parsed *parsed)
+{
+	gnutls_datum_t pem = tls_datum(text);
+	auto_crt gnutls_x509_crt_t crt = NULL;
+
+	if (gnutls_x509_crt_init(&crt) >= 0 &&
+	    gnutls_x509_crt_import(crt, &pem, GNUTLS_X509_FMT_PEM) >= 0)
+		parsed->serving = take_ptr(crt);
+}
+
+static void parse(const struct certificate_set *set, struct parsed *ret_parsed)
+{
+	*ret_parsed = (struct parsed){ 0 };
+	if (is_pem(set->ca_certs))
+		parse_cas(set->ca_certs, ret_parsed);
+	if (is_pem(set->serving.cert))
+		parse_serving(set->serving.cert, ret_parsed);
+}
+
+static struct certificate_life life_of(gnutls_x509_crt_t crt)
+{
+	return (struct certificate_life){
+		.made_ms = (int64_t)gnutls_x509_crt_get_activation_time(crt) * 1000 +
+			   CERTIFICATE_BACKDATE_MS,
+		.end_ms = (int64_t)gnutls_x509_crt_get_expiration_time(crt) * 1000,
+	};
+}
+
+static bool is_good_at(gnutls_x509_crt_t crt, int64_t now_ms)
+{
+	struct certificate_life life = life_of(crt);
+
+	return now_ms >= life.made_ms - CERTIFICATE_BACKDATE_MS && now_ms < life.end_ms;
+}
+
+/* True if @text is the key of @crt. */
+static bool has_key(gnutls_x509_crt_t crt, const char *text)
+{
+	auto_key gnutls_x509_privkey_t key = NULL;
+	unsigned char of_crt[KEY_ID_MAX];
+	unsigned char of_key[KEY_ID_MAX];
+	size_t crt_len = sizeof(of_crt);
+	size_t key_len = sizeof(of_key);
+	gnutls_datum_t pem;
+
+	if (!is_pem(text))
+		return false;
+	pem = tls_datum(text);
+	if (gnutls_x509_privkey_init(&key) < 0 ||
+	    gnutls_x509_privkey_import2(key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0) < 0)
+		return false;
+	if (gnutls_x509_crt_get_key_id(crt, GNUTLS_KEYID_USE_SHA256, of_crt, &crt_len) < 0 ||
+	    gnutls_x509_privkey_get_key_id(key, GNUTLS_KEYID_USE_SHA256, of_key, &key_len) < 0)
+		return false;
+	return crt_len == key_len && memcmp(of_crt, of_key, crt_len) == 0;
+}
+
+/* The validity period is not checked here; is_good_at() does that for the caller's time. */
+static bool is_by(gnutls_x509_crt_t crt, gnutls_x509_crt_t ca)
+{
+	unsigned status = 0;
+
+	return gnutls_x509_crt_verify(crt, &ca, 1, GNUTLS_VERIFY_DISABLE_TIME_CHECKS, &status) >=
+		       0 &&
+	       status == 0;
+}
+
+/* The index of the CA that signed the serving certificate; ncas if none did. */
+static unsigned issuer_of(const struct parsed *parsed)
+{
+	unsigned i;
+
+	for (i = 0; parsed->serving && i < parsed->ncas; i++) {
+		if (is_by(parsed->serving, parsed->cas[i]))
+			return i;
+	}
+	return parsed->ncas;
+}
+
+static bool is_for(gnutls_x509_crt_t crt, const struct json_strs *hosts)
+{
+	for (size_t i = 0; i < hosts->len; i++) {
+		if (!gnutls_x509_crt_check_hostname2(crt, hosts->items[i], 0))
+			return false;
+	}
+	return true;
+}
+
+static void read_serving(const struct certificate_set *set, const struct parsed *parsed,
+			 const struct json_strs *hosts, int64_t now_ms,
+			 struct certificate_facts *facts)
+{
+	unsigned issuer = issuer_of(parsed);
+
+	if (issuer == parsed->ncas)
+		return;
+	facts->serving = life_of(parsed->serving);
+	facts->by_newest = issuer == 0;
+	facts->serves =
+		is_good_at(parsed->serving, now_ms) && is_good_at(parsed->cas[issuer], now_ms) &&
+		has_key(parsed->serving, set->serving.key) && is_for(parsed->serving, hosts);
+}
+
+struct certificate_facts certificate_facts_read(const struct certificate_set *set,
+						const struct json_strs *hosts, int64_t now_ms)
+{
+	struct certificate_facts facts = { 0 };
+	auto_parsed struct parsed parsed;
+
+	parse(set, &parsed);
+	if (parsed.ncas == 0)
+		return facts;
+	facts.ca = life_of(parsed.cas[0]);
+	facts.signs = is_good_at(parsed.cas[0], now_ms) && has_key(parsed.cas[0], set->ca_key);
+	facts.overlaps = parsed.ncas > 1;
+	read_serving(set, &parsed, hosts, now_ms, &facts);
+	return facts;
+}
+
+/* The CA that signed the serving certificate, as PEM, which the caller frees; "" if none did. */
+static char *certificate_facts_issuer(const struct certificate_set *set)
+{
+	auto_parsed struct parsed parsed;
+	gnutls_datum_t pem = { 0 };
+	unsigned issuer;
+	char *text;
+
+	parse(set, &parsed);
+	issuer = issuer_of(&parsed);
+	if (issuer == parsed.ncas ||
+	    gnutls_x509_crt_export2(parsed.cas[issuer], GNUTLS_X509_FMT_PEM, &pem) < 0)
+		return xstrdup("");
+	text = xstrndup((const char *)pem.data, pem.size);
+	gnutls_free(pem.data);
+	return text;
+}
+
+/* --- the set ----------------------------------------------------------------------------- */
+
+/* The keys of a Secret of type kubernetes.io/tls, and the CA's. */
+static const struct data_row {
+	const char *key;
+	size_t at;
+} rows[] = {
+	{ "tls.crt", offsetof(struct certificate_set, serving.cert) },
+	{ "tls.key", offsetof(struct certificate_set, serving.key) },
+	{ "ca.crt", offsetof(struct certificate_set, ca_certs) },
+	{ "ca.key", offsetof(struct certificate_set, ca_key) },
+};
+
+static char **member_of(struct certificate_set *set, const struct data_row *row)
+{
+	return (void *)((char *)set + row->at);
+}
+
+static const char *text_of(const struct certificate_set *set, const struct data_row *row)
+{
+	const void *at = (const char *)set + row->at;
+
+	return *(char *const *)at;
+}
+
+void certificate_set_done(struct certificate_set *set)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char *text = *member_of(set, &rows[i]);
+
+		if (text)
+			explicit_bzero(text, strlen(text));
+		free(text);
+	}
+	*set = (struct certificate_set){ 0 };
+}
+
+void certificate_set_decode(const struct json_pairs *data, struct certificate_set *ret_set)
+{
+	*ret_set = (struct certificate_set){ 0 };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *base64 = json_pairs_get(data, rows[i].key);
+		char *text = NULL;
+		size_t len;
+
+		if (base64 && base64_decode(base64, strlen(base64), &text, &len))
+			*member_of(ret_set, &rows[i]) = text;
+	}
+}
+
+void certificate_set_encode(const struct certificate_set *set, struct json_pairs *data)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *text = text_of(set, &rows[i]);
+		auto_free char *base64 = text ? base64_encode(text, strlen(text)) : NULL;
+
+		if (base64)
+			json_pairs_set(data, rows[i].key, base64);
+	}
+}
+
+static void replace_secret(char **to, char *text)
+{
+	if (*to)
+		explicit_bzero(*to, strlen(*to));
+	free(*to);
+	*to = text;
+}
+
+/* Put a new CA in front of @rest. */
+static int put_ca(struct certificate_set *set, const char *rest, int64_t now_ms, struct err *err)
+{
+	struct certificate_pair ca = { 0 };
+	int r = certificate_make_ca(now_ms, &ca, err);
+
+	if (r < 0)
+		return r;
+	replace_secret(&set->ca_certs, xasprintf("%s%s", ca.cert, rest));
+	replace_secret(&set->ca_key, take_ptr(ca.key));
+	certificate_pair_done(&ca);
+	return 0;
+}
+
+static int renew(struct certificate_set *set, const struct json_strs *hosts, int64_t now_ms,
+		 struct err *err)
+{
+	struct certificate_pair ca = { .cert = set->ca_certs, .key = set->ca_key };
+	struct certificate_pair made = { 0 };
+	int r = certificate_make_serving(&ca, hosts, now_ms, &made, err);
+
+	if (r < 0)
+		return r;
+	certificate_pair_done(&set->serving);
+	set->serving = made;
+	return 0;
+}
+
+/* All or nothing: a CA without a first certificate is useless. */
+static int start_over(struct certificate_set *set, const struct json_strs *hosts, int64_t now_ms,
+		      struct err *err)
+{
+	struct certificate_set made = { 0 };
+	int r = put_ca(&made, "", now_ms, err);
+
+	if (r == 0)
+		r = renew(&made, hosts, now_ms, err);
+	if (r < 0) {
+		certificate_set_done(&made);
+		return r;
+	}
+	certificate_set_done(set);
+	*set = made;
+	return 0;
+}
+
+int certificate_set_apply(struct certificate_set *set, enum certificate_step step,
+			  const struct json_strs *hosts, int64_t now_ms, struct err *err)
+{
+	auto_free char *issuer = NULL;
+
+	switch (step) {
+	case CERTIFICATE_START_OVER:
+		return start_over(set, hosts, now_ms, err);
+	case CERTIFICATE_ADD_CA:
+		issuer = certificate_facts_issuer(set);
+		return put_ca(set, issuer, now_ms, err);
+	case CERTIFICATE_RENEW:
+		return renew(set, hosts, now_ms, err);
+	case CERTIFICATE_DROP_CA:
+		replace_secret(&set->ca_certs, certificate_facts_issuer(set));
+		return 0;
+	case CERTIFICATE_KEEP:
+		break;
+	}
+	assert(false);
+	return 0;
 }

@@ -1,12 +1,21 @@
 /*
- * certificate: creates keys and certificates for the webhook, ECDSA P-256, as PEM. Stateless; the
- * time is an argument, the randomness comes from GnuTLS.
+ * certificate: the webhook's certificates, ECDSA P-256, as PEM: creates them, reads what decides when
+ * to renew them, and carries out the steps of certificate_plan.h on the content of their Secret.
+ *
+ * Stateless; the time is an argument, the randomness comes from GnuTLS.
+ *
+ * Rotation keeps at most two CAs: a new one is first published to the API server (ADD_CA), then
+ * signs (RENEW), and the old one is dropped when nothing signed by it is served any more (DROP_CA).
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/webhook/certificate_plan.h"
+
 struct err;
+struct json_pairs;
 struct json_strs;
 
 enum {
@@ -15,6 +24,8 @@ enum {
 	/* Valid from some time ago, for API servers whose clock is behind ours. */
 	CERTIFICATE_BACKDATE_MS = 60 * 60 * 1000,
 };
+
+/* --- creation --- */
 
 /* Owns its strings; "" or NULL if absent. */
 struct certificate_pair {
@@ -31,3 +42,48 @@ int certificate_make_ca(int64_t now_ms, struct certificate_pair *ret_pair, struc
  * @ca and valid no longer than it. */
 int certificate_make_serving(const struct certificate_pair *ca, const struct json_strs *hosts,
 			     int64_t now_ms, struct certificate_pair *ret_pair, struct err *err);
+
+/* --- the Secret's content --- */
+
+/* CAs, newest first, the newest one's key, and the serving certificate with its key.
+ * PEM, owned; NULL if absent. */
+struct certificate_set {
+	struct certificate_pair serving;
+	char *ca_certs;
+	char *ca_key;
+};
+
+void certificate_set_done(struct certificate_set *set);
+
+/* Convert from and to a Secret's data: tls.crt, tls.key, ca.crt, ca.key in base64. Invalid
+ * base64 counts as absent. */
+void certificate_set_decode(const struct json_pairs *data, struct certificate_set *ret_set);
+void certificate_set_encode(const struct certificate_set *set, struct json_pairs *data);
+
+/* Apply @step, which is not KEEP, at @now_ms; on error the set is unchanged. */
+int certificate_set_apply(struct certificate_set *set, enum certificate_step step,
+			  const struct json_strs *hosts, int64_t now_ms, struct err *err);
+
+/* --- facts --- */
+
+/* Limit for parsed PEM. */
+enum { CERTIFICATE_PEM_MAX = 64 * 1024 };
+
+/* Times since the epoch. */
+struct certificate_life {
+	int64_t made_ms; /* creation time: later than the start of its validity */
+	int64_t end_ms;
+};
+
+struct certificate_facts {
+	bool signs;     /* the newest CA is valid now, and its key is present */
+	bool serves;    /* a serving certificate by one of the CAs, valid for all hosts, with key */
+	bool by_newest; /* ... by the newest one */
+	bool overlaps;  /* there are CAs besides the newest */
+	struct certificate_life ca;
+	struct certificate_life serving;
+};
+
+/* The facts of @set at @now_ms, if the certificate must be valid for all @hosts. */
+struct certificate_facts certificate_facts_read(const struct certificate_set *set,
+						const struct json_strs *hosts, int64_t now_ms);

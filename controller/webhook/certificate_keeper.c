@@ -9,9 +9,8 @@
 #include "api/secret.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/webhook/certificate_facts.h"
+#include "controller/webhook/certificate.h"
 #include "controller/webhook/certificate_plan.h"
-#include "controller/webhook/certificate_set.h"
 #include "kube/clock.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"
@@ -67,13 +66,6 @@ static void on_synced(void *arg)
 
 /* --- callbacks of struct reconcile_spec --- */
 
-static bool leads(void *arg)
-{
-	const struct certificate_keeper *keeper = arg;
-
-	return keeper->options.leads(keeper->options.arg);
-}
-
 static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct secret *secret = object;
@@ -81,12 +73,6 @@ static bool is_ours(void *arg, const char *name, const void *object)
 	(void)arg;
 	(void)name;
 	return !secret || !api_meta_annotation(&secret->meta, external);
-}
-
-static void set_new(json_t *object, const char *name, json_t *value)
-{
-	if (json_object_set_new(object, name, value) < 0)
-		abort();
 }
 
 /*
@@ -110,8 +96,8 @@ static json_t *body_of(const struct reconcile_view *view, const struct certifica
 
 	certificate_set_encode(set, &data);
 	for (size_t i = 0; i < data.len; i++)
-		set_new(fields, data.items[i].key, json_string(data.items[i].value));
-	set_new(body, "data", fields);
+		json_put_text(fields, data.items[i].key, data.items[i].value);
+	json_put(body, "data", fields);
 	json_pairs_done(&data);
 	return body;
 }
@@ -193,7 +179,8 @@ static void open_reconcile(struct certificate_keeper *keeper)
 		.field_manager = "hostdev-controller",
 		.max_running = 1,
 		.insists = true,
-		.leads = leads,
+		.leads = o->leads,
+		.leads_arg = o->arg,
 		.is_ours = is_ours,
 		.plan = plan_secret,
 		.before = log_step,

@@ -1,6 +1,6 @@
 #include "controller/webhook/certificate_plan.h"
 
-#include "controller/webhook/certificate_facts.h"
+#include "controller/webhook/certificate.h"
 
 const char *certificate_step_text(enum certificate_step step)
 {

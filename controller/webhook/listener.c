@@ -18,12 +18,79 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "controller/webhook/tls_datum.h"
-#include "controller/webhook/tls_pair.h"
 #include "kube/callers.h"
 #include "kube/clock.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"
 #include "kube/metrics.h"
+
+/* --- a certificate and its key ------------------------------------------- */
+
+enum { CHAIN_MAX = 4 };
+
+/* For handshakes. Reference-counted by the listener and running handshakes, so that it outlives its
+ * replacement as long as needed. */
+struct tls_pair {
+	unsigned refs;
+	gnutls_pcert_st certs[CHAIN_MAX];
+	unsigned ncerts;
+	gnutls_privkey_t key;
+};
+
+static int tls_pair_load(struct tls_pair *pair, const char *cert, const char *key)
+{
+	gnutls_datum_t cert_text = tls_datum(cert);
+	gnutls_datum_t key_text = tls_datum(key);
+	unsigned n = CHAIN_MAX;
+	int r = gnutls_pcert_list_import_x509_raw(pair->certs, &n, &cert_text, GNUTLS_X509_FMT_PEM,
+						  GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED);
+
+	if (r < 0)
+		return r;
+	pair->ncerts = n;
+	r = gnutls_privkey_init(&pair->key);
+	if (r < 0)
+		return r;
+	return gnutls_privkey_import_x509_raw(pair->key, &key_text, GNUTLS_X509_FMT_PEM, NULL, 0);
+}
+
+/* Takes NULL, returns NULL. */
+static struct tls_pair *tls_pair_unref(struct tls_pair *pair)
+{
+	if (!pair || --pair->refs > 0)
+		return NULL;
+	for (unsigned i = 0; i < pair->ncerts; i++)
+		gnutls_pcert_deinit(&pair->certs[i]);
+	if (pair->key)
+		gnutls_privkey_deinit(pair->key);
+	free(pair);
+	return NULL;
+}
+
+/* From PEM: the certificate with its chain, and its key. Errors: -EINVAL. */
+static int tls_pair_new(const char *cert, const char *key, struct tls_pair **ret_pair,
+			struct err *err)
+{
+	struct tls_pair *pair = xcalloc(1, sizeof(*pair));
+	int r = tls_pair_load(pair, cert, key);
+
+	pair->refs = 1;
+	if (r < 0) {
+		tls_pair_unref(pair);
+		return err_set(err, ERR_INVALID, -EINVAL, "load the certificate and its key: %s",
+			       gnutls_strerror(r));
+	}
+	*ret_pair = pair;
+	return 0;
+}
+
+static struct tls_pair *tls_pair_ref(struct tls_pair *pair)
+{
+	pair->refs++;
+	return pair;
+}
+
+/* --- the listener -------------------------------------------------------- */
 
 enum { CONNECTION_MEMORY = 16 * 1024, BIG_BODY = 32 * 1024 };
 
@@ -90,8 +157,9 @@ static int on_certificate(gnutls_session_t session, const gnutls_datum_t *author
 		return -1;
 	tls_pair_unref(line->pair);
 	line->pair = tls_pair_ref(line->listener->pair);
-	*certs = tls_pair_certs(line->pair, ncerts);
-	*key = tls_pair_key(line->pair);
+	*certs = line->pair->certs;
+	*ncerts = line->pair->ncerts;
+	*key = line->pair->key;
 	return 0;
 }
 

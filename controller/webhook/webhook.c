@@ -9,8 +9,8 @@
 #include "controller/webhook/admission_review.h"
 #include "controller/webhook/admission_service.h"
 #include "controller/webhook/ca_bundle.h"
+#include "controller/webhook/certificate.h"
 #include "controller/webhook/certificate_keeper.h"
-#include "controller/webhook/certificate_set.h"
 #include "controller/webhook/listener.h"
 
 /* As in manifests/base/webhook.yaml. */

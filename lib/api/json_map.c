@@ -2,13 +2,463 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_row.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
+
+/* A position in the document: a linked list on the stack, innermost first; NULL is the root. */
+struct json_path {
+	const struct json_path *up;
+	const char *key; /* NULL: item number @index */
+	size_t index;
+};
+
+struct json_row_ops {
+	/* @value is neither missing nor null; @member is in its initial state. */
+	int (*decode)(const struct json_row *row, json_t *value, void *member,
+		      const struct json_path *path, struct err *err);
+	json_t *(*encode)(const struct json_row *row, const void *member);
+	bool (*absent)(const struct json_row *row, const void *member);
+	bool (*equal)(const struct json_row *row, const void *a, const void *b);
+	/* @to is in its initial state. */
+	void (*copy)(const struct json_row *row, void *to, const void *from);
+	void (*done)(const struct json_row *row, void *member); /* NULL: nothing to release */
+};
+
+static void path_add(struct str *text, const struct json_path *path)
+{
+	if (path->up)
+		path_add(text, path->up);
+	if (!path->key)
+		str_addf(text, "[%zu]", path->index);
+	else if (text->len)
+		str_addf(text, ".%s", path->key);
+	else
+		str_add(text, path->key);
+}
+
+/* "<path>: <what>", ERR_INVALID, -EINVAL. */
+static int json_row_fail(const struct json_path *path, struct err *err, const char *what)
+{
+	auto_str struct str text = STR_INIT;
+
+	if (path) {
+		path_add(&text, path);
+		str_add(&text, ": ");
+	}
+	str_add(&text, what);
+	return err_set(err, ERR_INVALID, -EINVAL, "%s", str_cstr(&text));
+}
+
+static const char *type_name(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "an object";
+	case JSON_ARRAY:
+		return "a list";
+	case JSON_STRING:
+		return "a string";
+	case JSON_INTEGER:
+		return "a number";
+	case JSON_REAL:
+		return "a fraction";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "a boolean";
+	case JSON_NULL:
+		return "null";
+	}
+	return "something unknown";
+}
+
+static int json_row_fail_type(const struct json_path *path, struct err *err, const char *expected,
+			      const json_t *value)
+{
+	auto_str struct str what = STR_INIT;
+
+	str_addf(&what, "expected %s, got %s", expected, type_name(value));
+	return json_row_fail(path, err, str_cstr(&what));
+}
+
+/* Check that @value is a list, and not too long. */
+static int json_row_check_list(const json_t *value, const struct json_path *path, struct err *err)
+{
+	if (!json_is_array(value))
+		return json_row_fail_type(path, err, "a list", value);
+	if (json_array_size(value) > JSON_ITEMS_MAX)
+		return json_row_fail(path, err, "too many items, at most 65536 are allowed");
+	return 0;
+}
+
+/* Return @json; abort if it is NULL, because jansson had no memory. */
+static json_t *json_row_new(json_t *json)
+{
+	if (!json)
+		abort();
+	return json;
+}
+
+/* A JSON string; text that is not UTF-8 is sanitized. */
+static json_t *json_row_text(const char *text)
+{
+	auto_str struct str clean = STR_INIT;
+	json_t *json = json_string(text);
+
+	if (json)
+		return json;
+	str_add_clean(&clean, text, strlen(text));
+	return json_row_new(json_string(str_cstr(&clean)));
+}
+
+/* A copy of a JSON string, with U+FFFD for each NUL in it; the caller frees it. */
+static char *json_row_dup(const json_t *string)
+{
+	auto_str struct str out = STR_INIT;
+	const char *text = json_string_value(string);
+	const char *end = text + json_string_length(string);
+
+	if (strlen(text) == json_string_length(string))
+		return xstrdup(text);
+	for (; text < end; text += strlen(text) + 1) {
+		str_add(&out, text);
+		if (text + strlen(text) < end)
+			str_add(&out, "\xef\xbf\xbd");
+	}
+	return str_detach(&out);
+}
+
+/* --- strings --- */
+
+static int str_decode(const struct json_row *row, json_t *value, void *member,
+		      const struct json_path *path, struct err *err)
+{
+	if (!json_is_string(value))
+		return json_row_fail_type(path, err, "a string", value);
+	if (json_string_length(value) > 0)
+		*(char **)member = json_row_dup(value);
+	else if (row->need == JSON_REQUIRED)
+		return json_row_fail(path, err, "is empty");
+	return 0;
+}
+
+static const char *text_of(const void *member)
+{
+	const char *text = *(char *const *)member;
+
+	return text ? text : "";
+}
+
+static json_t *str_encode(const struct json_row *row, const void *member)
+{
+	(void)row;
+	return json_row_text(text_of(member));
+}
+
+static bool str_absent(const struct json_row *row, const void *member)
+{
+	(void)row;
+	return text_of(member)[0] == '\0';
+}
+
+static bool str_equal(const struct json_row *row, const void *a, const void *b)
+{
+	(void)row;
+	return strcmp(text_of(a), text_of(b)) == 0;
+}
+
+static void str_copy(const struct json_row *row, void *to, const void *from)
+{
+	(void)row;
+	*(char **)to = xstrdup_or_null(*(char *const *)from);
+}
+
+static void str_release(const struct json_row *row, void *member)
+{
+	(void)row;
+	free(*(char **)member);
+}
+
+static const struct json_row_ops json_row_str = {
+	.decode = str_decode,
+	.encode = str_encode,
+	.absent = str_absent,
+	.equal = str_equal,
+	.copy = str_copy,
+	.done = str_release,
+};
+
+/* --- booleans --- */
+
+static int bool_decode(const struct json_row *row, json_t *value, void *member,
+		       const struct json_path *path, struct err *err)
+{
+	(void)row;
+	if (!json_is_boolean(value))
+		return json_row_fail_type(path, err, "a boolean", value);
+	*(bool *)member = json_is_true(value);
+	return 0;
+}
+
+static json_t *bool_encode(const struct json_row *row, const void *member)
+{
+	(void)row;
+	return json_boolean(*(const bool *)member);
+}
+
+static bool bool_absent(const struct json_row *row, const void *member)
+{
+	return *(const bool *)member == (row->absent != 0);
+}
+
+static bool bool_equal(const struct json_row *row, const void *a, const void *b)
+{
+	(void)row;
+	return *(const bool *)a == *(const bool *)b;
+}
+
+static void bool_copy(const struct json_row *row, void *to, const void *from)
+{
+	(void)row;
+	*(bool *)to = *(const bool *)from;
+}
+
+static const struct json_row_ops json_row_bool = {
+	.decode = bool_decode,
+	.encode = bool_encode,
+	.absent = bool_absent,
+	.equal = bool_equal,
+	.copy = bool_copy,
+};
+
+/* --- numbers: int and int64_t --- */
+
+static int64_t number_of(const struct json_row *row, const void *member)
+{
+	if (row->type == JSON_ROW_INT)
+		return *(const int *)member;
+	return *(const int64_t *)member;
+}
+
+static int number_decode(const struct json_row *row, json_t *value, void *member,
+			 const struct json_path *path, struct err *err)
+{
+	json_int_t number = json_integer_value(value);
+
+	if (!json_is_integer(value))
+		return json_row_fail_type(path, err, "a whole number", value);
+	if (row->type == JSON_ROW_INT64)
+		*(int64_t *)member = number;
+	else if (number < INT_MIN || number > INT_MAX)
+		return json_row_fail(path, err, "the number does not fit into 32 bits");
+	else
+		*(int *)member = (int)number;
+	return 0;
+}
+
+static json_t *number_encode(const struct json_row *row, const void *member)
+{
+	return json_row_new(json_integer(number_of(row, member)));
+}
+
+static bool number_absent(const struct json_row *row, const void *member)
+{
+	return number_of(row, member) == row->absent;
+}
+
+static bool number_equal(const struct json_row *row, const void *a, const void *b)
+{
+	return number_of(row, a) == number_of(row, b);
+}
+
+static void number_copy(const struct json_row *row, void *to, const void *from)
+{
+	if (row->type == JSON_ROW_INT)
+		*(int *)to = *(const int *)from;
+	else
+		*(int64_t *)to = *(const int64_t *)from;
+}
+
+static const struct json_row_ops json_row_number = {
+	.decode = number_decode,
+	.encode = number_encode,
+	.absent = number_absent,
+	.equal = number_equal,
+	.copy = number_copy,
+};
+
+/* --- lists of strings; null is "", as in Go --- */
+
+static int strs_decode(const struct json_row *row, json_t *value, void *member,
+		       const struct json_path *path, struct err *err)
+{
+	struct json_strs *list = member;
+	int r = json_row_check_list(value, path, err);
+
+	(void)row;
+	for (size_t i = 0; r == 0 && i < json_array_size(value); i++) {
+		const json_t *item = json_array_get(value, i);
+		struct json_path here = { .up = path, .index = i };
+		auto_free char *text = json_is_string(item) ? json_row_dup(item) : NULL;
+
+		if (text)
+			json_strs_add(list, text);
+		else if (json_is_null(item))
+			json_strs_add(list, "");
+		else
+			r = json_row_fail_type(&here, err, "a string", item);
+	}
+	return r;
+}
+
+static json_t *strs_encode(const struct json_row *row, const void *member)
+{
+	const struct json_strs *list = member;
+	json_t *array = json_row_new(json_array());
+
+	(void)row;
+	for (size_t i = 0; i < list->len; i++) {
+		if (json_array_append_new(array, json_row_text(list->items[i])) < 0)
+			abort();
+	}
+	return array;
+}
+
+static bool strs_absent(const struct json_row *row, const void *member)
+{
+	(void)row;
+	return ((const struct json_strs *)member)->len == 0;
+}
+
+static bool strs_equal(const struct json_row *row, const void *a, const void *b)
+{
+	(void)row;
+	return json_strs_equal(a, b);
+}
+
+static void strs_copy(const struct json_row *row, void *to, const void *from)
+{
+	const struct json_strs *list = from;
+
+	(void)row;
+	for (size_t i = 0; i < list->len; i++)
+		json_strs_add(to, list->items[i]);
+}
+
+static void strs_release(const struct json_row *row, void *member)
+{
+	(void)row;
+	json_strs_done(member);
+}
+
+static const struct json_row_ops json_row_strs = {
+	.decode = strs_decode,
+	.encode = strs_encode,
+	.absent = strs_absent,
+	.equal = strs_equal,
+	.copy = strs_copy,
+	.done = strs_release,
+};
+
+/* --- key-value pairs; null is "", as in Go --- */
+
+static void pairs_append(struct json_pairs *list, const char *key, const char *value)
+{
+	*array_add(list) = (struct json_pair){
+		.key = xstrdup(key),
+		.value = xstrdup(value ? value : ""),
+	};
+}
+
+static int pairs_decode(const struct json_row *row, json_t *value, void *member,
+			const struct json_path *path, struct err *err)
+{
+	struct json_pairs *list = member;
+	const char *key;
+	json_t *item;
+
+	(void)row;
+	if (!json_is_object(value))
+		return json_row_fail_type(path, err, "an object", value);
+	if (json_object_size(value) > JSON_ITEMS_MAX)
+		return json_row_fail(path, err, "too many entries, at most 65536 are allowed");
+
+	json_object_foreach (value, key, item) {
+		struct json_path here = { .up = path, .key = key };
+		auto_free char *text = json_is_string(item) ? json_row_dup(item) : NULL;
+
+		if (!text && !json_is_null(item))
+			return json_row_fail_type(&here, err, "a string", item);
+		pairs_append(list, key, text);
+	}
+	json_pairs_sort(list);
+	return 0;
+}
+
+static void object_set(json_t *object, const char *key, json_t *value)
+{
+	auto_str struct str clean = STR_INIT;
+
+	if (!utf8_valid(key, strlen(key))) {
+		str_add_clean(&clean, key, strlen(key));
+		key = str_cstr(&clean);
+	}
+	if (json_object_set_new(object, key, value) < 0)
+		abort();
+}
+
+static json_t *pairs_encode(const struct json_row *row, const void *member)
+{
+	const struct json_pairs *list = member;
+	json_t *object = json_row_new(json_object());
+
+	(void)row;
+	for (size_t i = 0; i < list->len; i++)
+		object_set(object, list->items[i].key, json_row_text(list->items[i].value));
+	return object;
+}
+
+static bool pairs_absent(const struct json_row *row, const void *member)
+{
+	(void)row;
+	return ((const struct json_pairs *)member)->len == 0;
+}
+
+static bool pairs_equal(const struct json_row *row, const void *a, const void *b)
+{
+	(void)row;
+	return json_pairs_equal(a, b);
+}
+
+static void pairs_copy(const struct json_row *row, void *to, const void *from)
+{
+	const struct json_pairs *list = from;
+
+	(void)row;
+	for (size_t i = 0; i < list->len; i++)
+		pairs_append(to, list->items[i].key, list->items[i].value);
+}
+
+static void pairs_release(const struct json_row *row, void *member)
+{
+	(void)row;
+	json_pairs_done(member);
+}
+
+static const struct json_row_ops json_row_pairs = {
+	.decode = pairs_decode,
+	.encode = pairs_encode,
+	.absent = pairs_absent,
+	.equal = pairs_equal,
+	.copy = pairs_copy,
+	.done = pairs_release,
+};
 
 /* The layout of every list member. It is accessed with memcpy(), because to the compiler each
  * list is a different type. */
@@ -280,8 +730,7 @@ json_t *json_map_encode(const struct json_row *map, const void *object)
 
 		if (row->need == JSON_OPTIONAL && ops_of(row)->absent(row, member))
 			continue;
-		if (json_object_set_new(json, row->key, ops_of(row)->encode(row, member)) < 0)
-			abort();
+		json_put(json, row->key, ops_of(row)->encode(row, member));
 	}
 	return json;
 }
@@ -343,4 +792,23 @@ char *json_map_text(const json_t *json)
 	if (!text)
 		abort();
 	return text;
+}
+
+/* --- building JSON --- */
+
+void json_put(json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value) < 0)
+		abort();
+}
+
+void json_put_text(json_t *object, const char *key, const char *text)
+{
+	json_put(object, key, json_string(text ? text : ""));
+}
+
+void json_add(json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, value) < 0)
+		abort();
 }

@@ -155,4 +155,14 @@ int json_map_parse(const struct json_row *map, const char *text, size_t len, voi
 /* Compact JSON text, which the caller frees. */
 char *json_map_text(const json_t *json);
 
+/* --- building JSON --- */
+
+/* Set @key of @object to @value, which is taken. This and the next two abort without memory, for a
+ * NULL value, and for a string that is not UTF-8. */
+void json_put(json_t *object, const char *key, json_t *value);
+/* NULL is "". */
+void json_put_text(json_t *object, const char *key, const char *text);
+/* Append @value, which is taken, to @array. */
+void json_add(json_t *array, json_t *value);
+
 #define auto_json __attribute__((cleanup(json_decrefp)))

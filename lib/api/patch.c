@@ -1,32 +1,21 @@
 #include "api/patch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "api/json_map.h"
 #include "api/kind.h"
 #include "api/meta.h"
 #include "api/object.h"
 #include "base/mem.h"
-
-static void set_new(json_t *object, const char *key, json_t *value)
-{
-	if (json_object_set_new(object, key, value) < 0)
-		abort(); /* out of memory, or a string that is not UTF-8 (our bug) */
-}
-
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	set_new(object, key, json_string(text ? text : ""));
-}
 
 json_t *patch_new_at(const char *uid, const char *version)
 {
 	json_t *body = json_object();
 	json_t *meta = json_object();
 
-	set_text(meta, "uid", uid);
-	set_text(meta, "resourceVersion", version);
-	set_new(body, "metadata", meta);
+	json_put_text(meta, "uid", uid);
+	json_put_text(meta, "resourceVersion", version);
+	json_put(body, "metadata", meta);
 	return body;
 }
 
@@ -45,11 +34,11 @@ static void set_finalizers(json_t *body, const struct api_meta *meta, const char
 		const char *text = meta->finalizers.items[i];
 
 		if (strcmp(text, ours) != 0)
-			json_array_append_new(list, json_string(text));
+			json_add(list, json_string(text));
 	}
 	if (with)
-		json_array_append_new(list, json_string(ours));
-	set_new(json_object_get(body, "metadata"), "finalizers", list);
+		json_add(list, json_string(ours));
+	json_put(json_object_get(body, "metadata"), "finalizers", list);
 }
 
 void patch_add_finalizer(json_t *body, const struct api_meta *meta, const char *finalizer)
@@ -72,12 +61,12 @@ void patch_add_owner(json_t *body, const struct api_meta *meta, const struct api
 
 	if (!list)
 		list = json_array();
-	set_text(ours, "apiVersion", api_version);
-	set_text(ours, "kind", kind->kind);
-	set_text(ours, "name", owner->name);
-	set_text(ours, "uid", owner->uid);
+	json_put_text(ours, "apiVersion", api_version);
+	json_put_text(ours, "kind", kind->kind);
+	json_put_text(ours, "name", owner->name);
+	json_put_text(ours, "uid", owner->uid);
 	json_array_insert_new(list, place == PATCH_FIRST ? 0 : json_array_size(list), ours);
-	set_new(json_object_get(body, "metadata"), "ownerReferences", list);
+	json_put(json_object_get(body, "metadata"), "ownerReferences", list);
 }
 
 /* --- the status ------------------------------------------------------------------------------ */
@@ -106,7 +95,7 @@ static void add_nulls(json_t *want, json_t *have)
 		json_t *is = json_object_get(want, key);
 
 		if (!is)
-			set_new(want, key, json_null());
+			json_put(want, key, json_null());
 		else if (json_is_object(is) && json_is_object(was))
 			add_nulls(is, was);
 	}
@@ -124,6 +113,6 @@ json_t *patch_status_body(const struct patch_status *status)
 	}
 	add_nulls(want, have);
 	body = patch_new(status->meta);
-	set_new(body, "status", want);
+	json_put(body, "status", want);
 	return body;
 }

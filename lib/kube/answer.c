@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -96,4 +97,43 @@ int answer_result(int status, const char *body, size_t len, struct err *err)
 		       unknown ? "the cluster's definition is older than this program, apply crds/"
 			       : meaning->text,
 		       quote.len > 0 ? ": " : "", str_cstr(&quote));
+}
+
+/* --- warnings ------------------------------------------------------------------------------ */
+
+/* Kubernetes uses only code 299 and agent "-". */
+static const char warning_name[] = "warning:";
+static const char warning_prefix[] = "299 - \"";
+
+/* Append the quoted text to @to, where a backslash escapes the next character. False if the
+ * closing quote is missing. */
+static bool unquote(const char *text, size_t len, struct str *to)
+{
+	for (size_t i = 0; i < len && text[i] != '\0'; i++) {
+		if (text[i] == '"')
+			return true;
+		if (text[i] == '\\' && ++i == len)
+			return false;
+		str_add_char(to, text[i]);
+	}
+	return false;
+}
+
+void answer_add_warning(struct str *to, const char *line, size_t len)
+{
+	auto_str struct str text = STR_INIT;
+	size_t at = sizeof(warning_name) - 1;
+
+	if (len < at || strncasecmp(line, warning_name, at) != 0)
+		return;
+	while (at < len && line[at] == ' ')
+		at++;
+	if (len - at < sizeof(warning_prefix) ||
+	    strncmp(line + at, warning_prefix, sizeof(warning_prefix) - 1) != 0)
+		return;
+	at += sizeof(warning_prefix) - 1;
+	if (!unquote(line + at, len - at, &text) || to->len + text.len >= ANSWER_WARNINGS_MAX)
+		return;
+	str_add_clean(to, str_cstr(&text), text.len);
+	str_add_char(to, '\n');
 }

@@ -1,11 +1,13 @@
 /*
- * answer: maps an HTTP status and its body to the error codes listed in client.h. Pure.
+ * answer: what a response of the API server says besides its object: the error, as the codes listed
+ * in client.h, and the warnings. Pure.
  */
 #pragma once
 
 #include <stddef.h>
 
 struct err;
+struct str;
 
 /* Largest error body that is parsed. */
 enum { ANSWER_STATUS_MAX = 64 * 1024 };
@@ -14,3 +16,11 @@ enum { ANSWER_STATUS_MAX = 64 * 1024 };
  * message that quotes the Status object in @body, or the beginning of the text if it is not a
  * Status. */
 int answer_result(int status, const char *body, size_t len, struct err *err);
+
+enum { ANSWER_WARNINGS_MAX = 16 * 1024 }; /* bytes kept per response */
+
+/* If the header line @line is a warning, `Warning: 299 - "text"`, append its text and a newline to
+ * @to. Admission webhooks and deprecated APIs send them (RFC 7234, section 5.5;
+ * k8s.io/apiserver/pkg/warning). Malformed warnings and other codes are ignored. The text is
+ * sanitized (str_add_clean). */
+void answer_add_warning(struct str *to, const char *line, size_t len);

@@ -14,12 +14,6 @@
 
 static const char apply_type[] = "application/apply-patch+yaml";
 
-static void set_new(json_t *object, const char *key, json_t *value)
-{
-	if (json_object_set_new(object, key, value) < 0)
-		abort(); /* out of memory, or a name that is not UTF-8 (our bug) */
-}
-
 /* The object as JSON text with apiVersion, kind and name filled in. */
 static char *body_of(const struct apply_request *request)
 {
@@ -29,16 +23,16 @@ static char *body_of(const struct apply_request *request)
 
 	if (!object)
 		abort();
-	set_new(object, "apiVersion", json_string(api_version));
-	set_new(object, "kind", json_string(request->kind->kind));
+	json_put_text(object, "apiVersion", api_version);
+	json_put_text(object, "kind", request->kind->kind);
 	meta = json_object_get(object, "metadata");
 	if (!meta) {
 		meta = json_object();
-		set_new(object, "metadata", meta);
+		json_put(object, "metadata", meta);
 	}
-	set_new(meta, "name", json_string(request->name));
+	json_put_text(meta, "name", request->name);
 	if (request->kind->ns)
-		set_new(meta, "namespace", json_string(request->kind->ns));
+		json_put_text(meta, "namespace", request->kind->ns);
 	return json_map_text(object);
 }
 
@@ -119,13 +113,13 @@ static char *delete_options(const struct delete_request *request)
 	auto_json json_t *options = json_object();
 	json_t *preconditions = json_object();
 
-	set_new(options, "apiVersion", json_string("v1"));
-	set_new(options, "kind", json_string("DeleteOptions"));
-	set_new(options, "preconditions", preconditions);
+	json_put_text(options, "apiVersion", "v1");
+	json_put_text(options, "kind", "DeleteOptions");
+	json_put(options, "preconditions", preconditions);
 	if (request->uid)
-		set_new(preconditions, "uid", json_string(request->uid));
+		json_put_text(preconditions, "uid", request->uid);
 	if (request->version)
-		set_new(preconditions, "resourceVersion", json_string(request->version));
+		json_put_text(preconditions, "resourceVersion", request->version);
 	return json_map_text(options);
 }
 

@@ -23,7 +23,6 @@
 #include "kube/credentials.h"
 #include "kube/impersonate.h"
 #include "kube/metrics.h"
-#include "kube/proof.h"
 #include "kube/provider.h"
 #include "kube/transport.h"
 

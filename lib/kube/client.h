@@ -36,7 +36,7 @@ struct kube_response {
 	const char *body; /* NUL-terminated; "" for a stream; never NULL */
 	size_t body_len;
 	uint64_t retry_after_ms; /* the server's Retry-After (429, 503), else 0 */
-	const char *warnings;    /* Warning headers, one per line (warning.h); NULL or "": none */
+	const char *warnings;    /* Warning headers, one per line (answer.h); NULL or "": none */
 };
 
 /*

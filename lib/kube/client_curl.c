@@ -20,11 +20,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/answer.h"
 #include "kube/credentials.h"
 #include "kube/liveness.h"
 #include "kube/transport.h"
 #include "kube/url.h"
-#include "kube/warning.h"
 
 /* The part of the transport that wires use. */
 struct wire_env {
@@ -515,7 +515,7 @@ struct transfer {
 	bool begun;          /* the headers of a 2xx response have arrived */
 	bool cancelled;
 	bool late;           /* the headers did not arrive in time */
-	struct str warnings; /* warning.h */
+	struct str warnings; /* answer.h */
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -615,7 +615,7 @@ static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 	int status = easy_status(tr->easy);
 
 	wire_received(tr->wire);
-	warning_take(&tr->warnings, data, size * n);
+	answer_add_warning(&tr->warnings, data, size * n);
 	if (size * n > 2 || data[0] != '\r' || status < 200)
 		return size * n;
 	tr->head_by_ms = 0;

@@ -1,18 +1,22 @@
 #include "kube/config_load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
 #include "kube/impersonate.h"
-#include "kube/incluster.h"
 #include "kube/kubeconfig.h"
 #include "kube/url.h"
+
+enum { NAMESPACE_MAX = 253 };
 
 static bool is_set(const char *text)
 {
@@ -125,14 +129,71 @@ void kube_config_source_env(struct kube_config_source *source)
 	source->service_port = getenv("KUBERNETES_SERVICE_PORT");
 }
 
+static const char *account_dir(const struct kube_config_source *source)
+{
+	return is_set(source->account_dir) ? source->account_dir : KUBE_ACCOUNT_DIR;
+}
+
 /* In a pod, the environment names the API server and the service account's token is mounted. */
 static bool is_in_cluster(const struct kube_config_source *source)
 {
-	const char *dir = is_set(source->account_dir) ? source->account_dir : KUBE_ACCOUNT_DIR;
-	auto_free char *token = xasprintf("%s/token", dir);
+	auto_free char *token = xasprintf("%s/token", account_dir(source));
 
 	return is_set(source->service_host) && is_set(source->service_port) &&
 	       access(token, F_OK) == 0;
+}
+
+/* "https://host:port", with brackets around an IPv6 address. */
+static int server_url(const struct kube_config_source *source, char **ret_url, struct err *err)
+{
+	const char *host = source->service_host;
+	uint64_t port;
+
+	if (!str_to_u64(source->service_port, &port) || port == 0 || port > 65535)
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "KUBERNETES_SERVICE_PORT is '%s', which is not a port",
+			       source->service_port);
+	*ret_url =
+		xasprintf(strchr(host, ':') && *host != '[' ? "https://[%s]:%u" : "https://%s:%u",
+			  host, (unsigned)port);
+	return 0;
+}
+
+static int check_readable(const char *path, const char *what, struct err *err)
+{
+	if (access(path, R_OK) == 0)
+		return 0;
+	return err_set(err, ERR_RETRY, -errno,
+		       "%s '%s': %s (is automountServiceAccountToken off for this pod?)", what,
+		       path, strerror(errno));
+}
+
+/* The configuration of the pod we run in, if is_in_cluster(). */
+static int load_in_cluster(const struct kube_config_source *source, struct kube_config *config,
+			   struct err *err)
+{
+	const char *dir = account_dir(source);
+	struct kube_config loaded = {
+		.token_path = xasprintf("%s/token", dir),
+		.ca.path = xasprintf("%s/ca.crt", dir),
+		.origin = xasprintf("service account in %s", dir),
+	};
+	auto_free char *ns_path = xasprintf("%s/namespace", dir);
+	int r;
+
+	r = server_url(source, &loaded.server, err);
+	if (r == 0)
+		r = check_readable(loaded.token_path, "service account token", err);
+	if (r == 0)
+		r = check_readable(loaded.ca.path, "the API server's CA", err);
+	if (r < 0) {
+		kube_config_done(&loaded);
+		return r;
+	}
+	if (file_read(AT_FDCWD, ns_path, NAMESPACE_MAX, &loaded.ns, NULL, NULL) < 0)
+		loaded.ns = xstrdup("default");
+	*config = loaded;
+	return 0;
 }
 
 /* Load from files or the pod's service account. Neither is needed if the command line names a
@@ -147,7 +208,7 @@ static int find_config(const struct kube_config_source *source, struct kube_conf
 	if (is_set(source->kubeconfig))
 		return kubeconfig_load(source->kubeconfig, source, config, err);
 	if (is_in_cluster(source))
-		return incluster_load(source, config, err);
+		return load_in_cluster(source, config, err);
 	if (is_set(source->home)) {
 		path = xasprintf("%s/.kube/config", source->home);
 		if (access(path, F_OK) == 0)

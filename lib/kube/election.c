@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_map.h"
 #include "api/json_map_read.h"
 #include "api/lease.h"
 #include "api/object.h"
@@ -386,9 +387,7 @@ static json_t *patch_of(const struct election *el, const struct lease *lease)
 {
 	json_t *body = api_object_encode(&lease_kind, lease);
 
-	if (json_object_set_new(json_object_get(body, "metadata"), "resourceVersion",
-				json_string(el->version)) < 0)
-		abort();
+	json_put_text(json_object_get(body, "metadata"), "resourceVersion", el->version);
 	return body;
 }
 
@@ -438,9 +437,7 @@ static void send_release(struct election *el)
 	elector_write_release(&el->elector, clock_wall_ms(el->spec.clock), &lease->spec);
 	body = patch_of(el, lease);
 	/* The map omits empty fields, and a merge patch would leave an omitted field unchanged. */
-	if (json_object_set_new(json_object_get(body, "spec"), "holderIdentity", json_string("")) <
-	    0)
-		abort();
+	json_put_text(json_object_get(body, "spec"), "holderIdentity", "");
 	send_request(el, "PATCH", "patch", body, on_released);
 	api_object_free(&lease_kind, lease);
 }

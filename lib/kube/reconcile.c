@@ -173,7 +173,7 @@ static bool is_informed(const struct reconcile *reconcile)
 
 static bool leads(const struct reconcile *reconcile)
 {
-	return !reconcile->spec.leads || reconcile->spec.leads(reconcile->spec.arg);
+	return !reconcile->spec.leads || reconcile->spec.leads(reconcile->spec.leads_arg);
 }
 
 /* --- the end of a run ------------------------------------------------------------------------ */

@@ -158,7 +158,8 @@ struct reconcile_spec {
 	bool (*is_ready)(void *arg);
 	/* Is this program the leader, which writes, of several that run? Keys are dropped while it is
 	 * not; enqueue all keys when it becomes the leader. NULL: it is. */
-	bool (*leads)(void *arg);
+	bool (*leads)(void *leads_arg);
+	void *leads_arg;
 	/* Has this program to do with the key? @object NULL: there is none. */
 	bool (*is_ours)(void *arg, const char *key, const void *object);
 	/* The next step. Pure: it writes nothing but @ret_decision, which is {0}. */

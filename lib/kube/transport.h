@@ -51,7 +51,7 @@ struct transfer_end {
 	int status;              /* HTTP status; 0: no response */
 	uint64_t retry_after_ms; /* 0: no Retry-After header */
 	const char *why;         /* for BROKEN: the cause */
-	const char *warnings;    /* one per line (warning.h); never NULL */
+	const char *warnings;    /* one per line (answer.h); never NULL */
 };
 
 struct transfer_ops {

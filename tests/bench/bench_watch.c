@@ -22,7 +22,6 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "kube/feed.h"
-#include "kube/watch_event.h"
 
 /* Twice as many events in a pass as devices, so that each pass changes every object. */
 enum { PASS = 128 };

@@ -13,7 +13,6 @@
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
 #include "controller/admission/rules.h"
-#include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 #include "kube/store.h"
 

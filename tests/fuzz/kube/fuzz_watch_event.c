@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "kube/feed.h"
 #include "kube/list_page.h"
-#include "kube/watch_event.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "controller/kubevirt/permit_desired.h"
 #include "controller/kubevirt/permit_plan.h"
-#include "controller/kubevirt/permit_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,6 @@
 
 #include "api/json_map.h"
 #include "base/err.h"
-#include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

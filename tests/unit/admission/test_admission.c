@@ -6,7 +6,6 @@
 #include "api/json_map.h"
 #include "base/err.h"
 #include "controller/cache/cache.h"
-#include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"

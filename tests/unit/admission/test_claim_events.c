@@ -1,5 +1,5 @@
 /* claim_events: which changes of a claim are also events of its device. */
-#include "controller/admission/claim_events.h"
+#include "controller/admission/admission_audit.h"
 
 #include "api/meta.h"
 #include "base/str.h"

@@ -1,5 +1,4 @@
 /* view_text: what the rules are to know of an object, however much of it there is. */
-#include "controller/cache/view_text.h"
 
 #include <string.h>
 

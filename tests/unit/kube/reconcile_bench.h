@@ -310,6 +310,7 @@ static inline void bench_begin(struct bench *b)
 		.insists = b->insists,
 		.is_ready = toy_is_ready,
 		.leads = toy_leads,
+		.leads_arg = b,
 		.is_ours = toy_is_ours,
 		.plan = b->plan,
 		.before = toy_before,

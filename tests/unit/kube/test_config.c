@@ -4,7 +4,6 @@
 
 #include "base/err.h"
 #include "kube/config_load.h"
-#include "kube/incluster.h"
 #include "kube/kubeconfig.h"
 
 #define CLUSTER  "clusters: [{name: c, cluster: {server: 'https://h:1'}}]\n"
@@ -299,7 +298,8 @@ static struct pod_case {
 	  NULL },
 	{ "a port is a number", "10.96.0.1", "tcp://x", "a", NULL, NULL,
 	  "KUBERNETES_SERVICE_PORT is 'tcp://x', which is not a port" },
-	{ "outside of a pod", "", "443", "a", NULL, NULL, "this does not run in a pod" },
+	{ "outside of a pod", "", "443", "a", NULL, NULL,
+	  "or run in a pod with a service account" },
 };
 
 static void pod_is_read(void **state)
@@ -315,7 +315,7 @@ static void pod_is_read(void **state)
 	folder_put(folder, "ca.crt", "c");
 	if (c->ns)
 		folder_put(folder, "namespace", c->ns);
-	assert_int_equal(incluster_load(&source, &config, &err) == 0, c->server != NULL);
+	assert_int_equal(kube_config_load(&source, &config, &err) == 0, c->server != NULL);
 	if (c->server) {
 		assert_string_equal(config.server, c->server);
 		assert_string_equal(config.ns, c->ns_read);
@@ -326,16 +326,17 @@ static void pod_is_read(void **state)
 	}
 }
 
-static void a_pod_without_a_token_is_explained(void **state)
+static void a_pod_without_a_ca_is_explained(void **state)
 {
 	auto_kube_config struct kube_config config = { 0 };
-	struct kube_config_source source = { .service_host = "h",
-					     .service_port = "1",
-					     .account_dir = "/nonexistent" };
+	struct kube_config_source source = { .service_host = "h", .service_port = "1" };
+	struct folder *folder = *state;
 	struct err err = { 0 };
 
-	assert_int_equal(incluster_load(&source, &config, &err), -ENOENT);
-	assert_non_null(strstr(err.msg, "service account token '/nonexistent/token'"));
+	source.account_dir = folder->path;
+	folder_put(folder, "token", "t");
+	assert_int_equal(kube_config_load(&source, &config, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "the API server's CA '"));
 	assert_non_null(strstr(err.msg, "automountServiceAccountToken"));
 }
 
@@ -344,14 +345,13 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "all files missing is an error", all_files_missing_is_an_error, NULL);
-	suite_add(&suite, "a pod without a token is explained", a_pod_without_a_token_is_explained,
-		  NULL);
 	suite_fixture(&suite, &folder_fixture);
 	suite_rows(&suite, goods, good_file_is_read);
 	suite_rows(&suite, bads, bad_file_is_explained);
 	suite_add(&suite, "what is not YAML has a line", what_is_not_yaml_has_a_line, NULL);
 	suite_add(&suite, "of several files the first counts", of_several_files_the_first_counts,
 		  NULL);
+	suite_add(&suite, "a pod without a CA is explained", a_pod_without_a_ca_is_explained, NULL);
 	suite_rows(&suite, places, config_is_found);
 	suite_rows(&suite, pods, pod_is_read);
 	return suite_run(&suite, "config");

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/options.h"
-#include "kube/options_file.h"
+#include "kube/program.h"
 
 struct settings {
 	char *node;
@@ -46,7 +46,7 @@ static void a_file_sets_what_it_names(void **state)
 		   "selector:\n- a=b,c=d\n- e\n");
 	path = folder_path(folder, "s.yaml");
 	options_init(&o, rows, ARRAY_LEN(rows), &settings);
-	if (options_file(&o, path, &err) < 0)
+	if (program_read_file(&o, path, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_string_equal(settings.node, "42");
 	assert_true(settings.dry_run);
@@ -85,7 +85,7 @@ static void bad_file_is_explained(void **state)
 	path = folder_path(folder, "s.yaml");
 	error = xasprintf("%s%s", path, c->error);
 	options_init(&o, rows, ARRAY_LEN(rows), &settings);
-	assert_true(options_file(&o, path, &err) < 0);
+	assert_true(program_read_file(&o, path, &err) < 0);
 	assert_string_equal(err.msg, error);
 	options_done(&o);
 }

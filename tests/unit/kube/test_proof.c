@@ -1,6 +1,5 @@
 #include "unit/suite.h"
 
-#include "kube/proof.h"
 #include "kube/provider.h"
 
 enum { NOW = 1000 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "kube/warning.h"
+#include "kube/answer.h"
 
 static struct warning_case {
 	const char *name;
@@ -31,7 +31,7 @@ static void line_gives_text(void **state)
 	const struct warning_case *c = *state;
 	auto_str struct str text = STR_INIT;
 
-	warning_take(&text, c->line, strlen(c->line));
+	answer_add_warning(&text, c->line, strlen(c->line));
 	assert_string_equal(str_cstr(&text), c->text);
 }
 
@@ -44,7 +44,7 @@ static void any_cut_is_no_overrun(void **state)
 		auto_str struct str text = STR_INIT;
 
 		memcpy(copy, line, len);
-		warning_take(&text, copy, len);
+		answer_add_warning(&text, copy, len);
 		assert_string_equal(str_cstr(&text), "");
 	}
 }
@@ -54,8 +54,8 @@ static void all_of_them_have_a_limit(void **state)
 	auto_str struct str text = STR_INIT;
 
 	for (int i = 0; i < 5000; i++)
-		warning_take(&text, "Warning: 299 - \"0123456789\"", 27);
-	assert_true(text.len > WARNING_TOTAL_MAX / 2 && text.len <= WARNING_TOTAL_MAX);
+		answer_add_warning(&text, "Warning: 299 - \"0123456789\"", 27);
+	assert_true(text.len > ANSWER_WARNINGS_MAX / 2 && text.len <= ANSWER_WARNINGS_MAX);
 }
 
 int main(void)

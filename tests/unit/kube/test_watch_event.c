@@ -1,4 +1,4 @@
-#include "kube/watch_event.h"
+#include "kube/feed.h"
 
 #include <string.h>
 

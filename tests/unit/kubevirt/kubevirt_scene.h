@@ -117,8 +117,9 @@ static inline void scene_open(struct kubevirt_scene *scene)
 		.kubevirts = scene->kubevirt_cache,
 		.machines = scene->machine_cache,
 		.ready = scene_ready,
-		.leads = scene_leads,
 		.arg = scene,
+		.leads = scene_leads,
+		.leads_arg = scene,
 	};
 	scene_settle(scene);
 }

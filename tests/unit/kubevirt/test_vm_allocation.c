@@ -6,7 +6,6 @@
 #include "api/virtualmachine.h"
 #include "base/err.h"
 #include "base/json_read.h"
-#include "controller/kubevirt/vm_requests.h"
 #include "kube/store.h"
 #include "unit/suite.h"
 

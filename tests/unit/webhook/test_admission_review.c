@@ -6,7 +6,6 @@
 #include "api/json_map.h"
 #include "base/base64.h"
 #include "base/err.h"
-#include "controller/webhook/admission_answer.h"
 #include "unit/suite.h"
 
 #define HEAD     "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 #include "kube/metrics.h"
 #include "unit/suite.h"

@@ -1,4 +1,3 @@
-#include "controller/webhook/certificate_set.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -6,7 +5,7 @@
 #include "api/json_values.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "controller/webhook/certificate_facts.h"
+#include "controller/webhook/certificate.h"
 #include "unit/suite.h"
 
 static const int64_t hour = (int64_t)60 * 60 * 1000;

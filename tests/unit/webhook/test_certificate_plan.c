@@ -1,6 +1,6 @@
 #include "controller/webhook/certificate_plan.h"
 
-#include "controller/webhook/certificate_facts.h"
+#include "controller/webhook/certificate.h"
 #include "unit/suite.h"
 
 enum { HOUR_MS = 60 * 60 * 1000 };

@@ -1,4 +1,4 @@
-#include "kube/proof.h"
+#include "kube/provider.h"
 
 bool proof_is_needed(const struct proof *proof, int64_t wall_ms)
 {

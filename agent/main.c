@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "agent/inspect.h"
-#include "agent/node/node_agent.h"
+#include "agent/node_agent.h"
 #include "agent/plan.h"
 #include "agent/settings.h"
 #include "agent/standby.h"

@@ -6,7 +6,7 @@
 
 #include "agent/binder/binder.h"
 #include "agent/gpu/gpu_task.h"
-#include "agent/node/node_agent.h"
+#include "agent/node_agent.h"
 #include "base/options.h"
 #include "kube/program.h"
 

@@ -1,4 +1,4 @@
-#include "agent/node/adopt.h"
+#include "agent/adopt.h"
 
 #include <assert.h>
 #include <errno.h>

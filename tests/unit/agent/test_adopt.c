@@ -1,5 +1,5 @@
 /* adopt: which objects without a label are listed, read and labelled. */
-#include "agent/node/adopt.h"
+#include "agent/adopt.h"
 
 #include <string.h>
 

@@ -190,7 +190,6 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 	claims_set_inventory(parts->claims, inventory);
 	mdevs_set_inventory(parts->mdevs, inventory);
 	lend_set_inventory(parts->lend, inventory);
-	publish_set_inventory(parts->publish, inventory);
 	wiring_changed(parts, CHANGE_INVENTORY, NULL);
 	inventory_free(before);
 }
@@ -377,27 +376,17 @@ static void start(struct node_agent *agent)
 
 static void make_publish(struct node_agent *agent)
 {
-	struct publish_deps deps = {
-		.client = agent->node.client,
-		.clock = agent->node.clock,
-		.metrics = agent->node.metrics,
-		.events = agent->node.events,
-		.node_name = agent->node.name,
-		.moving = lookup_is_moving,
-		.allocations = lookup_allocations,
-		.held_as = lookup_held_as,
-		.offer = lookup_offer,
-		.resource = lookup_mdev_resource,
-		.condition = lookup_mdev_condition,
-		.parent = lookup_parent,
-		.arg = &agent->wiring,
-	};
-
-	for (int i = 0; i < INVENTORY_KINDS; i++) {
-		deps.devices[i] = agent->devices[i].informer;
-		deps.claims[i] = agent->claims[i].informer;
-	}
-	agent->wiring.publish = publish_new(&deps);
+	agent->wiring.publish =
+		publish_new(&agent->node, &(struct publish_deps){
+						  .moving = lookup_is_moving,
+						  .allocations = lookup_allocations,
+						  .held_as = lookup_held_as,
+						  .offer = lookup_offer,
+						  .resource = lookup_mdev_resource,
+						  .condition = lookup_mdev_condition,
+						  .parent = lookup_parent,
+						  .arg = &agent->wiring,
+					  });
 }
 
 static void make_claims(struct node_agent *agent)

@@ -1,13 +1,14 @@
 /*
  * this_node: what the parts of the agent of one node share.
  *
- * Owns the clock, the events and the inventory; borrows everything else. Each part keeps a const pointer to it and
- * reads it when it decides, so nobody has a copy that could be older. Only agent/node_agent changes it: it sets the
- * caches before it creates the parts, and the inventory after each scan.
+ * Owns the clock, the events and the inventory; borrows everything else. Each part keeps a const
+ * pointer to it and reads it when it decides, so no part has an older copy. Only agent/node_agent
+ * changes it: it sets the caches before it creates the parts, and the inventory after each scan.
  *
- * An inventory does not change: only agent/usb, which names its USBDevices, may write to it. It is borrowed until
- * the next one: once all parts were told of that, nobody has anything of the old one, which is freed. No part keeps
- * one for longer, so inventories need no reference count; a part that must remember something copies it.
+ * Nothing of an inventory changes, except that agent/usb names its USBDevices. It is borrowed until
+ * the next one: that is announced to all parts, which then have nothing of the old one, and the old
+ * one is freed. A part that must remember something for longer copies it, so inventories have no
+ * reference count.
  */
 #pragma once
 
@@ -42,7 +43,8 @@ struct this_node {
 	const char *name;
 	struct this_node_options options;
 
-	/* The objects of this node's devices, and the claims of all nodes; NULL: that kind has no claims. */
+	/* The caches: the objects of this node's devices, and the claims of all nodes (NULL: the kind
+	 * has no claims). */
 	const struct informer *devices[INVENTORY_KINDS];
 	const struct informer *claims[INVENTORY_KINDS];
 
@@ -57,6 +59,6 @@ void this_node_init(struct this_node *node, const char *name, struct uv_loop_s *
 /* Releases what it owns. The parts are gone. */
 void this_node_done(struct this_node *node);
 
-/* The node has @inventory from now on, which is its own. Returns the one before, or NULL: the caller frees it when no
- * part has anything of it. */
+/* @inventory is what the node has from now on, and belongs to it. Returns the one before, or NULL:
+ * the caller frees it once no part has anything of it. */
 struct inventory *this_node_set_inventory(struct this_node *node, struct inventory *inventory);

@@ -519,29 +519,9 @@ static void make_mdevs(struct node_agent *agent)
 
 static void make_config(struct node_agent *agent)
 {
-	agent->wiring.config = config_watch_new(&(struct config_watch_deps){
-		.client = agent->node.client,
-		.clock = agent->node.clock,
-		.events = agent->node.events,
-		.metrics = agent->node.metrics,
-		.node_name = agent->node.name,
-		.parts = CONFIG_PARTS,
-		.changed = on_config,
-		.arg = agent,
-	});
-	agent->wiring.generics = generics_new(&(struct generics_deps){
-		.loop = agent->node.loop,
-		.clock = agent->node.clock,
-		.helper_path = agent->node.options.helper.path,
-		.kubelet_dir = agent->node.options.kubelet_dir,
-		.host_root = agent->node.options.host_root,
-		.dev_root = agent->node.options.helper.dev_root,
-		.sysfs_root = agent->node.options.helper.sysfs_root,
-		.metrics = agent->node.metrics,
-		.touch = on_generic_devices,
-		.report = report_generic,
-		.arg = &agent->wiring,
-	});
+	agent->wiring.config = config_watch_new(&agent->node, CONFIG_PARTS, on_config, agent);
+	agent->wiring.generics =
+		generics_new(&agent->node, on_generic_devices, report_generic, &agent->wiring);
 }
 
 /* What has been found already; the scan after it finds what it does not say, such as records. */

@@ -2,7 +2,8 @@
  * node_agent: the running agent of one node.
  *
  * Creates the parts, passes on what changes to them (wiring.h) and what they ask each other (lookup.h).
- * Owns what they share (node/this_node.h), the informers of devices, claims and the Node, and all parts.
+ * Owns what they share (node/this_node.h), the informers of devices, claims and the Node, and all
+ * parts.
  */
 #pragma once
 

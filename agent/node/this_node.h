@@ -43,8 +43,8 @@ struct this_node {
 	const char *name;
 	struct this_node_options options;
 
-	/* The caches: the objects of this node's devices, and the claims of all nodes (NULL: the kind
-	 * has no claims). */
+	/* The caches: the objects of this node's devices, and the claims of all nodes (NULL: the
+	 * kind has no claims). */
 	const struct informer *devices[INVENTORY_KINDS];
 	const struct informer *claims[INVENTORY_KINDS];
 

@@ -1,4 +1,4 @@
-/* this_node: "node1" for parts under test, with fakes in place of the agent's loop, API server and clock. */
+/* this_node: "node1" for parts under test, with fakes in place of API server and clock. */
 #pragma once
 
 #include "agent/node/this_node.h"

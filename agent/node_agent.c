@@ -188,7 +188,6 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 	sriov_set_inventory(parts->sriov, inventory);
 	gpus_set_inventory(parts->gpus, inventory);
 	claims_set_inventory(parts->claims, inventory);
-	mdevs_set_inventory(parts->mdevs, inventory);
 	lend_set_inventory(parts->lend, inventory);
 	wiring_changed(parts, CHANGE_INVENTORY, NULL);
 	inventory_free(before);
@@ -500,21 +499,14 @@ static void make_gpus(struct node_agent *agent)
 
 static void make_mdevs(struct node_agent *agent)
 {
-	agent->wiring.mdevs = mdevs_new(&(struct mdevs_deps){
-		.loop = agent->node.loop,
-		.clock = agent->node.clock,
-		.helper = agent->node.options.helper,
-		.deadline_ms = agent->node.options.deadline_ms,
-		.events = agent->node.events,
-		.parents = agent->devices[INVENTORY_MDEV_PARENT].informer,
-		.node_name = agent->node.name,
-		.lend = agent->wiring.lend,
-		.on_moved = on_task,
-		.on_changed = on_mdev_status,
-		.report = report_mdev,
-		.otherwise = lookup_vgpu_resource,
-		.arg = &agent->wiring,
-	});
+	agent->wiring.mdevs = mdevs_new(&agent->node, &(struct mdevs_deps){
+							      .lend = agent->wiring.lend,
+							      .on_moved = on_task,
+							      .on_changed = on_mdev_status,
+							      .report = report_mdev,
+							      .otherwise = lookup_vgpu_resource,
+							      .arg = &agent->wiring,
+						      });
 }
 
 static void make_config(struct node_agent *agent)

@@ -187,7 +187,7 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 	usb_set_inventory(parts->usb, inventory); /* which names its USBDevices */
 	sriov_set_inventory(parts->sriov, inventory);
 	gpus_set_inventory(parts->gpus, inventory);
-	claims_set_inventory(parts->claims, inventory);
+	claims_update_history(parts->claims);
 	lend_set_inventory(parts->lend, inventory);
 	wiring_changed(parts, CHANGE_INVENTORY, NULL);
 	inventory_free(before);
@@ -390,28 +390,16 @@ static void make_publish(struct node_agent *agent)
 
 static void make_claims(struct node_agent *agent)
 {
-	agent->wiring.claims = claims_new(&(struct claims_deps){
-		.loop = agent->node.loop,
-		.client = agent->node.client,
-		.clock = agent->node.clock,
-		.events = agent->node.events,
-		.metrics = agent->node.metrics,
-		.claims = agent->claims[INVENTORY_PCI].informer,
-		.devices = agent->devices[INVENTORY_PCI].informer,
-		.usb_claims = agent->claims[INVENTORY_USB].informer,
-		.node_name = agent->node.name,
-		.vfio_drivers = &agent->node.options.vfio_drivers,
-		.driverless = &agent->options.driverless,
-		.binder = { .helper = agent->node.options.helper,
-			    .deadline_ms = agent->node.options.deadline_ms,
-			    .metrics = agent->node.metrics },
-		.on_moved = on_task,
-		.is_free = lookup_is_free,
-		.is_usb_free = lookup_is_usb_free,
-		.is_held = lookup_is_held,
-		.ask_offer = lookup_claim_offer,
-		.arg = &agent->wiring,
-	});
+	agent->wiring.claims =
+		claims_new(&agent->node, &(struct claims_deps){
+						 .driverless = &agent->options.driverless,
+						 .on_moved = on_task,
+						 .is_free = lookup_is_free,
+						 .is_usb_free = lookup_is_usb_free,
+						 .is_held = lookup_is_held,
+						 .ask_offer = lookup_claim_offer,
+						 .arg = &agent->wiring,
+					 });
 }
 
 static void make_lend(struct node_agent *agent)

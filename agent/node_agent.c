@@ -35,10 +35,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-enum {
-	VFS_DEADLINES = 4, /* a card may make its virtual functions one by one */
-	CONFIG_PARTS = 4,  /* that report what they cannot do: generic, usb, mdev, pci */
-};
+enum { CONFIG_PARTS = 4 }; /* that report what they cannot do: generic, usb, mdev, pci */
 
 /* The objects of one kind, of devices or of claims. */
 struct watched {
@@ -185,7 +182,7 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 	before = this_node_set_inventory(&agent->node, inventory);
 	device_count_set(agent->listed, inventory);
 	usb_set_inventory(parts->usb, inventory); /* which names its USBDevices */
-	sriov_set_inventory(parts->sriov, inventory);
+	sriov_map_functions(parts->sriov);
 	gpus_set_inventory(parts->gpus, inventory);
 	claims_update_history(parts->claims);
 	lend_set_inventory(parts->lend, inventory);
@@ -443,25 +440,13 @@ static void make_usb(struct node_agent *agent)
 
 static void make_sriov(struct node_agent *agent)
 {
-	agent->wiring.sriov = sriov_new(&(struct sriov_deps){
-		.loop = agent->node.loop,
-		.client = agent->node.client,
-		.clock = agent->node.clock,
-		.events = agent->node.events,
-		.metrics = agent->node.metrics,
-		.claims = agent->claims[INVENTORY_PCI].informer,
-		.devices = agent->devices[INVENTORY_PCI].informer,
-		.node_name = agent->node.name,
-		.options = {
-			.helper = agent->node.options.helper,
-			.deadline_ms = agent->node.options.deadline_ms * VFS_DEADLINES,
-		},
-		.on_moved = on_task,
-		.on_free = on_nic_functions,
-		.on_named = on_parent_nic,
-		.is_free = lookup_is_free,
-		.arg = &agent->wiring,
-	});
+	agent->wiring.sriov = sriov_new(&agent->node, &(struct sriov_deps){
+							      .on_moved = on_task,
+							      .on_free = on_nic_functions,
+							      .on_named = on_parent_nic,
+							      .is_free = lookup_is_free,
+							      .arg = &agent->wiring,
+						      });
 }
 
 static void make_gpus(struct node_agent *agent)

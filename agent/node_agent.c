@@ -183,7 +183,7 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 	device_count_set(agent->listed, inventory);
 	usb_set_inventory(parts->usb, inventory); /* which names its USBDevices */
 	sriov_map_functions(parts->sriov);
-	gpus_set_inventory(parts->gpus, inventory);
+	gpus_find_cards(parts->gpus);
 	claims_update_history(parts->claims);
 	lend_set_inventory(parts->lend, inventory);
 	wiring_changed(parts, CHANGE_INVENTORY, NULL);
@@ -451,22 +451,14 @@ static void make_sriov(struct node_agent *agent)
 
 static void make_gpus(struct node_agent *agent)
 {
-	agent->wiring.gpus = gpus_new(&(struct gpus_deps){
-		.loop = agent->node.loop,
-		.client = agent->node.client,
-		.clock = agent->node.clock,
-		.events = agent->node.events,
-		.metrics = agent->node.metrics,
-		.claims = agent->claims[INVENTORY_PCI].informer,
-		.devices = agent->devices[INVENTORY_PCI].informer,
-		.node_name = agent->node.name,
-		.options = agent->options.gpu,
-		.request_scan = on_task,
-		.offers_changed = on_vgpu_resources,
-		.is_free = lookup_is_free,
-		.is_taken = lookup_is_taken,
-		.arg = &agent->wiring,
-	});
+	agent->wiring.gpus = gpus_new(&agent->node, &(struct gpus_deps){
+							    .options = agent->options.gpu,
+							    .request_scan = on_task,
+							    .offers_changed = on_vgpu_resources,
+							    .is_free = lookup_is_free,
+							    .is_taken = lookup_is_taken,
+							    .arg = &agent->wiring,
+						    });
 	agent->adopt = adopt_new(&agent->node);
 }
 
@@ -551,7 +543,6 @@ struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *cl
 	agent->seen = *seen;
 	agent->options.look.scan.metrics = metrics;
 	this_node_init(&agent->node, options->node_name, loop, client, &options->node, metrics);
-	agent->options.gpu.helper = agent->node.options.helper;
 	make_parts(agent);
 	return agent;
 }

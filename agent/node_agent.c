@@ -181,7 +181,7 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 			 log_int("usb", inventory->sets[INVENTORY_USB].len));
 	before = this_node_set_inventory(&agent->node, inventory);
 	device_count_set(agent->listed, inventory);
-	usb_set_inventory(parts->usb, inventory); /* which names its USBDevices */
+	usb_name_devices(parts->usb, inventory);
 	sriov_map_functions(parts->sriov);
 	gpus_find_cards(parts->gpus);
 	claims_update_history(parts->claims);
@@ -419,23 +419,13 @@ static void make_lend(struct node_agent *agent)
 
 static void make_usb(struct node_agent *agent)
 {
-	agent->wiring.usb = usb_new(&(struct usb_deps){
-		.client = agent->node.client,
-		.clock = agent->node.clock,
-		.events = agent->node.events,
-		.metrics = agent->node.metrics,
-		.claims = agent->claims[INVENTORY_USB].informer,
-		.devices = agent->devices[INVENTORY_USB].informer,
-		.pci_claims = agent->claims[INVENTORY_PCI].informer,
-		.node_name = agent->node.name,
-		.dev_root = agent->node.options.helper.dev_root,
-		.state_dir = agent->node.options.helper.state_dir,
-		.lend = agent->wiring.lend,
-		.report = report_usb,
-		.selected = on_usb_selected,
-		.renamed = on_usb_names,
-		.arg = &agent->wiring,
-	});
+	agent->wiring.usb = usb_new(&agent->node, &(struct usb_deps){
+							  .lend = agent->wiring.lend,
+							  .report = report_usb,
+							  .selected = on_usb_selected,
+							  .renamed = on_usb_names,
+							  .arg = &agent->wiring,
+						  });
 }
 
 static void make_sriov(struct node_agent *agent)

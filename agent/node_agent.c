@@ -409,7 +409,7 @@ static void make_lend(struct node_agent *agent)
 		.claims = informer_store(agent->claims[INVENTORY_PCI].informer),
 		.devices = informer_store(agent->devices[INVENTORY_PCI].informer),
 		.mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
-		.vfio_drivers = &agent->node.options.vfio_drivers,
+		.vfio_drivers = &agent->node.vfio_drivers,
 		.options = agent->options.lend,
 		.changed = on_allocation,
 		.offered = on_offered,

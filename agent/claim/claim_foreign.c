@@ -49,8 +49,7 @@ static bool passes_through(const struct this_node *node, const char *driver)
 {
 	if (!driver)
 		return false;
-	return strcmp(driver, "vfio-pci") == 0 ||
-	       json_strs_has(&node->options.vfio_drivers, driver);
+	return strcmp(driver, "vfio-pci") == 0 || json_strs_has(&node->vfio_drivers, driver);
 }
 
 /* A claim of any function of the group may be about the whole of it. */

@@ -326,7 +326,7 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 		.unproven_ms = unproven_ms(claims, address, view->object),
 		.allocated = given,
 		.allocated_to = holder,
-		.vfio_drivers = &node->options.vfio_drivers,
+		.vfio_drivers = &node->vfio_drivers,
 		.driverless = deps->driverless,
 		.now_wall_ms = view->now_wall_ms,
 	};
@@ -707,8 +707,8 @@ static struct reconcile *new_reconcile(struct claims *claims)
 struct claims *claims_new(const struct this_node *node, const struct claims_deps *deps)
 {
 	const struct binder_options binder = {
-		.helper = node->options.helper,
-		.deadline_ms = node->options.deadline_ms,
+		.helper = node->helper,
+		.deadline_ms = node->deadline_ms,
 		.metrics = node->metrics,
 	};
 	struct claims *claims = xcalloc(1, sizeof(*claims));

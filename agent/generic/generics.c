@@ -90,7 +90,7 @@ static int open_iommu(void *arg, int *ret_fd, struct err *err)
 {
 	const struct generics *generics = arg;
 
-	return iommu_open(generics->node->options.helper.dev_root, ret_fd, err);
+	return iommu_open(generics->node->helper.dev_root, ret_fd, err);
 }
 
 static void watch_paths(struct generics *generics)
@@ -150,13 +150,13 @@ void generics_offer(void *arg, struct plugins *plugins)
 
 static void make_handovers(struct generics *generics)
 {
-	const struct this_node_options *options = &generics->node->options;
-	const char *sysfs_root = options->helper.sysfs_root ? options->helper.sysfs_root : "/sys";
+	const struct this_node *node = generics->node;
+	const char *sysfs_root = node->helper.sysfs_root ? node->helper.sysfs_root : "/sys";
 	/* Not there where the kernel could have SELinux and has not. */
 	auto_free char *enforce = xasprintf("%s/fs/selinux/enforce", sysfs_root);
 
-	generics->handover_dir = xasprintf("%s/plugins/hostdev/iommufd", options->kubelet_dir);
-	generics->handovers = handovers_new(generics->node, generics->handover_dir,
+	generics->handover_dir = xasprintf("%s/plugins/hostdev/iommufd", node->kubelet_dir);
+	generics->handovers = handovers_new(node, generics->handover_dir,
 					    access(enforce, F_OK) == 0 ? socket_label : NULL,
 					    open_iommu, generics);
 }
@@ -166,8 +166,8 @@ struct generics *generics_new(const struct this_node *node, void (*touch)(void *
 			      void *arg)
 {
 	struct generics *generics = xcalloc(1, sizeof(*generics));
-	const char *dev_root = node->options.helper.dev_root;
-	const char *sysfs_root = node->options.helper.sysfs_root;
+	const char *dev_root = node->helper.dev_root;
+	const char *sysfs_root = node->helper.sysfs_root;
 
 	generics->node = node;
 	generics->touch = touch;
@@ -178,7 +178,7 @@ struct generics *generics_new(const struct this_node *node, void (*touch)(void *
 	make_handovers(generics);
 	generics->nodes = generic_type_new(dev_root, sysfs_root, generics->opens);
 	generics->sockets = socket_type_new(
-		&(struct socket_roots){ .host = node->options.host_root, .sysfs = sysfs_root });
+		&(struct socket_roots){ .host = node->host_root, .sysfs = sysfs_root });
 	generics->iommufd = iommufd_type_new(dev_root, generics->opens, generics->handovers);
 	return generics;
 }

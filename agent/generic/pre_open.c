@@ -110,7 +110,7 @@ static void on_gone(void *arg, struct helper_run *run)
 static void begin(struct opening *opening)
 {
 	const struct this_node *node = opening->opens->node;
-	const struct helper_place *helper = &node->options.helper;
+	const struct helper_place *helper = &node->helper;
 	const char *dev_root = helper->dev_root ? helper->dev_root : "/dev";
 	const char *const args[] = { "open", "--dev-root", dev_root, opening->path, NULL };
 	const struct helper_spec spec = { .path = helper->path,

@@ -181,7 +181,7 @@ static void run_child(struct task *task, const char *const *args, line_fn *on_li
 {
 	const struct gpu_tasks *tasks = task->tasks;
 	struct helper_spec spec = {
-		.path = task->tool ? task->tool : tasks->node->options.helper.path,
+		.path = task->tool ? task->tool : tasks->node->helper.path,
 		.args = args,
 		.deadline_ms = tasks->options.deadline_ms,
 		.metrics = tasks->node->metrics,
@@ -335,7 +335,7 @@ void gpu_tasks_act(struct gpu_tasks *tasks, const char *key, const struct gpu_ac
 	struct json_strs words = { 0 };
 
 	task->verb = act->verb;
-	task->tool = gpu_task_words(&tasks->node->options.helper, &tasks->options, act, &words);
+	task->tool = gpu_task_words(&tasks->node->helper, &tasks->options, act, &words);
 	log_info("changing a card", log_str("card", act->card), log_str("address", act->address),
 		 log_str("program", task->tool ? task->tool : "hostdev-helper"),
 		 log_str("what", words.items[0]));

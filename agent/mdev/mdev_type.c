@@ -70,9 +70,9 @@ static char *own_trouble(const struct mdev_view *view, const struct mediateddevi
 		return xstrdup("it is being removed");
 	if (!node)
 		return xstrdup("it is in no IOMMU group");
-	if (!vfio_node_exists(view->node->options.helper.dev_root, node))
+	if (!vfio_node_exists(view->node->helper.dev_root, node))
 		return xasprintf("%s is not there", node);
-	if (!vfio_node_exists(view->node->options.helper.dev_root, VFIO_CONTAINER_NODE))
+	if (!vfio_node_exists(view->node->helper.dev_root, VFIO_CONTAINER_NODE))
 		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
 	return NULL;
 }
@@ -241,9 +241,8 @@ static void add_nodes(const struct mdev_view *view, const struct mediateddevice 
 		      struct allocation *allocation)
 {
 	auto_free char *group = vfio_group_node(device->status.iommu_group);
-	auto_free char *own =
-		vfio_mdev_node(view->node->options.helper.sysfs_root,
-			       view->node->options.helper.dev_root, device->status.uuid);
+	auto_free char *own = vfio_mdev_node(view->node->helper.sysfs_root,
+					     view->node->helper.dev_root, device->status.uuid);
 
 	allocation_add_device(allocation, VFIO_CONTAINER_NODE, "mrw");
 	allocation_add_device(allocation, group, "mrw");
@@ -255,7 +254,7 @@ static void add_nodes(const struct mdev_view *view, const struct mediateddevice 
  * that the last scan saw it in. */
 static char *trouble_now(const struct mdev_view *view, const struct mediateddevice *device)
 {
-	const char *sysfs_root = view->node->options.helper.sysfs_root;
+	const char *sysfs_root = view->node->helper.sysfs_root;
 	auto_free char *path = xasprintf("%s/bus/mdev/devices/%s/iommu_group",
 					 sysfs_root ? sysfs_root : "/sys", device->status.uuid);
 	char target[PATH_MAX];

@@ -274,9 +274,8 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 	parent->task = task_start(
 		&(struct task_spec){
 			.loop = mdevs->node->loop,
-			.helper = &mdevs->node->options.helper,
-			.deadline_ms =
-				mdevs->node->options.deadline_ms + keys.len * EACH_INSTANCE_MS,
+			.helper = &mdevs->node->helper,
+			.deadline_ms = mdevs->node->deadline_ms + keys.len * EACH_INSTANCE_MS,
 			.verb = parent->removes ? "mdev-remove" : "mdev-create",
 			.key = parent->name,
 			.keys = &keys,

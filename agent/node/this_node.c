@@ -7,13 +7,19 @@ void this_node_init(struct this_node *node, const char *name, struct uv_loop_s *
 		    struct kube_client *client, const struct this_node_options *options,
 		    struct metrics *metrics)
 {
-	*node = (struct this_node){ .loop = loop,
-				    .client = client,
-				    .clock = clock_new(loop),
-				    .metrics = metrics,
-				    .name = name,
-				    .options = *options };
-	node->options.helper.metrics = metrics;
+	*node = (struct this_node){
+		.name = name,
+		.loop = loop,
+		.client = client,
+		.clock = clock_new(loop),
+		.metrics = metrics,
+		.helper = options->helper,
+		.deadline_ms = options->deadline_ms,
+		.kubelet_dir = options->kubelet_dir,
+		.host_root = options->host_root,
+		.vfio_drivers = options->vfio_drivers,
+	};
+	node->helper.metrics = metrics;
 	node->events = events_new(&(struct events_deps){
 		.client = client,
 		.clock = node->clock,

@@ -28,20 +28,25 @@ struct uv_loop_s;
 /* What several parts are configured with. The texts are borrowed. */
 struct this_node_options {
 	struct helper_place helper;
-	uint64_t deadline_ms;          /* of one step of a helper that changes devices  */
-	const char *kubelet_dir;       /* "/var/lib/kubelet"                            */
-	const char *host_root;         /* NULL: /                                       */
-	struct json_strs vfio_drivers; /* that claims may name beside vfio-pci          */
+	uint64_t deadline_ms;
+	const char *kubelet_dir;
+	const char *host_root;
+	struct json_strs vfio_drivers;
 };
 
 struct this_node {
+	const char *name;
 	struct uv_loop_s *loop;
 	struct kube_client *client;
 	struct clock *clock;
 	struct events *events;
 	struct metrics *metrics; /* may be NULL */
-	const char *name;
-	struct this_node_options options;
+
+	struct helper_place helper;
+	uint64_t deadline_ms;          /* of one step of a helper that changes devices  */
+	const char *kubelet_dir;       /* "/var/lib/kubelet"                            */
+	const char *host_root;         /* NULL: /                                       */
+	struct json_strs vfio_drivers; /* that claims may name beside vfio-pci          */
 
 	/* The caches: the objects of this node's devices, and the claims of all nodes (NULL: the
 	 * kind has no claims). */

@@ -431,9 +431,9 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	const struct attempt_object of = attempt_object(view->object);
 	const struct task_spec spec = {
 		.loop = sriov->node->loop,
-		.helper = &sriov->node->options.helper,
+		.helper = &sriov->node->helper,
 		.node_address = sriov->node_address,
-		.deadline_ms = sriov->node->options.deadline_ms * DEADLINES,
+		.deadline_ms = sriov->node->deadline_ms * DEADLINES,
 		.verb = "vfs",
 		.key = view->key,
 		.words = &job->words,

@@ -34,7 +34,7 @@ struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps);
 /* Takes NULL, returns NULL. */
 struct usb *usb_free(struct usb *usb);
 
-/* @inventory is the node's new one: give its USBDevices their names, before others read it, and note
+/* @inventory is the node's new one: give its USBDevices their names before others read it, and note
  * which of them are in use. They get other names later if claims come or go; @inventory is borrowed
  * for that until the next call or the end. usb_enqueue_all() is to follow. */
 void usb_name_devices(struct usb *usb, struct inventory *inventory);

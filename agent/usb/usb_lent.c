@@ -55,7 +55,7 @@ static bool was_just_used(const struct usb_view *view, const struct usbdevice *d
 /* Why a claimable device that is present is not healthy; NULL: it is. */
 static char *reach_trouble(const struct usb_view *view, const struct usbdevice *device)
 {
-	struct usb_node_at at = { view->node->options.helper.dev_root, device->status.device_path,
+	struct usb_node_at at = { view->node->helper.dev_root, device->status.device_path,
 				  view->calls };
 	struct usb_node node;
 	struct err err = { 0 };
@@ -78,7 +78,7 @@ static char *device_trouble(const struct usb_view *view, const struct usbdevice 
 
 bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device)
 {
-	struct usb_node_at at = { view->node->options.helper.dev_root, device->status.device_path,
+	struct usb_node_at at = { view->node->helper.dev_root, device->status.device_path,
 				  view->calls };
 	struct usb_node node;
 
@@ -261,7 +261,7 @@ static void tell(const struct config_usb *entry, const char *reason, const char 
 static char *node_trouble(const struct usb_view *view, const struct usbdevice *device,
 			  const char **ret_reason)
 {
-	struct usb_node_at at = { view->node->options.helper.dev_root, device->status.device_path,
+	struct usb_node_at at = { view->node->helper.dev_root, device->status.device_path,
 				  view->calls };
 	struct usb_node node;
 	struct err err = { 0 };

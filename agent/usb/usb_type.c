@@ -40,7 +40,7 @@ struct usb_type {
 
 static struct usb_node_at node_at(const struct usb_type *type, const char *device_path)
 {
-	return (struct usb_node_at){ type->view->node->options.helper.dev_root, device_path,
+	return (struct usb_node_at){ type->view->node->helper.dev_root, device_path,
 				     type->view->calls };
 }
 

@@ -31,8 +31,8 @@ static void scene_open(struct scene *scene, const char *script, const char *help
 	fake_helper_init(&scene->helper, script);
 	scene->node = this_node_of(NULL, fake_clock_as_clock(scene->clock), NULL);
 	scene->node.loop = &scene->helper.loop;
-	scene->node.options.helper.path = helper ? helper : scene->helper.path;
-	scene->node.options.helper.dev_root = "/some/dev";
+	scene->node.helper.path = helper ? helper : scene->helper.path;
+	scene->node.helper.dev_root = "/some/dev";
 	scene->opens = pre_open_new(&scene->node, on_changed, scene);
 }
 

@@ -219,7 +219,7 @@ static inline void bench_begin(struct bench *b)
 	b->devices = kind_bench_informer(b, b->client, b->clock, &pcidevice_kind, handlers);
 	b->node = this_node_of(b->client, fake_clock_as_clock(b->clock), &b->events);
 	b->node.loop = &b->loop;
-	b->node.options.helper.path = "helper";
+	b->node.helper.path = "helper";
 	b->node.claims[INVENTORY_PCI] = b->claims;
 	b->node.devices[INVENTORY_PCI] = b->devices;
 	b->gpus = gpus_new(&b->node, &(struct gpus_deps){

@@ -62,7 +62,7 @@ static void open_scene(struct scene *s, const char *body)
 	fake_helper_init(&s->fake, body);
 	s->node = this_node_of(NULL, NULL, NULL);
 	s->node.loop = &s->fake.loop;
-	s->node.options.helper.path = s->fake.path;
+	s->node.helper.path = s->fake.path;
 	s->tasks = gpu_tasks_new(&s->node,
 				 &(struct gpu_options){ .sriov_manage = s->fake.path,
 							.nvidia_smi = s->fake.path,

@@ -178,9 +178,8 @@ static inline void bench_open(const char *script, const struct machine_card *car
 	bench.node = this_node_of(NULL, fake_clock_as_clock(bench.clock),
 				  (struct events *)&bench.events);
 	bench.node.loop = &bench.fake.loop;
-	bench.node.options.helper =
-		(struct helper_place){ .path = bench.fake.path, .state_dir = "/state" };
-	bench.node.options.deadline_ms = AMPLE_MS;
+	bench.node.helper = (struct helper_place){ .path = bench.fake.path, .state_dir = "/state" };
+	bench.node.deadline_ms = AMPLE_MS;
 	bench.mdevs =
 		mdevs_new(&bench.node, &(struct mdevs_deps){ .on_moved = bench_on_moved,
 							     .on_changed = bench_on_changed });

@@ -124,8 +124,8 @@ static void world_open(struct world *w, const char *const *lines, const char *co
 	w->sysfs_root = xasprintf("%s/sys", w->tree.root);
 	w->inventory = inventory_new(&options, facts_of(lines, 4), w->names, 0);
 	w->node = this_node_of(NULL, NULL, NULL);
-	w->node.options.helper.dev_root = w->dev_root;
-	w->node.options.helper.sysfs_root = w->sysfs_root;
+	w->node.helper.dev_root = w->dev_root;
+	w->node.helper.sysfs_root = w->sysfs_root;
 	w->node.inventory = w->inventory;
 	w->view = (struct mdev_view){ .node = &w->node, .config = w->config, .removing = removing };
 	w->type = mdev_type_new(&w->view);

@@ -120,8 +120,8 @@ static inline void scene_open(struct scene *scene, const char *claim)
 	if (claim)
 		sticks_claim(&scene->node, claim);
 	scene->this_node = this_node_of(NULL, NULL, NULL);
-	scene->this_node.options.helper.dev_root = nodes()->dev;
-	scene->this_node.options.helper.state_dir = nodes()->state;
+	scene->this_node.helper.dev_root = nodes()->dev;
+	scene->this_node.helper.state_dir = nodes()->state;
 	scene->view = (struct usb_view){ .node = &scene->this_node,
 					 .claims = scene->node.claims,
 					 .config = &scene->config,

@@ -185,7 +185,6 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 	sriov_map_functions(parts->sriov);
 	gpus_find_cards(parts->gpus);
 	claims_update_history(parts->claims);
-	lend_set_inventory(parts->lend, inventory);
 	wiring_changed(parts, CHANGE_INVENTORY, NULL);
 	inventory_free(before);
 }
@@ -401,20 +400,17 @@ static void make_claims(struct node_agent *agent)
 
 static void make_lend(struct node_agent *agent)
 {
-	agent->wiring.lend = lend_new(&(struct lend_deps){
-		.loop = agent->node.loop,
-		.clock = agent->node.clock,
-		.metrics = agent->node.metrics,
-		.node_name = agent->node.name,
-		.claims = informer_store(agent->claims[INVENTORY_PCI].informer),
-		.devices = informer_store(agent->devices[INVENTORY_PCI].informer),
-		.mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
-		.vfio_drivers = &agent->node.vfio_drivers,
-		.options = agent->options.lend,
-		.changed = on_allocation,
-		.offered = on_offered,
-		.arg = &agent->wiring,
-	});
+	agent->wiring.lend =
+		lend_new(&agent->node,
+			 &(struct lend_deps){
+				 .claims = informer_store(agent->claims[INVENTORY_PCI].informer),
+				 .devices = informer_store(agent->devices[INVENTORY_PCI].informer),
+				 .mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
+				 .options = agent->options.lend,
+				 .changed = on_allocation,
+				 .offered = on_offered,
+				 .arg = &agent->wiring,
+			 });
 }
 
 static void make_usb(struct node_agent *agent)

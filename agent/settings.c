@@ -365,11 +365,7 @@ struct lend_options settings_lend_options(const struct settings *s)
 {
 	return (struct lend_options){
 		.off = !s->device_plugins,
-		.kubelet_dir = s->kubelet_dir,
-		.host_root = s->host_root,
 		.registration = (enum registration_mode)s->registration,
-		.dev_root = s->dev_root,
-		.sysfs_root = s->sysfs_root,
 	};
 }
 

@@ -371,93 +371,103 @@ static void start(struct node_agent *agent)
 
 static void make_publish(struct node_agent *agent)
 {
-	agent->wiring.publish =
-		publish_new(&agent->node, &(struct publish_deps){
-						  .moving = lookup_is_moving,
-						  .allocations = lookup_allocations,
-						  .held_as = lookup_held_as,
-						  .offer = lookup_offer,
-						  .resource = lookup_mdev_resource,
-						  .condition = lookup_mdev_condition,
-						  .parent = lookup_parent,
-						  .arg = &agent->wiring,
-					  });
+	const struct publish_deps deps = {
+		.moving = lookup_is_moving,
+		.allocations = lookup_allocations,
+		.held_as = lookup_held_as,
+		.offer = lookup_offer,
+		.resource = lookup_mdev_resource,
+		.condition = lookup_mdev_condition,
+		.parent = lookup_parent,
+		.arg = &agent->wiring,
+	};
+
+	agent->wiring.publish = publish_new(&agent->node, &deps);
 }
 
 static void make_claims(struct node_agent *agent)
 {
-	agent->wiring.claims =
-		claims_new(&agent->node, &(struct claims_deps){
-						 .driverless = &agent->options.driverless,
-						 .on_moved = on_task,
-						 .is_free = lookup_is_free,
-						 .is_usb_free = lookup_is_usb_free,
-						 .is_held = lookup_is_held,
-						 .ask_offer = lookup_claim_offer,
-						 .arg = &agent->wiring,
-					 });
+	const struct claims_deps deps = {
+		.driverless = &agent->options.driverless,
+		.on_moved = on_task,
+		.is_free = lookup_is_free,
+		.is_usb_free = lookup_is_usb_free,
+		.is_held = lookup_is_held,
+		.ask_offer = lookup_claim_offer,
+		.arg = &agent->wiring,
+	};
+
+	agent->wiring.claims = claims_new(&agent->node, &deps);
 }
 
 static void make_lend(struct node_agent *agent)
 {
-	agent->wiring.lend =
-		lend_new(&agent->node,
-			 &(struct lend_deps){
-				 .claims = informer_store(agent->claims[INVENTORY_PCI].informer),
-				 .devices = informer_store(agent->devices[INVENTORY_PCI].informer),
-				 .mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
-				 .options = agent->options.lend,
-				 .changed = on_allocation,
-				 .offered = on_offered,
-				 .arg = &agent->wiring,
-			 });
+	const struct lend_deps deps = {
+		.claims = informer_store(agent->claims[INVENTORY_PCI].informer),
+		.devices = informer_store(agent->devices[INVENTORY_PCI].informer),
+		.mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
+		.options = agent->options.lend,
+		.changed = on_allocation,
+		.offered = on_offered,
+		.arg = &agent->wiring,
+	};
+
+	agent->wiring.lend = lend_new(&agent->node, &deps);
 }
 
 static void make_usb(struct node_agent *agent)
 {
-	agent->wiring.usb = usb_new(&agent->node, &(struct usb_deps){
-							  .lend = agent->wiring.lend,
-							  .report = report_usb,
-							  .selected = on_usb_selected,
-							  .renamed = on_usb_names,
-							  .arg = &agent->wiring,
-						  });
+	const struct usb_deps deps = {
+		.lend = agent->wiring.lend,
+		.report = report_usb,
+		.selected = on_usb_selected,
+		.renamed = on_usb_names,
+		.arg = &agent->wiring,
+	};
+
+	agent->wiring.usb = usb_new(&agent->node, &deps);
 }
 
 static void make_sriov(struct node_agent *agent)
 {
-	agent->wiring.sriov = sriov_new(&agent->node, &(struct sriov_deps){
-							      .on_moved = on_task,
-							      .on_free = on_nic_functions,
-							      .on_named = on_parent_nic,
-							      .is_free = lookup_is_free,
-							      .arg = &agent->wiring,
-						      });
+	const struct sriov_deps deps = {
+		.on_moved = on_task,
+		.on_free = on_nic_functions,
+		.on_named = on_parent_nic,
+		.is_free = lookup_is_free,
+		.arg = &agent->wiring,
+	};
+
+	agent->wiring.sriov = sriov_new(&agent->node, &deps);
 }
 
 static void make_gpus(struct node_agent *agent)
 {
-	agent->wiring.gpus = gpus_new(&agent->node, &(struct gpus_deps){
-							    .options = agent->options.gpu,
-							    .request_scan = on_task,
-							    .offers_changed = on_vgpu_resources,
-							    .is_free = lookup_is_free,
-							    .is_taken = lookup_is_taken,
-							    .arg = &agent->wiring,
-						    });
+	const struct gpus_deps deps = {
+		.options = agent->options.gpu,
+		.request_scan = on_task,
+		.offers_changed = on_vgpu_resources,
+		.is_free = lookup_is_free,
+		.is_taken = lookup_is_taken,
+		.arg = &agent->wiring,
+	};
+
+	agent->wiring.gpus = gpus_new(&agent->node, &deps);
 	agent->adopt = adopt_new(&agent->node);
 }
 
 static void make_mdevs(struct node_agent *agent)
 {
-	agent->wiring.mdevs = mdevs_new(&agent->node, &(struct mdevs_deps){
-							      .lend = agent->wiring.lend,
-							      .on_moved = on_task,
-							      .on_changed = on_mdev_status,
-							      .report = report_mdev,
-							      .otherwise = lookup_vgpu_resource,
-							      .arg = &agent->wiring,
-						      });
+	const struct mdevs_deps deps = {
+		.lend = agent->wiring.lend,
+		.on_moved = on_task,
+		.on_changed = on_mdev_status,
+		.report = report_mdev,
+		.otherwise = lookup_vgpu_resource,
+		.arg = &agent->wiring,
+	};
+
+	agent->wiring.mdevs = mdevs_new(&agent->node, &deps);
 }
 
 static void make_config(struct node_agent *agent)

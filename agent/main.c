@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "agent/inspect.h"
-#include "agent/node/node_agent.h"
+#include "agent/node_agent.h"
 #include "agent/plan.h"
 #include "agent/settings.h"
 #include "agent/standby.h"
@@ -77,7 +77,7 @@ static void serve(struct serving *serving)
 	serving->standby = standby_new(&(struct standby_deps){
 		.loop = &program->loop,
 		.client = program->client,
-		.kubelet_dir = serving->options.lend.kubelet_dir,
+		.kubelet_dir = serving->options.node.kubelet_dir,
 		.look = &serving->options.look,
 		.metrics = program->metrics,
 		.on_turn = on_turn,
@@ -96,12 +96,11 @@ static int serve_node(const struct settings *s, char *const *words)
 		xasprintf("hostdev-agent/%s (%s)", HOSTDEV_VERSION, s->node_name);
 	struct serving serving = { .options = {
 					   .node_name = s->node_name,
+					   .node = settings_node_options(s),
 					   .look = { .scan = settings_scan_options(s),
 						     .interval_ms = s->rescan_interval_ms },
-					   .binder = settings_binder_options(s),
 					   .lend = settings_lend_options(s),
 					   .gpu = settings_gpu_options(s),
-					   .vfio_drivers = settings_vfio_drivers(s),
 					   .driverless = settings_driverless(s),
 				   } };
 	struct err err = { 0 };

@@ -343,6 +343,17 @@ static struct helper_place helper_place(const struct settings *s)
 	};
 }
 
+struct this_node_options settings_node_options(const struct settings *s)
+{
+	return (struct this_node_options){
+		.helper = helper_place(s),
+		.deadline_ms = s->transition_deadline_ms,
+		.kubelet_dir = s->kubelet_dir,
+		.host_root = s->host_root,
+		.vfio_drivers = settings_vfio_drivers(s),
+	};
+}
+
 struct binder_options settings_binder_options(const struct settings *s)
 {
 	return (struct binder_options){
@@ -355,18 +366,13 @@ struct lend_options settings_lend_options(const struct settings *s)
 {
 	return (struct lend_options){
 		.off = !s->device_plugins,
-		.kubelet_dir = s->kubelet_dir,
-		.host_root = s->host_root,
 		.registration = (enum registration_mode)s->registration,
-		.dev_root = s->dev_root,
-		.sysfs_root = s->sysfs_root,
 	};
 }
 
 struct gpu_options settings_gpu_options(const struct settings *s)
 {
 	return (struct gpu_options){
-		.helper = helper_place(s),
 		.sriov_manage = s->sriov_manage,
 		.nvidia_smi = s->nvidia_smi,
 		.deadline_ms = s->gpu_deadline_ms,

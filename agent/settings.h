@@ -6,7 +6,7 @@
 
 #include "agent/binder/binder.h"
 #include "agent/gpu/gpu_task.h"
-#include "agent/node/node_agent.h"
+#include "agent/node_agent.h"
 #include "base/options.h"
 #include "kube/program.h"
 
@@ -54,6 +54,7 @@ int settings_complete(struct settings *s, struct err *err);
 
 /* The texts stay @s's. */
 struct scan_options settings_scan_options(const struct settings *s);
+struct this_node_options settings_node_options(const struct settings *s);
 struct binder_options settings_binder_options(const struct settings *s);
 struct lend_options settings_lend_options(const struct settings *s);
 struct gpu_options settings_gpu_options(const struct settings *s);

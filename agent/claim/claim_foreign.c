@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "agent/claim/claim_ties.h"
-#include "agent/claim/claims.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/node/this_node.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
 #include "base/log.h"
@@ -17,16 +17,16 @@
 #include "kube/store.h"
 
 struct claim_foreign {
-	const struct claims_deps *deps;
+	const struct this_node *node;
 	struct map *told;    /* name of the PCIDevice -> this: it is in the log     */
 	struct map *pending; /* name -> its driver: the event waits for the object */
 };
 
-struct claim_foreign *claim_foreign_new(const struct claims_deps *deps)
+struct claim_foreign *claim_foreign_new(const struct this_node *node)
 {
 	struct claim_foreign *foreign = xcalloc(1, sizeof(*foreign));
 
-	*foreign = (struct claim_foreign){ .deps = deps, .told = map_new(), .pending = map_new() };
+	*foreign = (struct claim_foreign){ .node = node, .told = map_new(), .pending = map_new() };
 	return foreign;
 }
 
@@ -45,26 +45,25 @@ struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign)
 	return NULL;
 }
 
-static bool passes_through(const struct claims_deps *deps, const char *driver)
+static bool passes_through(const struct this_node *node, const char *driver)
 {
 	if (!driver)
 		return false;
-	return strcmp(driver, "vfio-pci") == 0 ||
-	       (deps->vfio_drivers && json_strs_has(deps->vfio_drivers, driver));
+	return strcmp(driver, "vfio-pci") == 0 || json_strs_has(&node->vfio_drivers, driver);
 }
 
 /* A claim of any function of the group may be about the whole of it. */
-static bool is_claimed(const struct claim_foreign *foreign, const struct inventory *inventory,
-		       const char *address)
+static bool is_claimed(const struct claim_foreign *foreign, const char *address)
 {
-	const struct store *claims = informer_store(foreign->deps->claims);
+	const struct inventory *inventory = foreign->node->inventory;
+	const struct store *claims = informer_store(foreign->node->claims[INVENTORY_PCI]);
 	struct json_strs members = { 0 };
 	struct json_strs names = { 0 };
 	bool claimed = false;
 
 	claim_ties_members(inventory, address, &members);
 	for (size_t i = 0; i < members.len; i++)
-		claim_ties_claims(foreign->deps->node_name, inventory, members.items[i], &names);
+		claim_ties_claims(foreign->node->name, inventory, members.items[i], &names);
 	for (size_t i = 0; i < names.len; i++)
 		claimed = claimed || store_get(claims, names.items[i]) != NULL ||
 			  claim_ties_has_record(inventory, names.items[i]);
@@ -80,28 +79,28 @@ void claim_foreign_hear(struct claim_foreign *foreign, const char *name)
 
 	if (!map_get(foreign->pending, name))
 		return;
-	device = store_object(informer_store(foreign->deps->devices), name);
+	device = store_object(informer_store(foreign->node->devices[INVENTORY_PCI]), name);
 	if (!device)
 		return;
 	driver = map_remove(foreign->pending, name);
-	events_record(foreign->deps->events,
+	events_record(foreign->node->events,
 		      &(struct events_about){ &pcidevice_kind, &device->meta }, EVENTS_NORMAL,
 		      "LeftAlone", "bound to %s without a claim: hostdev does not change it",
 		      driver);
 }
 
-void claim_foreign_look(struct claim_foreign *foreign, const struct inventory *inventory)
+void claim_foreign_look(struct claim_foreign *foreign)
 {
-	const struct facts *facts = inventory->facts;
+	const struct facts *facts = foreign->node->inventory->facts;
 
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
 		auto_free char *name = NULL;
 
-		if (!passes_through(foreign->deps, pci->driver))
+		if (!passes_through(foreign->node, pci->driver))
 			continue;
-		name = names_pcidevice(foreign->deps->node_name, pci->address);
-		if (map_get(foreign->told, name) || is_claimed(foreign, inventory, pci->address))
+		name = names_pcidevice(foreign->node->name, pci->address);
+		if (map_get(foreign->told, name) || is_claimed(foreign, pci->address))
 			continue;
 		log_info("device is bound to a vfio driver without a claim, not changed",
 			 log_str("address", pci->address), log_str("driver", pci->driver));

@@ -6,16 +6,15 @@
 #pragma once
 
 struct claim_foreign;
-struct claims_deps;
-struct inventory;
+struct this_node;
 
-/* @deps is borrowed. */
-struct claim_foreign *claim_foreign_new(const struct claims_deps *deps);
+/* @node is borrowed. */
+struct claim_foreign *claim_foreign_new(const struct this_node *node);
 /* Takes NULL, returns NULL. */
 struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign);
 
-/* Look at all devices. The lists of claims and devices must be there. */
-void claim_foreign_look(struct claim_foreign *foreign, const struct inventory *inventory);
+/* Look at all devices. The inventory and the lists of claims and devices must be there. */
+void claim_foreign_look(struct claim_foreign *foreign);
 
 /* The PCIDevice @name is there, or has changed. */
 void claim_foreign_hear(struct claim_foreign *foreign, const char *name);

@@ -9,6 +9,7 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
+#include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "api/pcideviceclaim.h"
 #include "base/err.h"
@@ -42,7 +43,7 @@ struct transition {
 
 struct claim_history {
 	struct transition *all; /* a function is in one of them */
-	const struct inventory *inventory;
+	const struct this_node *node;
 	struct use_log *uses; /* of functions, by address */
 };
 
@@ -57,10 +58,11 @@ static void transition_free(struct transition *t)
 	free(t);
 }
 
-struct claim_history *claim_history_new(void)
+struct claim_history *claim_history_new(const struct this_node *node)
 {
 	struct claim_history *history = xcalloc(1, sizeof(*history));
 
+	history->node = node;
 	history->uses = use_log_new();
 	return history;
 }
@@ -213,7 +215,9 @@ void claim_history_unstick(struct claim_history *history, const struct binder *b
 /* It ended after the inventory's scan began. */
 static bool is_newer(const struct claim_history *history, const struct transition *t)
 {
-	return !history->inventory || attempt_is_newer(&t->attempt, history->inventory->began_ms);
+	const struct inventory *inventory = history->node->inventory;
+
+	return !inventory || attempt_is_newer(&t->attempt, inventory->began_ms);
 }
 
 /* What the claim @name wants, as an object of the attempt: the claims of a group share it, and only
@@ -356,11 +360,11 @@ uint64_t claim_history_unproven_ms(const struct claim_history *history, const ch
 	return use_log_unproven_ms(history->uses, address, refused, now_ms);
 }
 
-void claim_history_set(struct claim_history *history, const struct inventory *inventory)
+void claim_history_update(struct claim_history *history)
 {
+	const struct inventory *inventory = history->node->inventory;
 	struct transition **at = &history->all;
 
-	history->inventory = inventory;
 	see_uses(history, inventory);
 	while (*at) {
 		struct transition *t = *at;

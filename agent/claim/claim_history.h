@@ -14,10 +14,11 @@
 
 struct claim_history;
 struct err;
-struct inventory;
+struct this_node;
 struct json_strs;
 
-struct claim_history *claim_history_new(void);
+/* @node is borrowed. */
+struct claim_history *claim_history_new(const struct this_node *node);
 /* Takes NULL, returns NULL. */
 struct claim_history *claim_history_free(struct claim_history *history);
 
@@ -72,9 +73,8 @@ void claim_history_report(struct claim_history *history, const char *address);
 /* What stood in the way of the group of @address is gone: the next try may begin. */
 void claim_history_wake(struct claim_history *history, const char *address);
 
-/* A new inventory: forget what it supersedes, wake what it shows to have changed. It is borrowed until
- * the next call. */
-void claim_history_set(struct claim_history *history, const struct inventory *inventory);
+/* The node has a new inventory: forget what it supersedes, wake what it shows to have changed. */
+void claim_history_update(struct claim_history *history);
 
 /* use_log_unproven_ms() of the function. */
 uint64_t claim_history_unproven_ms(const struct claim_history *history, const char *address,

@@ -11,6 +11,7 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
+#include "agent/node/this_node.h"
 #include "agent/process/pid_watch.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
@@ -36,9 +37,9 @@ enum {
 };
 
 struct claims {
+	const struct this_node *node;
 	struct claims_deps deps;
 	const struct informer *needs[3];
-	const struct inventory *inventory; /* NULL: not there yet */
 	struct binder *binder;
 	struct claim_history *history;
 	struct reconcile *reconcile;
@@ -90,22 +91,25 @@ static const struct metric_desc seconds_desc = {
 
 static uint64_t now_ms(const struct claims *claims)
 {
-	return clock_now_ms(claims->deps.clock);
+	return clock_now_ms(claims->node->clock);
 }
 
 /* Nothing can be decided before all of it is there. */
 static bool is_informed(const struct claims *claims)
 {
-	return claims->inventory && informer_synced(claims->deps.claims) &&
-	       informer_synced(claims->deps.devices) &&
-	       (!claims->deps.usb_claims || informer_synced(claims->deps.usb_claims));
+	const struct this_node *node = claims->node;
+	const struct informer *usb_claims = node->claims[INVENTORY_USB];
+
+	return node->inventory && informer_synced(node->claims[INVENTORY_PCI]) &&
+	       informer_synced(node->devices[INVENTORY_PCI]) &&
+	       (!usb_claims || informer_synced(usb_claims));
 }
 
 /* The function that the claim @name is about; NULL: none that can be of this node. The caller
  * frees. */
 static char *address_of(const struct claims *claims, const char *name)
 {
-	return claim_ties_address(claims->deps.node_name, claims->inventory, name);
+	return claim_ties_address(claims->node->name, claims->node->inventory, name);
 }
 
 static struct claim_view view_of(const struct claims *claims, const char *address,
@@ -168,7 +172,7 @@ static void watch_holder(struct work *work, int pid)
 	work->pid = pid > 0 ? pid : 0;
 	if (work->pid == 0)
 		return;
-	work->watch = pid_watch_new(work->claims->deps.loop, pid, on_holder_gone, work, &err);
+	work->watch = pid_watch_new(work->claims->node->loop, pid, on_holder_gone, work, &err);
 	if (!work->watch)
 		log_debug("holder cannot be watched, looking by time", log_str("claim", work->name),
 			  log_str("reason", err.msg));
@@ -190,9 +194,9 @@ struct record {
 static void record_audit(const struct claims *claims, const struct record *record)
 {
 	const struct pcidevice *device =
-		store_object(informer_store(claims->deps.devices), record->name);
+		store_object(informer_store(claims->node->devices[INVENTORY_PCI]), record->name);
 
-	audit_record(claims->deps.events,
+	audit_record(claims->node->events,
 		     &(struct events_about){ &pcidevice_kind, device ? &device->meta : NULL },
 		     &(struct audit){
 			     .action = record->release ? "release" : "bind",
@@ -200,7 +204,7 @@ static void record_audit(const struct claims *claims, const struct record *recor
 			     .user = record->user,
 			     .kind = pcidevice_kind.kind,
 			     .device = record->name,
-			     .node = claims->deps.node_name,
+			     .node = claims->node->name,
 			     .reason = record->reason,
 			     .message = record->message,
 			     .warning = record->warning,
@@ -245,7 +249,7 @@ static bool has_claim(const struct claims *claims, const struct reconcile_view *
 {
 	if (strcmp(name, view->key) == 0)
 		return view->object != NULL;
-	return store_get(informer_store(claims->deps.claims), name) != NULL;
+	return store_get(informer_store(claims->node->claims[INVENTORY_PCI]), name) != NULL;
 }
 
 /* The functions that were moved and have no claim of their own, or none any more. */
@@ -257,7 +261,7 @@ static void record_moved(const struct claims *claims, const struct reconcile_vie
 
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *f = &job->items[i];
-		auto_free char *name = names_pcidevice(claims->deps.node_name, f->address);
+		auto_free char *name = names_pcidevice(claims->node->name, f->address);
 		auto_free char *message =
 			release ? xasprintf("%s was released", f->address)
 				: xasprintf("bound to %s for the claim %s", f->driver, f->claim);
@@ -285,7 +289,7 @@ static uint64_t unproven_ms(const struct claims *claims, const char *address,
 	uint64_t longest_ms = 0;
 
 	if (address)
-		claim_ties_members(claims->inventory, address, &members);
+		claim_ties_members(claims->node->inventory, address, &members);
 	for (size_t i = 0; i < members.len; i++) {
 		uint64_t ms = claim_history_unproven_ms(claims->history, members.items[i], refused,
 							now_ms(claims));
@@ -302,25 +306,27 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 		   struct claim_decision *ret_decision)
 {
 	const struct claims_deps *deps = &claims->deps;
+	const struct this_node *node = claims->node;
+	const struct informer *usb_claims = node->claims[INVENTORY_USB];
 	auto_free char *holder = NULL;
-	auto_free char *given = claim_pods_find(deps, claims->inventory, address, &holder);
+	auto_free char *given = claim_pods_find(deps, node->inventory, address, &holder);
 	const char *lead = known->lead ? known->lead : address;
 	struct json_pairs usb_pods = { 0 };
 	struct claim_case c = {
-		.node_name = deps->node_name,
+		.node_name = node->name,
 		.name = view->key,
 		.claim = view->object,
 		.fresh = view->fresh,
-		.inventory = claims->inventory,
-		.claims = informer_store(deps->claims),
-		.usb_claims = deps->usb_claims ? informer_store(deps->usb_claims) : NULL,
+		.inventory = node->inventory,
+		.claims = informer_store(node->claims[INVENTORY_PCI]),
+		.usb_claims = usb_claims ? informer_store(usb_claims) : NULL,
 		.usb_pods = &usb_pods,
-		.device = store_object(informer_store(deps->devices), view->key),
+		.device = store_object(informer_store(node->devices[INVENTORY_PCI]), view->key),
 		.past = known->past,
 		.unproven_ms = unproven_ms(claims, address, view->object),
 		.allocated = given,
 		.allocated_to = holder,
-		.vfio_drivers = deps->vfio_drivers,
+		.vfio_drivers = &node->vfio_drivers,
 		.driverless = deps->driverless,
 		.now_wall_ms = view->now_wall_ms,
 	};
@@ -329,7 +335,7 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 		deps->ask_offer(deps->arg, address, &c.offer);
 	if (lead)
 		c.state = binder_look(claims->binder, lead, &c.trouble);
-	claim_pods_usb(deps, claims->inventory, address, &usb_pods);
+	claim_pods_usb(deps, node->inventory, address, &usb_pods);
 	claim_plan(&c, ret_decision);
 	json_pairs_done(&usb_pods);
 }
@@ -404,15 +410,15 @@ static bool has_inventory(void *arg)
 {
 	const struct claims *claims = arg;
 
-	return claims->inventory != NULL;
+	return claims->node->inventory != NULL;
 }
 
 static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct claims *claims = arg;
 
-	return claim_ties_has_record(claims->inventory, name) ||
-	       (object && claim_is_ours(claims->deps.node_name, name, object));
+	return claim_ties_has_record(claims->node->inventory, name) ||
+	       (object && claim_is_ours(claims->node->name, name, object));
 }
 
 static void plan_claim(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
@@ -506,7 +512,7 @@ static void enqueue_members(struct claims *claims, const struct json_strs *membe
 	struct json_strs names = { 0 };
 
 	for (size_t i = 0; i < members->len; i++)
-		claim_ties_claims(claims->deps.node_name, claims->inventory, members->items[i],
+		claim_ties_claims(claims->node->name, claims->node->inventory, members->items[i],
 				  &names);
 	for (size_t i = 0; i < names.len; i++) {
 		if (!except || strcmp(names.items[i], except) != 0)
@@ -570,7 +576,7 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	bool idle;
 
 	for (size_t i = 0; i < job->len; i++)
-		claim_ties_members(claims->inventory, job->items[i].address, &members);
+		claim_ties_members(claims->node->inventory, job->items[i].address, &members);
 	idle = claim_history_idle(claims->history, claims->binder, &members);
 	if (idle)
 		claim_history_begin(claims->history,
@@ -593,7 +599,7 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 
 static void enqueue_all(struct claims *claims)
 {
-	const struct facts *facts = claims->inventory->facts;
+	const struct facts *facts = claims->node->inventory->facts;
 	const char *name;
 	size_t cursor = 0;
 
@@ -611,19 +617,19 @@ void claims_enqueue_all(struct claims *claims)
 	if (!is_informed(claims))
 		return;
 	enqueue_all(claims);
-	claim_foreign_look(claims->foreign, claims->inventory);
+	claim_foreign_look(claims->foreign);
 }
 
-void claims_set_inventory(struct claims *claims, const struct inventory *inventory)
+void claims_update_history(struct claims *claims)
 {
-	claims->inventory = inventory;
-	claim_history_set(claims->history, inventory);
+	claim_history_update(claims->history);
 }
 
 /* A claim that is gone wants nothing bound any more: what is not begun need not be taken back. */
 static void cancel_bind(struct claims *claims, const char *name)
 {
-	const struct entry *entry = store_get(informer_store(claims->deps.claims), name);
+	const struct entry *entry =
+		store_get(informer_store(claims->node->claims[INVENTORY_PCI]), name);
 	const struct pcideviceclaim *claim = entry ? entry->object : NULL;
 
 	if (entry && !claim)
@@ -647,7 +653,7 @@ void claims_enqueue(struct claims *claims, const char *name)
 	address = address_of(claims, name);
 	if (!address)
 		return;
-	claim_ties_members(claims->inventory, address, &members);
+	claim_ties_members(claims->node->inventory, address, &members);
 	enqueue_members(claims, &members, name);
 	json_strs_done(&members);
 }
@@ -661,7 +667,7 @@ bool claims_moving(const struct claims *claims, const char *name)
 {
 	char address[NAMES_ADDRESS_SIZE];
 
-	return names_pcidevice_address(claims->deps.node_name, name, address) == 0 &&
+	return names_pcidevice_address(claims->node->name, name, address) == 0 &&
 	       claim_history_moving(claims->history, address);
 }
 
@@ -669,12 +675,12 @@ bool claims_moving(const struct claims *claims, const char *name)
 
 static struct reconcile *new_reconcile(struct claims *claims)
 {
-	const struct claims_deps *deps = &claims->deps;
+	const struct this_node *node = claims->node;
 
 	return reconcile_new(&(struct reconcile_spec){
 		.name = "pcideviceclaims",
 		.kind = &pcideviceclaim_kind,
-		.objects = deps->claims,
+		.objects = node->claims[INVENTORY_PCI],
 		.needs = claims->needs,
 		.field_manager = "hostdev-agent",
 		.max_running = RUNS_AT_A_TIME,
@@ -686,27 +692,33 @@ static struct reconcile *new_reconcile(struct claims *claims)
 		.act = act,
 		.rested = on_rest,
 		.arg = claims,
-		.client = deps->client,
-		.clock = deps->clock,
-		.events = deps->events,
-		.metrics = deps->metrics,
+		.client = node->client,
+		.clock = node->clock,
+		.events = node->events,
+		.metrics = node->metrics,
 	});
 }
 
-struct claims *claims_new(const struct claims_deps *deps)
+struct claims *claims_new(const struct this_node *node, const struct claims_deps *deps)
 {
+	const struct binder_options binder = {
+		.helper = node->helper,
+		.deadline_ms = node->deadline_ms,
+		.metrics = node->metrics,
+	};
 	struct claims *claims = xcalloc(1, sizeof(*claims));
 
+	claims->node = node;
 	claims->deps = *deps;
-	claims->needs[0] = deps->devices;
-	claims->needs[1] = deps->usb_claims;
+	claims->needs[0] = node->devices[INVENTORY_PCI];
+	claims->needs[1] = node->claims[INVENTORY_USB];
 	claims->works = map_new();
-	claims->foreign = claim_foreign_new(&claims->deps);
-	claims->count = reason_count_of(deps->metrics, pcideviceclaim_kind.kind, REASON_PCI_CLAIM);
-	claims->binder = binder_new(deps->loop, &deps->binder, on_free, claims);
+	claims->foreign = claim_foreign_new(node);
+	claims->count = reason_count_of(node->metrics, pcideviceclaim_kind.kind, REASON_PCI_CLAIM);
+	claims->binder = binder_new(node->loop, &binder, on_free, claims);
 	binder_set_late(claims->binder, on_late);
-	claims->history = claim_history_new();
-	claims->seconds = metrics_family(deps->metrics, &seconds_desc);
+	claims->history = claim_history_new(node);
+	claims->seconds = metrics_family(node->metrics, &seconds_desc);
 	metric_show(claims->seconds, (const char *const[]){ "bind" });
 	metric_show(claims->seconds, (const char *const[]){ "release" });
 	claims->reconcile = new_reconcile(claims);

@@ -2,40 +2,20 @@
  * claims: the PCIDeviceClaims of this node, on kube/reconcile.h.
  *
  * claim_plan decides; binding and releasing are tasks of the binder: the reconcile's acts. Owns the
- * binder, what is remembered of its tasks (claim_history), and the reconcile; reads the informers'
- * stores and the inventory that it was given last.
+ * binder, what is remembered of its tasks (claim_history), and the reconcile; reads the node's
+ * caches and inventory.
  */
 #pragma once
 
 #include <stdbool.h>
 
-#include "agent/binder/binder.h"
-
 struct claim_offer;
 struct claims;
-struct clock;
-struct events;
-struct informer;
-struct inventory;
-struct kube_client;
-struct metrics;
-struct uv_loop_s;
+struct json_strs;
+struct this_node;
 
-/* Borrowed, all of it outlives the claims. */
 struct claims_deps {
-	struct uv_loop_s *loop;
-	struct kube_client *client;
-	struct clock *clock;
-	struct events *events;
-	struct metrics *metrics;        /* may be NULL */
-	const struct informer *claims;  /* PCIDeviceClaims of all nodes  */
-	const struct informer *devices; /* PCIDevices of this node       */
-	/* USBDeviceClaims of all nodes: claims of their controllers wait for them. May be NULL. */
-	const struct informer *usb_claims;
-	const char *node_name;
-	const struct json_strs *vfio_drivers; /* beside vfio-pci */
-	const struct json_strs *driverless;   /* classes that a release leaves without driver */
-	struct binder_options binder;
+	const struct json_strs *driverless; /* classes that a release leaves without driver */
 	/* A transition ended or got stuck: scan the devices again. Never runs before claims_new() has
 	 * returned. */
 	void (*on_moved)(void *arg);
@@ -53,12 +33,15 @@ struct claims_deps {
 	void *arg;
 };
 
-struct claims *claims_new(const struct claims_deps *deps);
+/* @node and what @deps names are borrowed. Without a cache of USBDeviceClaims, claims of USB
+ * controllers do not wait for them. */
+struct claims *claims_new(const struct this_node *node, const struct claims_deps *deps);
 /* Takes NULL, returns NULL. Helpers under way are left to end by themselves. */
 struct claims *claims_free(struct claims *claims);
 
-/* What the node has now; borrowed until the next call or the end. claims_enqueue_all() is to follow. */
-void claims_set_inventory(struct claims *claims, const struct inventory *inventory);
+/* The node has a new inventory: forget what it supersedes, wake what it shows to have changed.
+ * claims_enqueue_all() is to follow. */
+void claims_update_history(struct claims *claims);
 
 /* The claim @name or the PCIDevice of that name changed, or the claim of a USB device on that
  * controller, or whether a pod has the device: enqueue the claims of its IOMMU group. */

@@ -8,6 +8,7 @@
 
 #include "agent/config/config.h"
 #include "agent/config/config_tell.h"
+#include "agent/node/this_node.h"
 #include "api/hostdeviceconfig.h"
 #include "api/names.h"
 #include "base/array.h"
@@ -139,7 +140,10 @@ enum {
 static const char field_manager[] = "hostdev-agent";
 
 struct config_watch {
-	struct config_watch_deps deps;
+	const struct this_node *node;
+	size_t parts_wanted;
+	config_changed_fn *changed;
+	void *arg;
 	struct config *config; /* NULL: not known yet */
 	char *uid;             /* of the object that it is of; NULL: there is none */
 	int64_t generation;
@@ -213,10 +217,10 @@ static void plan_node(const struct config_watch *watch, const struct reconcile_v
 static void plan_status(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	const struct config_watch *watch = arg;
-	uint64_t now_ms = clock_now_ms(watch->deps.clock);
+	uint64_t now_ms = clock_now_ms(watch->node->clock);
 	struct config_case c = { .object = view->object,
 				 .config = watch->config,
-				 .node = watch->deps.node_name,
+				 .node = watch->node->name,
 				 .now_wall_ms = view->now_wall_ms };
 	auto_json json_t *verdict = NULL;
 
@@ -227,7 +231,7 @@ static void plan_status(void *arg, const struct reconcile_view *view, struct dec
 		ret_decision->again_ms = watch->verdict_ms - now_ms;
 	else if (verdict)
 		plan_verdict(watch, take_ptr(verdict), ret_decision);
-	else if (config_parts_heard(&watch->parts) < watch->deps.parts && now_ms < watch->told_ms)
+	else if (config_parts_heard(&watch->parts) < watch->parts_wanted && now_ms < watch->told_ms)
 		ret_decision->again_ms = watch->told_ms - now_ms;
 	else
 		plan_node(watch, view, &c, ret_decision);
@@ -244,10 +248,10 @@ static void on_news(void *arg, const struct config_trouble *trouble)
 
 	log_warn("an entry of the HostDeviceConfig is not carried out", log_str("entry", text));
 	if (object)
-		events_record(watch->deps.events,
+		events_record(watch->node->events,
 			      &(struct events_about){ .kind = &hostdeviceconfig_kind,
 						      .meta = &object->meta },
-			      EVENTS_WARNING, "NotCarriedOut", "node %s: %s", watch->deps.node_name,
+			      EVENTS_WARNING, "NotCarriedOut", "node %s: %s", watch->node->name,
 			      text);
 }
 
@@ -268,16 +272,16 @@ static void take(struct config_watch *watch, const struct hostdeviceconfig *obje
 	free(watch->uid);
 	watch->uid = object ? xstrdup_or_null(object->meta.uid) : NULL;
 	watch->generation = object ? object->meta.generation : 0;
-	watch->told_ms = clock_now_ms(watch->deps.clock) + TOLD_AFTER_MS;
+	watch->told_ms = clock_now_ms(watch->node->clock) + TOLD_AFTER_MS;
 	config_parts_ask(&watch->parts);
 	watch->verdict_ms =
-		clock_now_ms(watch->deps.clock) + clock_random(watch->deps.clock) % SPREAD_MS;
+		clock_now_ms(watch->node->clock) + clock_random(watch->node->clock) % SPREAD_MS;
 	for (size_t i = 0; i < watch->config->troubles.len; i++) {
 		auto_free char *text = config_tell_text(&watch->config->troubles.items[i]);
 
 		log_warn("an entry of the HostDeviceConfig is left out", log_str("entry", text));
 	}
-	watch->deps.changed(watch->deps.arg, watch->config);
+	watch->changed(watch->arg, watch->config);
 	config_free(before);
 }
 
@@ -321,7 +325,7 @@ bool config_watch_ready(struct config_watch *watch, struct str *reason)
 
 static void make_reconcile(struct config_watch *watch)
 {
-	const struct config_watch_deps *deps = &watch->deps;
+	const struct this_node *node = watch->node;
 
 	watch->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "config",
@@ -335,19 +339,23 @@ static void make_reconcile(struct config_watch *watch)
 		.is_ours = is_default,
 		.plan = plan_status,
 		.arg = watch,
-		.client = deps->client,
-		.clock = deps->clock,
-		.events = deps->events,
-		.metrics = deps->metrics,
+		.client = node->client,
+		.clock = node->clock,
+		.events = node->events,
+		.metrics = node->metrics,
 	});
 }
 
-struct config_watch *config_watch_new(const struct config_watch_deps *deps)
+struct config_watch *config_watch_new(const struct this_node *node, size_t parts,
+				      config_changed_fn *changed, void *arg)
 {
 	struct config_watch *watch = xcalloc(1, sizeof(*watch));
-	auto_free char *label = names_label_value(deps->node_name);
+	auto_free char *label = names_label_value(node->name);
 
-	watch->deps = *deps;
+	watch->node = node;
+	watch->parts_wanted = parts;
+	watch->changed = changed;
+	watch->arg = arg;
 	watch->node_manager = xasprintf("%s-%s", field_manager, label);
 	make_reconcile(watch);
 	return watch;

@@ -11,31 +11,19 @@
 
 #include "agent/config/config.h"
 
-struct clock;
 struct config_watch;
-struct events;
-struct kube_client;
-struct metrics;
 struct str;
+struct this_node;
 
-/* Borrowed. */
-struct config_watch_deps {
-	struct kube_client *client;
-	struct clock *clock;
-	struct events *events;
-	struct metrics *metrics; /* may be NULL */
-	const char *node_name;
-	/* How many parts report: what this node cannot carry out is written when each has said something of the
-	 * config of now, or has long been silent. */
-	size_t parts;
-	/* The current config: called when it is known first, then at each change. @config is valid
-	 * until the next call has returned, so an owner that keeps it replaces it during the call.
-	 * Never before config_watch_start() has returned. */
-	void (*changed)(void *arg, const struct config *config);
-	void *arg;
-};
+/* The current config: called when it is known first, then at each change. @config is valid until
+ * the next call has returned, so an owner that keeps it replaces it during the call. Never before
+ * config_watch_start() has returned. */
+typedef void config_changed_fn(void *arg, const struct config *config);
 
-struct config_watch *config_watch_new(const struct config_watch_deps *deps);
+/* @parts is how many parts report: what this node cannot carry out is written when each has said
+ * something of the config of now, or has long been silent. @node and @arg are borrowed. */
+struct config_watch *config_watch_new(const struct this_node *node, size_t parts,
+				      config_changed_fn *changed, void *arg);
 /* Takes NULL, returns NULL. Free first all that keep the config. */
 struct config_watch *config_watch_free(struct config_watch *watch);
 

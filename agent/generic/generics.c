@@ -15,6 +15,7 @@
 #include "agent/generic/iommufd_type.h"
 #include "agent/generic/pre_open.h"
 #include "agent/generic/socket_type.h"
+#include "agent/node/this_node.h"
 #include "agent/plugin/node_watch.h"
 #include "api/json_values.h"
 #include "base/array.h"
@@ -63,7 +64,10 @@ static int iommu_open(const char *dev_root, int *ret_fd, struct err *err)
 static const char socket_label[] = "system_u:object_r:container_file_t:s0";
 
 struct generics {
-	struct generics_deps deps;
+	const struct this_node *node;
+	void (*touch)(void *arg);
+	void (*report)(void *arg, const struct config_troubles *troubles);
+	void *arg;
 	const struct config *config; /* NULL: not known yet */
 	struct json_pairs labels;
 	struct node_watch *watch;
@@ -79,14 +83,14 @@ static void on_changed(void *arg)
 {
 	struct generics *generics = arg;
 
-	generics->deps.touch(generics->deps.arg);
+	generics->touch(generics->arg);
 }
 
 static int open_iommu(void *arg, int *ret_fd, struct err *err)
 {
 	const struct generics *generics = arg;
 
-	return iommu_open(generics->deps.dev_root, ret_fd, err);
+	return iommu_open(generics->node->helper.dev_root, ret_fd, err);
 }
 
 static void watch_paths(struct generics *generics)
@@ -108,7 +112,7 @@ static void set(struct generics *generics)
 	socket_type_set(generics->sockets, generics->config, &generics->labels);
 	iommufd_type_set(generics->iommufd, generics->config);
 	watch_paths(generics);
-	generics->deps.touch(generics->deps.arg);
+	generics->touch(generics->arg);
 }
 
 void generics_set_config(struct generics *generics, const struct config *config)
@@ -138,7 +142,7 @@ void generics_offer(void *arg, struct plugins *plugins)
 	generic_type_offer(generics->nodes, plugins, &troubles);
 	socket_type_offer(generics->sockets, plugins, &troubles);
 	iommufd_type_offer(generics->iommufd, plugins, &troubles);
-	generics->deps.report(generics->deps.arg, &troubles);
+	generics->report(generics->arg, &troubles);
 	config_troubles_done(&troubles);
 }
 
@@ -146,40 +150,36 @@ void generics_offer(void *arg, struct plugins *plugins)
 
 static void make_handovers(struct generics *generics)
 {
-	const struct generics_deps *deps = &generics->deps;
+	const struct this_node *node = generics->node;
+	const char *sysfs_root = node->helper.sysfs_root ? node->helper.sysfs_root : "/sys";
 	/* Not there where the kernel could have SELinux and has not. */
-	auto_free char *enforce =
-		xasprintf("%s/fs/selinux/enforce", deps->sysfs_root ? deps->sysfs_root : "/sys");
+	auto_free char *enforce = xasprintf("%s/fs/selinux/enforce", sysfs_root);
 
-	generics->handover_dir = xasprintf("%s/plugins/hostdev/iommufd", deps->kubelet_dir);
-	generics->handovers = handovers_new(&(struct handovers_deps){
-		.loop = deps->loop,
-		.clock = deps->clock,
-		.folder = generics->handover_dir,
-		.label = access(enforce, F_OK) == 0 ? socket_label : NULL,
-		.open = open_iommu,
-		.arg = generics,
-	});
+	generics->handover_dir = xasprintf("%s/plugins/hostdev/iommufd", node->kubelet_dir);
+	generics->handovers = handovers_new(node, generics->handover_dir,
+					    access(enforce, F_OK) == 0 ? socket_label : NULL,
+					    open_iommu, generics);
 }
 
-struct generics *generics_new(const struct generics_deps *deps)
+struct generics *generics_new(const struct this_node *node, void (*touch)(void *arg),
+			      void (*report)(void *arg, const struct config_troubles *troubles),
+			      void *arg)
 {
 	struct generics *generics = xcalloc(1, sizeof(*generics));
+	const char *dev_root = node->helper.dev_root;
+	const char *sysfs_root = node->helper.sysfs_root;
 
-	generics->deps = *deps;
-	generics->watch = node_watch_new(deps->loop, deps->clock, on_changed, generics);
-	generics->opens = pre_open_new(&(struct pre_open_deps){ .loop = deps->loop,
-								.clock = deps->clock,
-								.helper_path = deps->helper_path,
-								.dev_root = deps->dev_root,
-								.metrics = deps->metrics,
-								.changed = on_changed,
-								.arg = generics });
+	generics->node = node;
+	generics->touch = touch;
+	generics->report = report;
+	generics->arg = arg;
+	generics->watch = node_watch_new(node->loop, node->clock, on_changed, generics);
+	generics->opens = pre_open_new(node, on_changed, generics);
 	make_handovers(generics);
-	generics->nodes = generic_type_new(deps->dev_root, deps->sysfs_root, generics->opens);
+	generics->nodes = generic_type_new(dev_root, sysfs_root, generics->opens);
 	generics->sockets = socket_type_new(
-		&(struct socket_roots){ .host = deps->host_root, .sysfs = deps->sysfs_root });
-	generics->iommufd = iommufd_type_new(deps->dev_root, generics->opens, generics->handovers);
+		&(struct socket_roots){ .host = node->host_root, .sysfs = sysfs_root });
+	generics->iommufd = iommufd_type_new(dev_root, generics->opens, generics->handovers);
 	return generics;
 }
 

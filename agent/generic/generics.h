@@ -6,33 +6,20 @@
  */
 #pragma once
 
-struct clock;
 struct config;
 struct config_troubles;
 struct generics;
 struct json_pairs;
-struct metrics;
 struct plugins;
-struct uv_loop_s;
+struct this_node;
 
-/* Borrowed. */
-struct generics_deps {
-	struct uv_loop_s *loop;
-	struct clock *clock;
-	const char *helper_path;
-	const char *kubelet_dir;
-	const char *host_root;   /* NULL: /    */
-	const char *dev_root;    /* NULL: /dev */
-	const char *sysfs_root;  /* NULL: /sys */
-	struct metrics *metrics; /* may be NULL */
-	/* Something changed: have generics_offer() called soon. */
-	void (*touch)(void *arg);
-	/* All that this node cannot carry out of what it was asked for. */
-	void (*report)(void *arg, const struct config_troubles *troubles);
-	void *arg;
-};
-
-struct generics *generics_new(const struct generics_deps *deps);
+/*
+ * @touch: something changed, have generics_offer() called soon. @report: all that this node cannot
+ * carry out of what it was asked for. @node and @arg are borrowed.
+ */
+struct generics *generics_new(const struct this_node *node, void (*touch)(void *arg),
+			      void (*report)(void *arg, const struct config_troubles *troubles),
+			      void *arg);
 /* After the plugins. Takes NULL, returns NULL. The loop must run once more. */
 struct generics *generics_free(struct generics *generics);
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "agent/node/this_node.h"
 #include "api/json_values.h"
 #include "base/dir.h"
 #include "base/err.h"
@@ -176,7 +177,11 @@ struct handover {
 };
 
 struct handovers {
-	struct handovers_deps deps;
+	const struct this_node *node;
+	const char *folder;
+	const char *label; /* NULL: as it comes */
+	handover_open_fn *open;
+	void *arg;
 	struct handover *items;
 	size_t len;
 };
@@ -217,7 +222,7 @@ static void on_peer_closed(uv_handle_t *handle)
 
 static void close_peer(struct handover *h)
 {
-	clock_timer_stop(h->all->deps.clock, h->ack);
+	clock_timer_stop(h->all->node->clock, h->ack);
 	if (h->peer_open && !uv_is_closing((uv_handle_t *)&h->peer))
 		uv_close((uv_handle_t *)&h->peer, on_peer_closed);
 }
@@ -230,8 +235,8 @@ static void drop(struct handover *h)
 	close_peer(h);
 	h->over = true;
 	unlink_from(all, h);
-	h->deadline = clock_timer_free(all->deps.clock, h->deadline);
-	h->ack = clock_timer_free(all->deps.clock, h->ack);
+	h->deadline = clock_timer_free(all->node->clock, h->deadline);
+	h->ack = clock_timer_free(all->node->clock, h->ack);
 	uv_close((uv_handle_t *)&h->listener, on_closed);
 }
 
@@ -299,10 +304,10 @@ static void on_peer(uv_poll_t *poll, int status, int events)
 /* True if the descriptor is on its way. */
 static bool hand_over(const struct handover *h, int peer)
 {
-	const struct handovers_deps *deps = &h->all->deps;
+	const struct handovers *all = h->all;
 	auto_close int fd = -1;
 	struct err err = { 0 };
-	int r = deps->open(deps->arg, &fd, &err);
+	int r = all->open(all->arg, &fd, &err);
 
 	if (r >= 0) {
 		r = send_fd(peer, fd);
@@ -328,10 +333,10 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 	h->peer_fd = take_fd(fd);
 	h->peer_open = true;
 	h->handles++;
-	uv_poll_init(h->all->deps.loop, &h->peer, h->peer_fd);
+	uv_poll_init(h->all->node->loop, &h->peer, h->peer_fd);
 	h->peer.data = h;
 	uv_poll_start(&h->peer, UV_READABLE, on_peer);
-	clock_timer_start(h->all->deps.clock, h->ack, HANDOVER_ACK_MS);
+	clock_timer_start(h->all->node->clock, h->ack, HANDOVER_ACK_MS);
 }
 
 /* --- a new socket -------------------------------------------------------------------------------- */
@@ -341,7 +346,7 @@ static int try_open(const struct handovers *all, struct err *err)
 {
 	auto_close int fd = -1;
 
-	return all->deps.open(all->deps.arg, &fd, err);
+	return all->open(all->arg, &fd, err);
 }
 
 /* For @ms from now on. */
@@ -359,29 +364,29 @@ static int begin(struct handovers *all, const struct handover_file *file, uint64
 		.all = all, .next = all->items, .inode = inode, .listen_fd = fd, .peer_fd = -1
 	};
 	h->path = xasprintf("%s/%s", file->folder, file->name);
-	h->deadline = clock_timer_new(all->deps.clock, on_deadline, h);
-	h->ack = clock_timer_new(all->deps.clock, on_ack_missed, h);
+	h->deadline = clock_timer_new(all->node->clock, on_deadline, h);
+	h->ack = clock_timer_new(all->node->clock, on_ack_missed, h);
 	all->items = h;
 	all->len++;
 	h->handles = 1;
-	uv_poll_init(all->deps.loop, &h->listener, fd);
+	uv_poll_init(all->node->loop, &h->listener, fd);
 	h->listener.data = h;
 	uv_poll_start(&h->listener, UV_READABLE, on_listener);
-	clock_timer_start(all->deps.clock, h->deadline, ms);
+	clock_timer_start(all->node->clock, h->deadline, ms);
 	return 0;
 }
 
 static struct handover_file file_of(const struct handovers *all, const char *name)
 {
-	return (struct handover_file){ .folder = all->deps.folder,
+	return (struct handover_file){ .folder = all->folder,
 				       .name = name,
-				       .label = all->deps.label,
-				       .born_ms = clock_wall_ms(all->deps.clock) };
+				       .label = all->label,
+				       .born_ms = clock_wall_ms(all->node->clock) };
 }
 
 int handovers_add(struct handovers *all, char **ret_path, struct err *err)
 {
-	auto_free char *name = xasprintf("%016" PRIx64 ".sock", clock_random(all->deps.clock));
+	auto_free char *name = xasprintf("%016" PRIx64 ".sock", clock_random(all->node->clock));
 	struct handover_file file = file_of(all, name);
 
 	if (all->len >= HANDOVERS_MAX)
@@ -429,17 +434,22 @@ static void take_all_over(struct handovers *all)
 {
 	struct json_strs names = { 0 };
 
-	handover_sockets_find(all->deps.folder, &names);
+	handover_sockets_find(all->folder, &names);
 	for (size_t i = 0; i < names.len; i++)
 		take_over(all, names.items[i]);
 	json_strs_done(&names);
 }
 
-struct handovers *handovers_new(const struct handovers_deps *deps)
+struct handovers *handovers_new(const struct this_node *node, const char *folder, const char *label,
+				handover_open_fn *open, void *arg)
 {
 	struct handovers *all = xcalloc(1, sizeof(*all));
 
-	all->deps = *deps;
+	all->node = node;
+	all->folder = folder;
+	all->label = label;
+	all->open = open;
+	all->arg = arg;
 	take_all_over(all);
 	return all;
 }

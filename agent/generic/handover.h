@@ -12,10 +12,9 @@
 
 #include <stddef.h>
 
-struct clock;
 struct err;
 struct handovers;
-struct uv_loop_s;
+struct this_node;
 
 enum {
 	HANDOVERS_MAX = 256,          /* at a time                               */
@@ -23,19 +22,16 @@ enum {
 	HANDOVER_ACK_MS = 30 * 1000,  /* from the byte to the byte that is sent back */
 };
 
-/* Borrowed. */
-struct handovers_deps {
-	struct uv_loop_s *loop;
-	struct clock *clock;
-	const char *folder; /* of the sockets only; it is created when needed */
-	const char *label;  /* SELinux label of the sockets; NULL: as it comes     */
-	/* Open what is handed over, when somebody is there to take it. */
-	int (*open)(void *arg, int *ret_fd, struct err *err);
-	void *arg;
-};
+/* Open what is handed over, when somebody is there to take it. */
+typedef int handover_open_fn(void *arg, int *ret_fd, struct err *err);
 
-/* Takes over the sockets that a process before has left in the folder, for what is left of their time. */
-struct handovers *handovers_new(const struct handovers_deps *deps);
+/*
+ * Takes over the sockets that a process before has left in @folder, for what is left of their time.
+ * @folder has only them, and is created when needed. @label is their SELinux label; NULL: as it
+ * comes. All is borrowed.
+ */
+struct handovers *handovers_new(const struct this_node *node, const char *folder, const char *label,
+				handover_open_fn *open, void *arg);
 /* Leaves the files of those that still wait. Takes NULL, returns NULL. The loop must run once more. */
 struct handovers *handovers_free(struct handovers *all);
 

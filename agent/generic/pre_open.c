@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/node/this_node.h"
 #include "agent/process/helper_run.h"
 #include "api/json_map.h"
 #include "base/err.h"
@@ -29,7 +30,9 @@ struct opening {
 };
 
 struct pre_open {
-	struct pre_open_deps deps;
+	const struct this_node *node;
+	void (*changed)(void *arg);
+	void *arg;
 	struct map *openings; /* by path */
 };
 
@@ -88,9 +91,9 @@ static void on_end(void *arg, int result, const struct err *err)
 					       : result < 0     ? err->msg
 								: "the helper does not say why"));
 		if (!opening->stuck)
-			clock_timer_start(opens->deps.clock, opening->timer, PRE_OPEN_RETRY_MS);
+			clock_timer_start(opens->node->clock, opening->timer, PRE_OPEN_RETRY_MS);
 	}
-	opens->deps.changed(opens->deps.arg);
+	opens->changed(opens->arg);
 }
 
 /* The kernel came back after all; how it went is for the next attempt. */
@@ -101,18 +104,19 @@ static void on_gone(void *arg, struct helper_run *run)
 	(void)run;
 	opening->run = NULL;
 	opening->stuck = false;
-	clock_timer_start(opening->opens->deps.clock, opening->timer, 0);
+	clock_timer_start(opening->opens->node->clock, opening->timer, 0);
 }
 
 static void begin(struct opening *opening)
 {
-	const struct pre_open_deps *deps = &opening->opens->deps;
-	const char *dev_root = deps->dev_root ? deps->dev_root : "/dev";
+	const struct this_node *node = opening->opens->node;
+	const struct helper_place *helper = &node->helper;
+	const char *dev_root = helper->dev_root ? helper->dev_root : "/dev";
 	const char *const args[] = { "open", "--dev-root", dev_root, opening->path, NULL };
-	const struct helper_spec spec = { .path = deps->helper_path,
+	const struct helper_spec spec = { .path = helper->path,
 					  .args = args,
 					  .deadline_ms = PRE_OPEN_DEADLINE_MS,
-					  .metrics = deps->metrics,
+					  .metrics = node->metrics,
 					  .on_line = on_line,
 					  .on_end = on_end,
 					  .on_gone = on_gone,
@@ -122,10 +126,10 @@ static void begin(struct opening *opening)
 	opening->opened = false;
 	free(opening->message);
 	opening->message = NULL;
-	if (helper_run_start(deps->loop, &spec, &opening->run, &err) == 0)
+	if (helper_run_start(node->loop, &spec, &opening->run, &err) == 0)
 		return;
 	set_trouble(opening, xasprintf("%s cannot be opened: %s", opening->path, err.msg));
-	clock_timer_start(deps->clock, opening->timer, PRE_OPEN_RETRY_MS);
+	clock_timer_start(node->clock, opening->timer, PRE_OPEN_RETRY_MS);
 }
 
 static void on_due(void *arg)
@@ -150,17 +154,19 @@ const char *pre_open_trouble(struct pre_open *opens, const char *path)
 	opening->opens = opens;
 	opening->path = xstrdup(path);
 	opening->trouble = xasprintf("%s is being opened", path);
-	opening->timer = clock_timer_new(opens->deps.clock, on_due, opening);
+	opening->timer = clock_timer_new(opens->node->clock, on_due, opening);
 	map_set(opens->openings, path, opening);
 	begin(opening);
 	return opening->trouble;
 }
 
-struct pre_open *pre_open_new(const struct pre_open_deps *deps)
+struct pre_open *pre_open_new(const struct this_node *node, void (*changed)(void *arg), void *arg)
 {
 	struct pre_open *opens = xcalloc(1, sizeof(*opens));
 
-	opens->deps = *deps;
+	opens->node = node;
+	opens->changed = changed;
+	opens->arg = arg;
 	opens->openings = map_new();
 	return opens;
 }
@@ -176,7 +182,7 @@ struct pre_open *pre_open_free(struct pre_open *opens)
 		struct opening *opening = item;
 
 		helper_run_abandon(opening->run);
-		clock_timer_free(opens->deps.clock, opening->timer);
+		clock_timer_free(opens->node->clock, opening->timer);
 		free(opening->path);
 		free(opening->trouble);
 		free(opening->message);

@@ -7,30 +7,17 @@
 
 #include <stdbool.h>
 
-struct clock;
-struct metrics;
 struct pre_open;
-struct uv_loop_s;
+struct this_node;
 
 enum {
 	PRE_OPEN_DEADLINE_MS = 30000,
 	PRE_OPEN_RETRY_MS = 60000, /* after a failure */
 };
 
-/* Borrowed. */
-struct pre_open_deps {
-	struct uv_loop_s *loop;
-	struct clock *clock;
-	const char *helper_path;
-	const char *dev_root;    /* NULL: /dev */
-	struct metrics *metrics; /* may be NULL */
-	/* What pre_open_trouble() says is not what it was. Never runs before the function that was
-	 * called has returned. */
-	void (*changed)(void *arg);
-	void *arg;
-};
-
-struct pre_open *pre_open_new(const struct pre_open_deps *deps);
+/* @changed: what pre_open_trouble() says is not what it was. Never runs before the function that
+ * was called has returned. @node and @arg are borrowed. */
+struct pre_open *pre_open_new(const struct this_node *node, void (*changed)(void *arg), void *arg);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct pre_open *pre_open_free(struct pre_open *opens);
 

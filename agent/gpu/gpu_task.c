@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "agent/gpu/gpu_cards.h"
+#include "agent/node/this_node.h"
 #include "agent/process/helper_run.h"
 #include "api/json_values.h"
 #include "base/array.h"
@@ -45,7 +46,7 @@ struct slot {
 };
 
 struct gpu_tasks {
-	struct uv_loop_s *loop;
+	const struct this_node *node;
 	struct gpu_options options;
 	gpu_free_fn *on_free;
 	void *arg;
@@ -112,7 +113,7 @@ static struct task *task_new(struct gpu_tasks *tasks, const char *key, const cha
 	task->on_end = on_end;
 	task->arg = arg;
 	(void)snprintf(task->card, sizeof(task->card), "%s", card);
-	uv_timer_init(tasks->loop, &task->fail_timer);
+	uv_timer_init(tasks->node->loop, &task->fail_timer);
 	task->fail_timer.data = task;
 	array_add(&tasks->tasks)->task = task;
 	return task;
@@ -178,12 +179,12 @@ static void on_fail_timer(uv_timer_t *timer)
 static void run_child(struct task *task, const char *const *args, line_fn *on_line,
 		      helper_end_fn *on_end)
 {
-	const struct gpu_options *options = &task->tasks->options;
+	const struct gpu_tasks *tasks = task->tasks;
 	struct helper_spec spec = {
-		.path = task->tool ? task->tool : options->helper.path,
+		.path = task->tool ? task->tool : tasks->node->helper.path,
 		.args = args,
-		.deadline_ms = options->deadline_ms,
-		.metrics = options->helper.metrics,
+		.deadline_ms = tasks->options.deadline_ms,
+		.metrics = tasks->node->metrics,
 		.on_line = on_line,
 		.on_end = on_run_end,
 		.on_gone = on_run_gone,
@@ -191,7 +192,7 @@ static void run_child(struct task *task, const char *const *args, line_fn *on_li
 	};
 
 	task->on_child_end = on_end;
-	if (helper_run_start(task->tasks->loop, &spec, &task->run, &task->failure) < 0)
+	if (helper_run_start(tasks->node->loop, &spec, &task->run, &task->failure) < 0)
 		uv_timer_start(&task->fail_timer, on_fail_timer, 0, 0);
 }
 
@@ -217,15 +218,15 @@ static void add_number(struct json_strs *words, const char *flag, int number)
 	add_word(words, word);
 }
 
-static void begin_helper(const struct gpu_options *options, const char *verb,
+static void begin_helper(const struct helper_place *helper, const char *verb,
 			 struct json_strs *words)
 {
 	add_word(words, verb);
-	helper_place_words(&options->helper, NULL, words);
+	helper_place_words(helper, NULL, words);
 }
 
-static const char *vfs_words(const struct gpu_options *options, const struct gpu_act *act,
-			     struct json_strs *words)
+static const char *vfs_words(const struct helper_place *helper, const struct gpu_options *options,
+			     const struct gpu_act *act, struct json_strs *words)
 {
 	auto_free char *count = xasprintf("%d", act->count);
 
@@ -234,19 +235,19 @@ static const char *vfs_words(const struct gpu_options *options, const struct gpu
 		add_word(words, act->address);
 		return options->sriov_manage;
 	}
-	begin_helper(options, "vfs", words);
+	begin_helper(helper, "vfs", words);
 	add_value(words, "address", act->address);
 	add_value(words, "id", act->id);
 	add_value(words, "count", count);
 	return NULL;
 }
 
-static const char *mdev_words(const struct gpu_options *options, const struct gpu_act *act,
+static const char *mdev_words(const struct helper_place *helper, const struct gpu_act *act,
 			      struct json_strs *words)
 {
 	bool make = act->verb == GPU_MAKE_MDEV;
 
-	begin_helper(options, make ? "mdev-create" : "mdev-remove", words);
+	begin_helper(helper, make ? "mdev-create" : "mdev-remove", words);
 	add_value(words, "parent", act->address);
 	if (make)
 		add_value(words, "type", act->type);
@@ -278,21 +279,21 @@ static const char *mig_words(const struct gpu_options *options, const struct gpu
 	return options->nvidia_smi;
 }
 
-const char *gpu_task_words(const struct gpu_options *options, const struct gpu_act *act,
-			   struct json_strs *ret_words)
+const char *gpu_task_words(const struct helper_place *helper, const struct gpu_options *options,
+			   const struct gpu_act *act, struct json_strs *ret_words)
 {
 	switch (act->verb) {
 	case GPU_ENABLE_VFS:
 	case GPU_DISABLE_VFS:
-		return vfs_words(options, act, ret_words);
+		return vfs_words(helper, options, act, ret_words);
 	case GPU_SET_TYPE:
-		begin_helper(options, "vgpu-set", ret_words);
+		begin_helper(helper, "vgpu-set", ret_words);
 		add_value(ret_words, "address", act->address);
 		add_value(ret_words, "type", act->type);
 		return NULL;
 	case GPU_MAKE_MDEV:
 	case GPU_REMOVE_MDEV:
-		return mdev_words(options, act, ret_words);
+		return mdev_words(helper, act, ret_words);
 	case GPU_MIG_MODE_ON:
 	case GPU_MIG_CREATE:
 	case GPU_MIG_REMOVE_COMPUTE:
@@ -334,7 +335,7 @@ void gpu_tasks_act(struct gpu_tasks *tasks, const char *key, const struct gpu_ac
 	struct json_strs words = { 0 };
 
 	task->verb = act->verb;
-	task->tool = gpu_task_words(&tasks->options, act, &words);
+	task->tool = gpu_task_words(&tasks->node->helper, &tasks->options, act, &words);
 	log_info("changing a card", log_str("card", act->card), log_str("address", act->address),
 		 log_str("program", task->tool ? task->tool : "hostdev-helper"),
 		 log_str("what", words.items[0]));
@@ -410,12 +411,12 @@ void gpu_tasks_look(struct gpu_tasks *tasks, const char *key, const char *card,
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-struct gpu_tasks *gpu_tasks_new(struct uv_loop_s *loop, const struct gpu_options *options,
+struct gpu_tasks *gpu_tasks_new(const struct this_node *node, const struct gpu_options *options,
 				gpu_free_fn *on_free, void *arg)
 {
 	struct gpu_tasks *tasks = xcalloc(1, sizeof(*tasks));
 
-	tasks->loop = loop;
+	tasks->node = node;
 	tasks->options = *options;
 	tasks->on_free = on_free;
 	tasks->arg = arg;

@@ -12,15 +12,13 @@
 
 #include "agent/gpu/gpu_outcome.h"
 #include "agent/gpu/mig_look.h"
-#include "agent/process/helper_place.h"
 
 struct gpu_tasks;
+struct helper_place;
 struct json_strs;
-struct uv_loop_s;
+struct this_node;
 
-/* Borrowed texts that outlive it. */
 struct gpu_options {
-	struct helper_place helper;
 	const char *sriov_manage; /* NULL or "": the kernel's sriov_numvfs is written instead */
 	const char *nvidia_smi;
 	uint64_t deadline_ms; /* of one child; later it is stuck */
@@ -29,7 +27,8 @@ struct gpu_options {
 /* The stuck child of @card has ended. */
 typedef void gpu_free_fn(void *arg, const char *card);
 
-struct gpu_tasks *gpu_tasks_new(struct uv_loop_s *loop, const struct gpu_options *options,
+/* @node and the texts of @options are borrowed. */
+struct gpu_tasks *gpu_tasks_new(const struct this_node *node, const struct gpu_options *options,
 				gpu_free_fn *on_free, void *arg);
 /* Takes NULL, returns NULL. Children are abandoned, no callback runs. The loop must run once more. */
 struct gpu_tasks *gpu_tasks_free(struct gpu_tasks *tasks);
@@ -62,5 +61,5 @@ void gpu_tasks_look(struct gpu_tasks *tasks, const char *key, const char *card,
 
 /* The command line of an act: the words, without the program's name, for the caller to release with
  * json_strs_done(). Returns the vendor's command that is to be run; NULL: hostdev-helper. Pure. */
-const char *gpu_task_words(const struct gpu_options *options, const struct gpu_act *act,
-			   struct json_strs *ret_words);
+const char *gpu_task_words(const struct helper_place *helper, const struct gpu_options *options,
+			   const struct gpu_act *act, struct json_strs *ret_words);

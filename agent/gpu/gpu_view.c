@@ -9,6 +9,7 @@
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/node/this_node.h"
 #include "api/migconfiguration.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
@@ -45,7 +46,7 @@ static const void *object_of(const struct gpu_world *world, enum gpu_kind kind, 
 
 static const struct pcideviceclaim *claim_of(const struct gpu_world *world, const char *name)
 {
-	return store_object(informer_store(world->deps->claims), name);
+	return store_object(informer_store(world->node->claims[INVENTORY_PCI]), name);
 }
 
 const struct gpu_card *gpu_view_card(const struct gpu_world *world, enum gpu_kind kind,
@@ -54,7 +55,7 @@ const struct gpu_card *gpu_view_card(const struct gpu_world *world, enum gpu_kin
 	const struct gpu_card *card = NULL;
 	char address[NAMES_ADDRESS_SIZE];
 
-	if (names_pcidevice_address(world->deps->node_name, name, address) < 0)
+	if (names_pcidevice_address(world->node->name, name, address) < 0)
 		return NULL;
 	if (kind != GPU_KIND_VGPU)
 		return gpu_cards_find(world->cards, address);
@@ -74,12 +75,12 @@ static bool is_used(const struct gpu_world *world, const char *id, char **ret_us
 static void fill_past(const struct gpu_world *world, enum gpu_kind kind, const char *name,
 		      const struct gpu_card *card, int64_t generation, struct gpu_past *past)
 {
-	gpu_attempts_last(world->attempts[kind], name, generation, world->inventory->began_ms,
-			  clock_now_ms(world->deps->clock), past);
+	gpu_attempts_last(world->attempts[kind], name, generation, world->node->inventory->began_ms,
+			  clock_now_ms(world->node->clock), past);
 	if (!card)
 		return;
 	if (gpu_attempts_is_outdated(world->attempts[GPU_KIND_MIG], card->pci->address,
-				     world->inventory->began_ms))
+				     world->node->inventory->began_ms))
 		past->newer = true;
 	past->stuck = gpu_tasks_stuck(world->tasks, card->pci->address);
 }
@@ -88,7 +89,7 @@ static void fill_past(const struct gpu_world *world, enum gpu_kind kind, const c
 static char *function_user(const struct gpu_world *world, const struct gpu_function *f)
 {
 	const char *address = f->pci->address;
-	auto_free char *name = names_pcidevice(world->deps->node_name, address);
+	auto_free char *name = names_pcidevice(world->node->name, address);
 	const struct pcideviceclaim *claim = claim_of(world, name);
 	auto_free char *user = NULL;
 
@@ -121,7 +122,7 @@ static void plan_card(const struct gpu_world *world, const struct reconcile_view
 	const struct sriovgpudevice *object = view->object;
 	auto_free char *user = card_user(world, card);
 	struct card_case c = {
-		.node_name = world->deps->node_name,
+		.node_name = world->node->name,
 		.name = name,
 		.object = object,
 		.card = card,
@@ -140,7 +141,7 @@ static bool is_card_wanted(const struct gpu_world *world, const struct vgpudevic
 {
 	const char *address = object ? object->spec.parent_address : NULL;
 	auto_free char *name =
-		address && *address ? names_pcidevice(world->deps->node_name, address) : NULL;
+		address && *address ? names_pcidevice(world->node->name, address) : NULL;
 	const struct sriovgpudevice *card = name ? object_of(world, GPU_KIND_CARD, name) : NULL;
 
 	return card && card->spec.enabled;
@@ -163,18 +164,18 @@ static void plan_vgpu(const struct gpu_world *world, const struct reconcile_view
 	char address[NAMES_ADDRESS_SIZE] = "";
 	auto_free char *user = NULL;
 	struct vgpu_case c = {
-		.node_name = world->deps->node_name,
+		.node_name = world->node->name,
 		.name = name,
 		.object = object,
 		.card = card,
 		.known = world->cards->known,
 		.card_wanted = is_card_wanted(world, object),
-		.device = store_object(informer_store(world->deps->devices), name),
+		.device = store_object(informer_store(world->node->devices[INVENTORY_PCI]), name),
 		.claim = claim,
 		.now_wall_ms = view->now_wall_ms,
 	};
 
-	if (names_pcidevice_address(world->deps->node_name, name, address) == 0)
+	if (names_pcidevice_address(world->node->name, name, address) == 0)
 		c.function = gpu_cards_function(world->cards, address, NULL);
 	if (c.function) {
 		c.used = is_used(world, c.function->mdev ? c.function->mdev->uuid : address, &user);
@@ -201,7 +202,7 @@ static void plan_mig(const struct gpu_world *world, const struct reconcile_view 
 	const struct migconfiguration *object = view->object;
 	struct gpu_said said = { 0 };
 	struct mig_case c = {
-		.node_name = world->deps->node_name,
+		.node_name = world->node->name,
 		.name = name,
 		.object = object,
 		.parent = object_of(world, GPU_KIND_CARD, name),
@@ -216,7 +217,7 @@ static void plan_mig(const struct gpu_world *world, const struct reconcile_view 
 	}
 	if (card)
 		gpu_attempts_look(world->attempts[GPU_KIND_MIG], card->pci->address,
-				  clock_now_ms(world->deps->clock), look_age_ms(object), &said);
+				  clock_now_ms(world->node->clock), look_age_ms(object), &said);
 	c.user = user;
 	c.look = said.look;
 	c.look_reason = said.reason;
@@ -261,5 +262,5 @@ bool gpu_view_is_foreign(const struct gpu_world *world, enum gpu_kind kind, cons
 			   : kind == GPU_KIND_VGPU ? vgpu->spec.node_name
 						   : mig->spec.node_name;
 
-	return node && *node && strcmp(node, world->deps->node_name) != 0;
+	return node && *node && strcmp(node, world->node->name) != 0;
 }

@@ -16,8 +16,8 @@ struct gpu_function;
 struct gpu_tasks;
 struct gpus_deps;
 struct informer;
-struct inventory;
 struct reconcile_view;
+struct this_node;
 
 enum gpu_kind { GPU_KIND_CARD, GPU_KIND_VGPU, GPU_KIND_MIG, GPU_KINDS };
 
@@ -25,10 +25,10 @@ const struct api_kind *gpu_kind_api(enum gpu_kind kind);
 
 /* Borrowed. */
 struct gpu_world {
+	const struct this_node *node;
 	const struct gpus_deps *deps;
 	const struct informer *objects[GPU_KINDS];
 	struct gpu_attempts *attempts[GPU_KINDS]; /* by the objects' names */
-	const struct inventory *inventory;        /* NULL: nothing has been scanned yet */
 	const struct gpu_cards *cards;
 	const struct gpu_tasks *tasks;
 };

@@ -11,6 +11,7 @@
 #include "agent/gpu/gpu_view.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/node/this_node.h"
 #include "api/condition.h"
 #include "api/kind.h"
 #include "api/meta.h"
@@ -45,6 +46,7 @@ struct kind {
 };
 
 struct gpus {
+	const struct this_node *node;
 	struct gpus_deps deps;
 	char *node_label;
 	struct gpu_cards cards;
@@ -62,13 +64,13 @@ struct gpus {
 /* All that a change of the card, or of who has it, may concern. The claim of a vGPU comes after it. */
 static void enqueue_card(struct gpus *gpus, const struct gpu_card *card)
 {
-	auto_free char *name = names_pcidevice(gpus->deps.node_name, card->pci->address);
+	auto_free char *name = names_pcidevice(gpus->node->name, card->pci->address);
 
 	reconcile_enqueue(gpus->kinds[GPU_KIND_CARD].reconcile, name);
 	reconcile_enqueue(gpus->kinds[GPU_KIND_MIG].reconcile, name);
 	for (size_t i = 0; i < card->len; i++) {
 		auto_free char *function =
-			names_pcidevice(gpus->deps.node_name, card->items[i].pci->address);
+			names_pcidevice(gpus->node->name, card->items[i].pci->address);
 
 		reconcile_enqueue(gpus->kinds[GPU_KIND_VGPU].reconcile, function);
 	}
@@ -101,7 +103,7 @@ static bool is_mdev(const struct kind *kind, const char *name)
 	const struct gpu_function *f;
 
 	if (kind->kind != GPU_KIND_VGPU ||
-	    names_pcidevice_address(kind->gpus->deps.node_name, name, address) < 0)
+	    names_pcidevice_address(kind->gpus->node->name, name, address) < 0)
 		return false;
 	f = gpu_cards_function(&kind->gpus->cards, address, NULL);
 	return f && f->mdev;
@@ -149,7 +151,7 @@ static void on_free(void *arg, const char *card)
 	struct gpus *gpus = arg;
 
 	gpu_attempts_change_card(gpus->kinds[GPU_KIND_MIG].attempts, card,
-				 clock_now_ms(gpus->deps.clock));
+				 clock_now_ms(gpus->node->clock));
 	card_is_free(gpus, card, true);
 }
 
@@ -159,7 +161,7 @@ static bool has_inventory(void *arg)
 {
 	const struct kind *kind = arg;
 
-	return kind->gpus->world.inventory != NULL;
+	return kind->gpus->node->inventory != NULL;
 }
 
 static bool is_ours(void *arg, const char *name, const void *object)
@@ -247,7 +249,7 @@ static void on_end(void *arg, const struct gpu_task_end *end)
 {
 	struct kind *kind = arg;
 	struct gpus *gpus = kind->gpus;
-	uint64_t now_ms = clock_now_ms(gpus->deps.clock);
+	uint64_t now_ms = clock_now_ms(gpus->node->clock);
 
 	if (end->outcome->failed)
 		log_warn("a card was not changed", log_str("kind", gpu_kind_api(kind->kind)->kind),
@@ -265,7 +267,7 @@ static void on_look(void *arg, const struct gpu_task_end *end)
 	struct kind *kind = arg;
 
 	gpu_attempts_keep_look(kind->attempts, end->card, end->look, end->outcome,
-			       clock_now_ms(kind->gpus->deps.clock));
+			       clock_now_ms(kind->gpus->node->clock));
 	reconcile_acted(kind->reconcile, end->key);
 	card_is_free(kind->gpus, end->card, false);
 }
@@ -291,22 +293,23 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 		       const struct decision *decision)
 {
 	const struct kind *kind = arg;
-	const struct gpus_deps *deps = &kind->gpus->deps;
+	const struct this_node *node = kind->gpus->node;
 	const char *word = gpu_kind_api(kind->kind)->kind;
-	const struct api_meta *device = store_object(informer_store(deps->devices), view->key);
+	const struct api_meta *device =
+		store_object(informer_store(node->devices[INVENTORY_PCI]), view->key);
 
 	if (decision->detail == DETAIL_LABEL)
 		log_info("object had no label of its node and has it now", log_str("kind", word),
 			 log_str("object", view->key));
 	if (!decision->event_reason)
 		return;
-	audit_record(deps->events, &(struct events_about){ &pcidevice_kind, device },
+	audit_record(node->events, &(struct events_about){ &pcidevice_kind, device },
 		     &(struct audit){
 			     .action = "configure",
 			     .result = audit_result(decision->event_reason, decision->warning),
 			     .kind = word,
 			     .device = view->key,
-			     .node = deps->node_name,
+			     .node = node->name,
 			     .reason = decision->event_reason,
 			     .message = decision->event_message,
 			     .warning = decision->warning,
@@ -366,10 +369,10 @@ static struct reconcile_spec spec_of(const struct gpus *gpus, const char *name,
 		.needs = gpus->needs,
 		.field_manager = "hostdev-agent",
 		.max_running = RUNS_AT_A_TIME,
-		.client = gpus->deps.client,
-		.clock = gpus->deps.clock,
-		.events = gpus->deps.events,
-		.metrics = gpus->deps.metrics,
+		.client = gpus->node->client,
+		.clock = gpus->node->clock,
+		.events = gpus->node->events,
+		.metrics = gpus->node->metrics,
 	};
 }
 
@@ -391,8 +394,8 @@ static void make_kind(struct gpus *gpus, enum gpu_kind which)
 
 static void make_claims(struct gpus *gpus)
 {
-	struct reconcile_spec spec =
-		spec_of(gpus, "vgpuclaims", &pcideviceclaim_kind, gpus->deps.claims);
+	struct reconcile_spec spec = spec_of(gpus, "vgpuclaims", &pcideviceclaim_kind,
+					     gpus->node->claims[INVENTORY_PCI]);
 
 	spec.is_ready = has_inventory;
 	spec.is_ours = is_of_a_function;
@@ -404,10 +407,10 @@ static void make_claims(struct gpus *gpus)
 static void make_informers(struct gpus *gpus)
 {
 	auto_free char *ours = xasprintf("%s=%s", NAMES_LABEL_NODE, gpus->node_label);
-	struct informer_deps deps = { gpus->deps.client, gpus->deps.clock, gpus->deps.metrics };
+	struct informer_deps deps = { gpus->node->client, gpus->node->clock, gpus->node->metrics };
 
-	gpus->needs[GPU_KINDS] = gpus->deps.claims;
-	gpus->needs[GPU_KINDS + 1] = gpus->deps.devices;
+	gpus->needs[GPU_KINDS] = gpus->node->claims[INVENTORY_PCI];
+	gpus->needs[GPU_KINDS + 1] = gpus->node->devices[INVENTORY_PCI];
 	for (int i = 0; i < GPU_KINDS; i++) {
 		struct kind *kind = &gpus->kinds[i];
 
@@ -425,13 +428,15 @@ static void make_informers(struct gpus *gpus)
 	}
 }
 
-struct gpus *gpus_new(const struct gpus_deps *deps)
+struct gpus *gpus_new(const struct this_node *node, const struct gpus_deps *deps)
 {
 	struct gpus *gpus = xcalloc(1, sizeof(*gpus));
 
+	gpus->node = node;
 	gpus->deps = *deps;
-	gpus->node_label = names_label_value(deps->node_name);
-	gpus->tasks = gpu_tasks_new(deps->loop, &deps->options, on_free, gpus);
+	gpus->node_label = names_label_value(node->name);
+	gpus->tasks = gpu_tasks_new(node, &deps->options, on_free, gpus);
+	gpus->world.node = node;
 	gpus->world.deps = &gpus->deps;
 	gpus->world.cards = &gpus->cards;
 	gpus->world.tasks = gpus->tasks;
@@ -461,13 +466,12 @@ struct gpus *gpus_free(struct gpus *gpus)
 	return NULL;
 }
 
-void gpus_set_inventory(struct gpus *gpus, const struct inventory *inventory)
+void gpus_find_cards(struct gpus *gpus)
 {
 	bool start = !gpus->started; /* also without a card: users' objects get a status */
 
 	gpu_cards_done(&gpus->cards);
-	gpu_cards_make(inventory->facts, &gpus->cards);
-	gpus->world.inventory = inventory;
+	gpu_cards_make(gpus->node->inventory->facts, &gpus->cards);
 	gpus->started = true;
 	for (int kind = 0; start && kind < GPU_KINDS; kind++)
 		informer_start(gpus->kinds[kind].informer);
@@ -490,7 +494,7 @@ void gpus_enqueue_taken(struct gpus *gpus)
 
 		for (size_t j = 0; j < card->len; j++) {
 			auto_free char *name =
-				names_pcidevice(gpus->deps.node_name, card->items[j].pci->address);
+				names_pcidevice(gpus->node->name, card->items[j].pci->address);
 
 			if (gpu_view_is_taken(&gpus->world, &card->items[j]) !=
 			    says_taken(gpus, name))
@@ -507,7 +511,7 @@ const char *gpus_parent_label(struct gpus *gpus, const char *address)
 
 	if (!f || !f->type)
 		return NULL;
-	name = names_pcidevice(gpus->deps.node_name, card->pci->address);
+	name = names_pcidevice(gpus->node->name, card->pci->address);
 	free(gpus->label);
 	gpus->label = names_label_value(name);
 	return gpus->label;
@@ -521,7 +525,7 @@ const char *gpus_resource(const struct gpus *gpus, const char *uuid)
 
 	if (!f)
 		return NULL;
-	name = names_pcidevice(gpus->deps.node_name, f->pci->address);
+	name = names_pcidevice(gpus->node->name, f->pci->address);
 	object = store_object(informer_store(gpus->world.objects[GPU_KIND_VGPU]), name);
 	return object && object->spec.enabled ? f->resource : NULL;
 }

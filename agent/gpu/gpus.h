@@ -12,25 +12,11 @@
 
 #include "agent/gpu/gpu_task.h"
 
-struct clock;
-struct events;
 struct gpus;
-struct informer;
-struct inventory;
-struct kube_client;
-struct metrics;
 struct str;
+struct this_node;
 
-/* Borrowed, all of it outlives it. */
 struct gpus_deps {
-	struct uv_loop_s *loop;
-	struct kube_client *client;
-	struct clock *clock;
-	struct events *events;
-	struct metrics *metrics;        /* may be NULL                  */
-	const struct informer *claims;  /* PCIDeviceClaims of all nodes */
-	const struct informer *devices; /* PCIDevices of this node      */
-	const char *node_name;
 	struct gpu_options options;
 	/* A task has changed a card: scan the node. Never called before gpus_new() has returned. */
 	void (*request_scan)(void *arg);
@@ -46,12 +32,14 @@ struct gpus_deps {
 	void *arg;
 };
 
-struct gpus *gpus_new(const struct gpus_deps *deps);
+/* @node and the texts of @deps are borrowed. */
+struct gpus *gpus_new(const struct this_node *node, const struct gpus_deps *deps);
 /* Takes NULL, returns NULL. Programs that run are left to end by themselves. */
 struct gpus *gpus_free(struct gpus *gpus);
 
-/* Use @inventory from now on; borrowed until the next call or the end. gpus_enqueue_all() is to follow. */
-void gpus_set_inventory(struct gpus *gpus, const struct inventory *inventory);
+/* The node has a new inventory: find its cards. The first time, start to list the objects.
+ * gpus_enqueue_all() is to follow. */
+void gpus_find_cards(struct gpus *gpus);
 
 /* The PCIDeviceClaim or the PCIDevice @name changed, or the holder of the device: enqueue the objects of
  * its card. */
@@ -69,7 +57,7 @@ void gpus_enqueue_taken(struct gpus *gpus);
 const char *gpus_parent_label(struct gpus *gpus, const char *address);
 
 /* The resource of the mediated device @uuid; NULL: it is not the vGPU of an enabled VGPUDevice. Valid until
- * gpus_set_inventory(). */
+ * gpus_find_cards(). */
 const char *gpus_resource(const struct gpus *gpus, const char *uuid);
 
 /* Are all lists that it needs there? If not, @reason (may be NULL) gets the one that is missing. */

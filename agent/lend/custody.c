@@ -6,6 +6,7 @@
 
 #include "agent/lend/lent_pods.h"
 #include "agent/lend/settled.h"
+#include "agent/node/this_node.h"
 #include "agent/plugin/checkpoint.h"
 #include "agent/plugin/podresources.h"
 #include "api/json_values.h"
@@ -22,6 +23,7 @@ enum {
 };
 
 struct custody {
+	const struct this_node *node;
 	struct custody_deps deps;
 	struct podresources *podresources;
 	struct lent_pods *pods;
@@ -92,7 +94,7 @@ static uint64_t unsure_for_ms(struct custody *custody)
 		return 0;
 	return settled_wait_ms(&custody->settled,
 			       (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
-			       clock_wall_ms(custody->deps.clock));
+			       clock_wall_ms(custody->node->clock));
 }
 
 /* Has a list named its pod? What was asked for before the device was given says who had it before. */
@@ -107,7 +109,7 @@ static bool is_listed(const struct custody *custody, const char *id,
 /* A pod that is listed is being started no more. */
 static void forget_started(struct custody *custody)
 {
-	uint64_t now_ms = clock_now_ms(custody->deps.clock);
+	uint64_t now_ms = clock_now_ms(custody->node->clock);
 	const char *id;
 	size_t cursor = 0;
 	void *value;
@@ -159,11 +161,11 @@ static void on_grown(void *arg)
 
 	if (unsure_ms > 0) {
 		custody->asked_grown = false;
-		clock_timer_start(custody->deps.clock, custody->grown, unsure_ms);
+		clock_timer_start(custody->node->clock, custody->grown, unsure_ms);
 	} else if (!custody->asked_grown) {
 		custody->asked_grown = true;
 		podresources_ask(custody->podresources);
-		clock_timer_start(custody->deps.clock, custody->grown, GROWN_ANSWER_MS);
+		clock_timer_start(custody->node->clock, custody->grown, GROWN_ANSWER_MS);
 	} else if (!podresources_stale(custody->podresources)) {
 		take_pods(custody, true);
 	}
@@ -174,7 +176,7 @@ static void look_when_grown(struct custody *custody, uint64_t unsure_ms)
 	if (unsure_ms == 0)
 		return;
 	custody->asked_grown = false;
-	clock_timer_start(custody->deps.clock, custody->grown, unsure_ms);
+	clock_timer_start(custody->node->clock, custody->grown, unsure_ms);
 }
 
 static void on_podresources(void *arg)
@@ -209,7 +211,7 @@ static void tell_when_passed(struct custody *custody, uint64_t wait_ms)
 	if (custody->waits)
 		return; /* that is earlier, and looks again */
 	custody->waits = true;
-	clock_timer_start(custody->deps.clock, custody->passed, wait_ms);
+	clock_timer_start(custody->node->clock, custody->passed, wait_ms);
 }
 
 /* A device counts as free after a time without an answer, or when no list names its pod. No event reports that. */
@@ -217,7 +219,7 @@ static void on_passed(void *arg)
 {
 	struct custody *custody = arg;
 	bool silent = is_silent(custody);
-	uint64_t now_ms = clock_now_ms(custody->deps.clock);
+	uint64_t now_ms = clock_now_ms(custody->node->clock);
 	uint64_t next_ms = UINT64_MAX;
 	bool due = !custody->answered;
 	const char *id;
@@ -251,7 +253,7 @@ static bool is_starting(struct custody *custody, const char *id)
 
 	if (!starting || is_listed(custody, id, starting))
 		return false;
-	if (clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody))
+	if (clock_now_ms(custody->node->clock) < starting->until_ms || is_silent(custody))
 		return true;
 	starting_free(map_remove(custody->starting, id));
 	return false;
@@ -261,7 +263,7 @@ static void give(struct custody *custody, const char *resource, const char *id)
 {
 	struct starting *starting = xcalloc(1, sizeof(*starting));
 
-	starting->since_ms = clock_now_ms(custody->deps.clock);
+	starting->since_ms = clock_now_ms(custody->node->clock);
 	starting->until_ms = starting->since_ms + STARTING_MS;
 	starting->resource = xstrdup(resource);
 	starting->version = checkpoint_version(custody->checkpoint);
@@ -292,7 +294,7 @@ const char *custody_resource(struct custody *custody, const char *id)
 	if (listed)
 		return listed;
 	if (starting && !is_listed(custody, id, starting) &&
-	    (clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody)))
+	    (clock_now_ms(custody->node->clock) < starting->until_ms || is_silent(custody)))
 		return starting->resource;
 	return is_silent(custody) ? checkpoint_resource(custody->checkpoint, id) : NULL;
 }
@@ -307,7 +309,7 @@ static bool is_written(struct custody *custody, const struct starting *starting)
 
 static bool is_open(struct custody *custody, const char *id, const struct starting *starting)
 {
-	uint64_t ago_ms = clock_now_ms(custody->deps.clock) - starting->since_ms;
+	uint64_t ago_ms = clock_now_ms(custody->node->clock) - starting->since_ms;
 	enum checkpoint_says says = checkpoint_find(custody->checkpoint, id);
 
 	if (says == CHECKPOINT_NAMES && !is_written(custody, starting))
@@ -321,7 +323,7 @@ static bool is_given(struct custody *custody, const char *id, const struct start
 {
 	if (is_listed(custody, id, starting))
 		return open;
-	return clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody);
+	return clock_now_ms(custody->node->clock) < starting->until_ms || is_silent(custody);
 }
 
 struct custody_gift custody_gift(struct custody *custody, const char *id)
@@ -333,7 +335,7 @@ struct custody_gift custody_gift(struct custody *custody, const char *id)
 		return gift;
 	gift.call = starting->call;
 	gift.open = is_open(custody, id, starting);
-	gift.recent = clock_now_ms(custody->deps.clock) <= starting->since_ms + CUSTODY_RECENT_MS;
+	gift.recent = clock_now_ms(custody->node->clock) <= starting->since_ms + CUSTODY_RECENT_MS;
 	if (is_given(custody, id, starting, gift.open))
 		gift.resource = starting->resource;
 	return gift;
@@ -402,7 +404,7 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 	else if (is_starting(custody, id))
 		*ret_holder = xstrdup(is_silent(custody) ? "a pod that the kubelet does not name"
 							 : "a pod that is being started");
-	else if (custody->answered || clock_now_ms(custody->deps.clock) >= custody->known_ms)
+	else if (custody->answered || clock_now_ms(custody->node->clock) >= custody->known_ms)
 		return true;
 	custody_ask(custody);
 	return false;
@@ -447,25 +449,26 @@ void custody_ask(struct custody *custody)
 	podresources_ask(custody->podresources);
 }
 
-struct custody *custody_new(const struct custody_deps *deps)
+struct custody *custody_new(const struct this_node *node, const struct custody_deps *deps)
 {
 	struct custody *custody = xcalloc(1, sizeof(*custody));
 
+	custody->node = node;
 	custody->deps = *deps;
 	custody->pods = lent_pods_new();
 	custody->checkpoint = checkpoint_new(deps->checkpoint_path);
 	custody->starting = map_new();
-	custody->grown = clock_timer_new(deps->clock, on_grown, custody);
-	custody->passed = clock_timer_new(deps->clock, on_passed, custody);
-	custody->known_ms = clock_now_ms(deps->clock) + CUSTODY_UNKNOWN_MS;
+	custody->grown = clock_timer_new(node->clock, on_grown, custody);
+	custody->passed = clock_timer_new(node->clock, on_passed, custody);
+	custody->known_ms = clock_now_ms(node->clock) + CUSTODY_UNKNOWN_MS;
 	tell_when_passed(custody, CUSTODY_UNKNOWN_MS);
 	custody->podresources = podresources_new(&(struct podresources_deps){
-		.loop = deps->loop,
-		.clock = deps->clock,
+		.loop = node->loop,
+		.clock = node->clock,
 		.socket_path = deps->socket_path,
 		.changed = on_podresources,
 		.arg = custody,
-		.metrics = deps->metrics,
+		.metrics = node->metrics,
 	});
 	return custody;
 }
@@ -478,8 +481,8 @@ struct custody *custody_free(struct custody *custody)
 	if (!custody)
 		return NULL;
 	podresources_free(custody->podresources);
-	clock_timer_free(custody->deps.clock, custody->grown);
-	clock_timer_free(custody->deps.clock, custody->passed);
+	clock_timer_free(custody->node->clock, custody->grown);
+	clock_timer_free(custody->node->clock, custody->passed);
 	lent_pods_free(custody->pods);
 	checkpoint_free(custody->checkpoint);
 	while (map_next(custody->starting, &cursor, NULL, &starting))

@@ -10,13 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct clock;
 struct custody;
 struct json_strs;
-struct metrics;
 struct pcidevice_allocations;
 struct pod_device;
-struct uv_loop_s;
+struct this_node;
 
 enum {
 	CUSTODY_UNKNOWN_MS = 15000,
@@ -33,9 +31,6 @@ struct custody_gift {
 
 /* Borrowed. */
 struct custody_deps {
-	struct uv_loop_s *loop;
-	struct clock *clock;
-	struct metrics *metrics; /* may be NULL */
 	const char *socket_path;
 	const char *checkpoint_path; /* the kubelet's; agent/plugin/checkpoint.h */
 	/* Who has the device @id (NULL: any device) is not what it was, or no longer in doubt (custody_written()). Never runs before the function
@@ -46,8 +41,8 @@ struct custody_deps {
 	void *arg;
 };
 
-/* Asks nothing before custody_ask(). */
-struct custody *custody_new(const struct custody_deps *deps);
+/* Asks nothing before custody_ask(). @node is borrowed. */
+struct custody *custody_new(const struct this_node *node, const struct custody_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct custody *custody_free(struct custody *custody);
 

@@ -8,6 +8,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/lend/custody.h"
 #include "agent/lend/pci_type.h"
+#include "agent/node/this_node.h"
 #include "api/json_values.h"
 #include "api/pcidevice.h"
 #include "base/mem.h"
@@ -98,7 +99,7 @@ static char *taken(const struct pci_view *view, const char *group, const struct 
 char *group_pods_trouble(const struct pci_view *view, const struct pcidevice *device,
 			 const char *resource, const struct json_strs *together)
 {
-	const struct facts *facts = view->inventory->facts;
+	const struct facts *facts = view->node->inventory->facts;
 	const char *group = device->status.iommu_group;
 	const struct asked asked = { device->status.address, resource, together };
 	char *trouble = NULL;

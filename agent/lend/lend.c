@@ -10,6 +10,7 @@
 #include "agent/lend/pci_type.h"
 #include "agent/lend/told.h"
 #include "agent/lend/vfio_node.h"
+#include "agent/node/this_node.h"
 #include "agent/plugin/kubelet_watch.h"
 #include "agent/plugin/node_watch.h"
 #include "agent/plugin/plugins.h"
@@ -29,6 +30,7 @@
 enum { LOGGED_MAX = 16 }; /* devices in a line, or lines of a refusal */
 
 struct lend {
+	const struct this_node *node;
 	struct lend_deps deps;
 	struct told told;
 	struct pci_view view;
@@ -244,24 +246,24 @@ static void on_allocated(struct lend *lend, const struct plugin_event *event)
 		 log_str("resource", event->resource));
 	custody_ask(lend->custody);
 	/* The list goes by it only then: the pod's next container may get others of the group. */
-	clock_timer_start(lend->deps.clock, lend->apart, CUSTODY_RECENT_MS + 1);
+	clock_timer_start(lend->node->clock, lend->apart, CUSTODY_RECENT_MS + 1);
 }
 
 /* The name of the object of the device @id; NULL: not known. The caller frees. */
 static char *device_name(const struct lend *lend, const char *type, const char *id,
 			 const char **ret_kind)
 {
-	const struct inventory *inventory = lend->view.inventory;
+	const struct inventory *inventory = lend->node->inventory;
 	const struct inventory_set *usb = inventory ? &inventory->sets[INVENTORY_USB] : NULL;
 
 	*ret_kind = NULL;
 	if (strcmp(type, pci_device_type.name) == 0) {
 		*ret_kind = pcidevice_kind.kind;
-		return names_pcidevice(lend->deps.node_name, id);
+		return names_pcidevice(lend->node->name, id);
 	}
 	if (strcmp(type, "mdev") == 0) {
 		*ret_kind = mediateddevice_kind.kind;
-		return names_mediateddevice(lend->deps.node_name, id);
+		return names_mediateddevice(lend->node->name, id);
 	}
 	for (size_t i = 0; usb && strcmp(type, "usb") == 0 && i < usb->len; i++) {
 		const struct usbdevice *device = usb->objects[i];
@@ -279,7 +281,7 @@ static void tell_refused(const struct lend *lend, const struct plugin_event *eve
 {
 	struct audit audit = { .action = "allocate",
 			       .result = "Refused",
-			       .node = lend->deps.node_name,
+			       .node = lend->node->name,
 			       .resource = event->resource,
 			       .message = event->err->msg,
 			       .warning = true };
@@ -347,10 +349,7 @@ static void on_nodes(void *arg)
 
 static void begin(struct lend *lend)
 {
-	const struct custody_deps custody = { .loop = lend->deps.loop,
-					      .clock = lend->deps.clock,
-					      .metrics = lend->deps.metrics,
-					      .socket_path = lend->podresources_path,
+	const struct custody_deps custody = { .socket_path = lend->podresources_path,
 					      .checkpoint_path = lend->checkpoint_path,
 					      .changed = on_custody,
 					      .offers = is_offered,
@@ -367,8 +366,8 @@ static void begin(struct lend *lend)
 				      .fn = on_plugin,
 				      .arg = lend };
 	lend->plugins = plugins_new(&deps);
-	lend->node_watch = node_watch_new(lend->deps.loop, lend->deps.clock, on_nodes, lend);
-	lend->custody = custody_new(&custody);
+	lend->node_watch = node_watch_new(lend->node->loop, lend->node->clock, on_nodes, lend);
+	lend->custody = custody_new(lend->node, &custody);
 	custody_hear(lend->custody, lend->heartbeat_ms);
 	log_info("offering devices to the kubelet", log_str("folder", lend->plugins_dir),
 		 log_str("registration",
@@ -413,7 +412,7 @@ static void nodes_of_pci(void *arg, struct json_strs *nodes)
 /* They are watched before they are looked at, so that nothing falls in between. */
 static void watch_nodes(struct lend *lend)
 {
-	const char *dev_root = lend->deps.options.dev_root;
+	const char *dev_root = lend->node->helper.dev_root;
 	struct json_strs nodes = { 0 };
 	struct json_strs paths = { 0 };
 
@@ -443,7 +442,7 @@ void lend_offer(struct lend *lend)
 		lend->types.items[i].offer(lend->types.items[i].arg, lend->plugins);
 	custody_offered(lend->custody);
 	offered_look_again(lend->offered);
-	if (lend->selects || !lend->view.config || !lend->view.inventory)
+	if (lend->selects || !lend->view.config || !lend->node->inventory)
 		return;
 	lend->selects = true;
 	lend->deps.changed(lend->deps.arg, NULL);
@@ -474,12 +473,7 @@ static void on_apart(void *arg)
 void lend_touch(struct lend *lend)
 {
 	if (lend->plugins && !lend->stopping)
-		clock_timer_start(lend->deps.clock, lend->timer, 0);
-}
-
-void lend_set_inventory(struct lend *lend, const struct inventory *inventory)
-{
-	lend->view.inventory = inventory;
+		clock_timer_start(lend->node->clock, lend->timer, 0);
 }
 
 void lend_set_config(struct lend *lend, const struct config *config)
@@ -492,18 +486,18 @@ void lend_stop(struct lend *lend, void (*stopped)(void *arg), void *arg)
 	lend->stopping = true;
 	lend->stopped = stopped;
 	lend->stopped_arg = arg;
-	clock_timer_stop(lend->deps.clock, lend->timer);
+	clock_timer_stop(lend->node->clock, lend->timer);
 	if (lend->plugins)
 		plugins_stop(lend->plugins, on_stopped, lend);
 	else
-		clock_timer_start(lend->deps.clock, lend->timer, 0);
+		clock_timer_start(lend->node->clock, lend->timer, 0);
 }
 
 /* --- life --------------------------------------------------------------------------------------- */
 
 static void make_paths(struct lend *lend)
 {
-	const char *dir = lend->deps.options.kubelet_dir;
+	const char *dir = lend->node->kubelet_dir;
 
 	lend->plugins_dir = xasprintf("%s/device-plugins", dir);
 	lend->registry_dir = xasprintf("%s/plugins_registry", dir);
@@ -514,17 +508,17 @@ static void make_paths(struct lend *lend)
 
 static void watch_kubelet(struct lend *lend)
 {
-	const struct lend_deps *deps = &lend->deps;
+	const struct this_node *node = lend->node;
 
-	lend->watch = kubelet_watch_new(deps->loop, deps->clock, lend->plugins_dir);
+	lend->watch = kubelet_watch_new(node->loop, node->clock, lend->plugins_dir);
 	lend->listener = kubelet_watch_listen(lend->watch, NULL, on_kubelet, lend);
 	lend->registration = (struct registration_deps){
-		.loop = deps->loop,
-		.clock = deps->clock,
+		.loop = node->loop,
+		.clock = node->clock,
 		.watch = lend->watch,
 		.kubelet_dir = lend->plugins_dir,
 		.registry_dir = lend->registry_dir,
-		.metrics = deps->metrics,
+		.metrics = node->metrics,
 	};
 	begin(lend);
 	if (!lend->plugins)
@@ -532,21 +526,19 @@ static void watch_kubelet(struct lend *lend)
 			 log_str("folder", lend->plugins_dir));
 }
 
-struct lend *lend_new(const struct lend_deps *deps)
+struct lend *lend_new(const struct this_node *node, const struct lend_deps *deps)
 {
 	struct lend *lend = xcalloc(1, sizeof(*lend));
 
+	lend->node = node;
 	lend->deps = *deps;
-	lend->told = (struct told){ .node_name = deps->node_name,
+	lend->told = (struct told){ .node_name = node->name,
 				    .claims = deps->claims,
 				    .devices = deps->devices,
 				    .mdevs = deps->mdevs };
-	lend->view = (struct pci_view){ .node_name = deps->node_name,
+	lend->view = (struct pci_view){ .node = node,
 					.claims = deps->claims,
 					.devices = deps->devices,
-					.vfio_drivers = deps->vfio_drivers,
-					.dev_root = deps->options.dev_root,
-					.sysfs_root = deps->options.sysfs_root,
 					.held_as = held_as,
 					.pods = pods_of,
 					.gift = gift_of,
@@ -558,8 +550,8 @@ struct lend *lend_new(const struct lend_deps *deps)
 	lend->offered = offered_new(lend->pci, &offered_ops, lend);
 	lend_add(lend, &(struct lend_type){
 			       .offer = offer_pci, .arg = lend->pci, .nodes = nodes_of_pci });
-	lend->timer = clock_timer_new(deps->clock, on_due, lend);
-	lend->apart = clock_timer_new(deps->clock, on_apart, lend);
+	lend->timer = clock_timer_new(node->clock, on_due, lend);
+	lend->apart = clock_timer_new(node->clock, on_apart, lend);
 	make_paths(lend);
 	if (!deps->options.off)
 		watch_kubelet(lend);
@@ -576,8 +568,8 @@ struct lend *lend_free(struct lend *lend)
 	custody_free(lend->custody);
 	kubelet_listener_free(lend->listener);
 	kubelet_watch_free(lend->watch);
-	clock_timer_free(lend->deps.clock, lend->timer);
-	clock_timer_free(lend->deps.clock, lend->apart);
+	clock_timer_free(lend->node->clock, lend->timer);
+	clock_timer_free(lend->node->clock, lend->apart);
 	offered_free(lend->offered);
 	pci_type_free(lend->pci);
 	array_done(&lend->types);

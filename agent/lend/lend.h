@@ -14,39 +14,26 @@
 #include "agent/lend/offered.h"
 #include "agent/plugin/registration.h"
 
-struct clock;
 struct config;
-struct inventory;
 struct json_pairs;
 struct json_strs;
 struct lend;
-struct metrics;
 struct pci_told;
 struct pcidevice_allocations;
 struct plugins;
 struct pod_device;
 struct store;
-struct uv_loop_s;
+struct this_node;
 
 struct lend_options {
 	bool off;
-	const char *kubelet_dir; /* "/var/lib/kubelet" */
 	enum registration_mode registration;
-	const char *host_root;  /* NULL: / */
-	const char *dev_root;   /* NULL: /dev */
-	const char *sysfs_root; /* NULL: /sys */
 };
 
-/* Borrowed, but for @options (copied, its texts borrowed). */
 struct lend_deps {
-	struct uv_loop_s *loop;
-	struct clock *clock;
-	struct metrics *metrics; /* may be NULL */
-	const char *node_name;
-	const struct store *claims;           /* PCIDeviceClaims, of all nodes */
-	const struct store *devices;          /* PCIDevices of this node       */
-	const struct store *mdevs;            /* its MediatedDevices; NULL: none */
-	const struct json_strs *vfio_drivers; /* beside vfio-pci */
+	const struct store *claims;  /* PCIDeviceClaims, of all nodes */
+	const struct store *devices; /* PCIDevices of this node       */
+	const struct store *mdevs;   /* its MediatedDevices; NULL: none */
 	struct lend_options options;
 	/* The holder of the device @id (NULL: of any device), or its offer by the HostDeviceConfig, changed. Never runs before
 	 * the called function has returned, except in lend_offer(). */
@@ -56,7 +43,8 @@ struct lend_deps {
 	void *arg;
 };
 
-struct lend *lend_new(const struct lend_deps *deps);
+/* @node and what @deps names are borrowed. */
+struct lend *lend_new(const struct this_node *node, const struct lend_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct lend *lend_free(struct lend *lend);
 
@@ -74,10 +62,6 @@ struct lend_type {
 
 /* Before the loop runs. @type is copied; its arg lives until after lend_free(). */
 void lend_add(struct lend *lend, const struct lend_type *type);
-
-/* What the node has now; borrowed until the next call or the end. lend_offer() is to follow, before the
- * old inventory is freed. */
-void lend_set_inventory(struct lend *lend, const struct inventory *inventory);
 
 /* Offer what there is now, at once. */
 void lend_offer(struct lend *lend);

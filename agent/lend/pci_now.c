@@ -10,6 +10,7 @@
 
 #include "agent/lend/pci_selected.h"
 #include "agent/lend/pci_type.h"
+#include "agent/node/this_node.h"
 #include "api/pcidevice.h"
 #include "base/dir.h"
 #include "base/mem.h"
@@ -83,7 +84,8 @@ static char *other_trouble(const struct pci_view *view, const char *folder, cons
 char *pci_now_trouble(const struct pci_view *view, const struct pcidevice *device)
 {
 	auto_free char *folder =
-		xasprintf("%s/bus/pci/devices/%s", view->sysfs_root ? view->sysfs_root : "/sys",
+		xasprintf("%s/bus/pci/devices/%s",
+			  view->node->helper.sysfs_root ? view->node->helper.sysfs_root : "/sys",
 			  device->status.address);
 	auto_free char *members = xasprintf("%s/iommu_group/devices", folder);
 	char *trouble = own_trouble(folder, device);

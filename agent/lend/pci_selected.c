@@ -7,6 +7,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/vendor_vfio.h"
 #include "agent/lend/pci_type.h"
+#include "agent/node/this_node.h"
 #include "agent/plugin/plugins.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
@@ -21,14 +22,14 @@ static const char *const harmless[] = { "pci-stub", "pcieport", "shpchp" };
 static bool is_vfio(const struct pci_view *view, const char *driver)
 {
 	return driver && (strcmp(driver, "vfio-pci") == 0 ||
-			  (view->vfio_drivers && json_strs_has(view->vfio_drivers, driver)));
+			  json_strs_has(&view->node->vfio_drivers, driver));
 }
 
 /* A vGPU of the vendor's own driver is as good (KubeVirt's rule). */
 static bool is_lendable(const struct pci_view *view, const struct pcidevice *device)
 {
 	return is_vfio(view, device->status.kernel_driver_in_use) ||
-	       vendor_vfio_lends_at(view->inventory->facts, device->status.address);
+	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
 }
 
 static bool matches(const struct config_pci *entry, const struct pcidevice *device)
@@ -57,7 +58,7 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 bool pci_selected_hinders(const struct pci_view *view, const char *address, const char *driver)
 {
 	bool is_harmless = !driver || is_vfio(view, driver) ||
-			   vendor_vfio_lends_at(view->inventory->facts, address);
+			   vendor_vfio_lends_at(view->node->inventory->facts, address);
 
 	for (size_t i = 0; !is_harmless && i < ARRAY_LEN(harmless); i++)
 		is_harmless = strcmp(driver, harmless[i]) == 0;
@@ -69,9 +70,9 @@ char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *
 	const struct json_strs *members = &device->status.iommu_group_members;
 
 	for (size_t i = 0; i < members->len; i++) {
-		auto_free char *name = names_pcidevice(view->node_name, members->items[i]);
+		auto_free char *name = names_pcidevice(view->node->name, members->items[i]);
 		const struct pcidevice *other =
-			inventory_find(view->inventory, INVENTORY_PCI, name);
+			inventory_find(view->node->inventory, INVENTORY_PCI, name);
 
 		if (other && pci_selected_hinders(view, other->status.address,
 						  other->status.kernel_driver_in_use))

@@ -12,6 +12,7 @@
 #include "agent/lend/pci_selected.h"
 #include "agent/lend/resource_env.h"
 #include "agent/lend/vfio_node.h"
+#include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
 #include "api/names.h"
@@ -76,7 +77,7 @@ static bool on_driver(const struct pci_view *view, const struct pcidevice *devic
 	if (same(device->status.kernel_driver_in_use, driver_of(claim)))
 		return true;
 	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) &&
-	       vendor_vfio_lends_at(view->inventory->facts, device->status.address);
+	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
 }
 
 /* The claim that has, or had, the device bound; NULL: none. A claim has its node's name before the bind. */
@@ -85,7 +86,7 @@ static const struct pcideviceclaim *claim_of(const struct pci_view *view,
 {
 	const struct pcideviceclaim *claim = store_object(view->claims, device->meta.name);
 
-	if (!claim || !same(claim->spec.node_name, view->node_name))
+	if (!claim || !same(claim->spec.node_name, view->node->name))
 		return NULL;
 	if (claim->status.passthrough_enabled)
 		return claim;
@@ -99,9 +100,9 @@ static char *node_trouble(const struct pci_view *view, const struct pcidevice *d
 
 	if (!node)
 		return xstrdup("it is in no IOMMU group");
-	if (!vfio_node_exists(view->dev_root, node))
+	if (!vfio_node_exists(view->node->helper.dev_root, node))
 		return xasprintf("%s is not there", node);
-	if (!vfio_node_exists(view->dev_root, VFIO_CONTAINER_NODE))
+	if (!vfio_node_exists(view->node->helper.dev_root, VFIO_CONTAINER_NODE))
 		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
 	return NULL;
 }
@@ -199,13 +200,13 @@ static int by_resource(const void *a, const void *b)
 
 static void look_at_all(const struct pci_view *view, struct lents *lents)
 {
-	const struct facts *facts = view->inventory->facts;
+	const struct facts *facts = view->node->inventory->facts;
 
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
-		auto_free char *name = names_pcidevice(view->node_name, pci->address);
+		auto_free char *name = names_pcidevice(view->node->name, pci->address);
 		const struct pcidevice *device =
-			inventory_find(view->inventory, INVENTORY_PCI, name);
+			inventory_find(view->node->inventory, INVENTORY_PCI, name);
 		struct lent lent;
 
 		if (!device || !look(view, device, &lent))
@@ -330,7 +331,7 @@ void pci_type_offer(struct pci_type *type, struct plugins *plugins)
 {
 	struct lents lents = { 0 };
 
-	if (type->view->inventory)
+	if (type->view->node->inventory)
 		look_at_all(type->view, &lents);
 	offer(type, &lents, plugins);
 	remember_told(type, &lents);
@@ -343,7 +344,7 @@ void pci_type_nodes(struct pci_type *type, struct json_strs *nodes)
 {
 	struct lents lents = { 0 };
 
-	if (type->view->inventory)
+	if (type->view->node->inventory)
 		look_at_all(type->view, &lents);
 	for (size_t i = 0; i < lents.len; i++) {
 		vfio_nodes_add(nodes, lents.items[i].device->status.iommu_group);
@@ -361,9 +362,10 @@ static int refuse(struct err *err, const char *address, const char *why)
 
 static const struct pcidevice *find(const struct pci_view *view, const char *address)
 {
-	auto_free char *name = names_pcidevice(view->node_name, address);
+	auto_free char *name = names_pcidevice(view->node->name, address);
 	const struct pcidevice *device =
-		view->inventory ? inventory_find(view->inventory, INVENTORY_PCI, name) : NULL;
+		view->node->inventory ? inventory_find(view->node->inventory, INVENTORY_PCI, name)
+				      : NULL;
 
 	return device && same(device->status.address, address) ? device : NULL;
 }
@@ -372,8 +374,8 @@ static void add_nodes(const struct pci_view *view, const struct pcidevice *devic
 		      struct allocation *allocation)
 {
 	auto_free char *group = vfio_group_node(device->status.iommu_group);
-	auto_free char *own =
-		vfio_own_node(view->sysfs_root, view->dev_root, device->status.address);
+	auto_free char *own = vfio_own_node(view->node->helper.sysfs_root,
+					    view->node->helper.dev_root, device->status.address);
 
 	allocation_add_device(allocation, VFIO_CONTAINER_NODE, "mrw");
 	allocation_add_device(allocation, group, "mrw");

@@ -16,23 +16,19 @@
 struct config;
 struct custody_gift;
 struct device_type;
-struct inventory;
 struct json_strs;
 struct pci_type;
 struct pcidevice_allocations;
 struct plugins;
 struct store;
+struct this_node;
 
 /* What there is now. All borrowed, and read at every look and every Allocate. */
 struct pci_view {
-	const char *node_name;
-	const struct inventory *inventory;    /* NULL: not known yet, nothing is offered */
-	const struct store *claims;           /* PCIDeviceClaims, of all nodes           */
-	const struct store *devices;          /* PCIDevices of this node                 */
-	const struct config *config;          /* NULL: not known yet, it selects nothing */
-	const struct json_strs *vfio_drivers; /* beside vfio-pci; NULL: none          */
-	const char *dev_root;                 /* NULL: /dev */
-	const char *sysfs_root;               /* NULL: /sys */
+	const struct this_node *node; /* without an inventory nothing is offered */
+	const struct store *claims;   /* PCIDeviceClaims, of all nodes           */
+	const struct store *devices;  /* PCIDevices of this node                 */
+	const struct config *config;  /* NULL: not known yet, it selects nothing */
 	/* As lend_resource(); NULL: no pod has anything. */
 	const char *(*held_as)(void *arg, const char *address, bool *ret_ours);
 	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be NULL. */

@@ -11,6 +11,7 @@
 #include "agent/inventory/mdev_names.h"
 #include "agent/lend/resource_env.h"
 #include "agent/lend/vfio_node.h"
+#include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
 #include "api/mediateddevice.h"
@@ -69,9 +70,9 @@ static char *own_trouble(const struct mdev_view *view, const struct mediateddevi
 		return xstrdup("it is being removed");
 	if (!node)
 		return xstrdup("it is in no IOMMU group");
-	if (!vfio_node_exists(view->dev_root, node))
+	if (!vfio_node_exists(view->node->helper.dev_root, node))
 		return xasprintf("%s is not there", node);
-	if (!vfio_node_exists(view->dev_root, VFIO_CONTAINER_NODE))
+	if (!vfio_node_exists(view->node->helper.dev_root, VFIO_CONTAINER_NODE))
 		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
 	return NULL;
 }
@@ -110,7 +111,7 @@ static int by_resource(const void *a, const void *b)
 
 static void look_at_all(const struct mdev_view *view, struct lents *lents)
 {
-	const struct inventory_set *set = &view->inventory->sets[INVENTORY_MDEV];
+	const struct inventory_set *set = &view->node->inventory->sets[INVENTORY_MDEV];
 
 	for (size_t i = 0; i < set->len; i++) {
 		struct lent lent;
@@ -151,7 +152,7 @@ static void offer(struct mdev_type *type, const struct lents *lents, struct plug
 static const struct config_mdev *taken_by(const struct mdev_view *view,
 					  const struct config_mdev *entry)
 {
-	const struct inventory_set *set = &view->inventory->sets[INVENTORY_MDEV];
+	const struct inventory_set *set = &view->node->inventory->sets[INVENTORY_MDEV];
 	const struct config_mdev *other = NULL;
 
 	for (size_t i = 0; i < set->len; i++) {
@@ -197,7 +198,7 @@ void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
 {
 	struct lents lents = { 0 };
 
-	if (type->view->inventory) {
+	if (type->view->node->inventory) {
 		look_at_all(type->view, &lents);
 		tell_taken(type->view, troubles);
 	}
@@ -211,7 +212,7 @@ void mdev_type_nodes(struct mdev_type *type, struct json_strs *nodes)
 {
 	struct lents lents = { 0 };
 
-	if (type->view->inventory)
+	if (type->view->node->inventory)
 		look_at_all(type->view, &lents);
 	for (size_t i = 0; i < lents.len; i++) {
 		vfio_nodes_add(nodes, lents.items[i].device->status.iommu_group);
@@ -225,7 +226,7 @@ void mdev_type_nodes(struct mdev_type *type, struct json_strs *nodes)
 static const struct mediateddevice *find(const struct mdev_view *view, const char *uuid)
 {
 	const struct inventory_set *set =
-		view->inventory ? &view->inventory->sets[INVENTORY_MDEV] : NULL;
+		view->node->inventory ? &view->node->inventory->sets[INVENTORY_MDEV] : NULL;
 
 	for (size_t i = 0; set && i < set->len; i++) {
 		const struct mediateddevice *device = set->objects[i];
@@ -240,7 +241,8 @@ static void add_nodes(const struct mdev_view *view, const struct mediateddevice 
 		      struct allocation *allocation)
 {
 	auto_free char *group = vfio_group_node(device->status.iommu_group);
-	auto_free char *own = vfio_mdev_node(view->sysfs_root, view->dev_root, device->status.uuid);
+	auto_free char *own = vfio_mdev_node(view->node->helper.sysfs_root,
+					     view->node->helper.dev_root, device->status.uuid);
 
 	allocation_add_device(allocation, VFIO_CONTAINER_NODE, "mrw");
 	allocation_add_device(allocation, group, "mrw");
@@ -252,9 +254,9 @@ static void add_nodes(const struct mdev_view *view, const struct mediateddevice 
  * that the last scan saw it in. */
 static char *trouble_now(const struct mdev_view *view, const struct mediateddevice *device)
 {
-	auto_free char *path =
-		xasprintf("%s/bus/mdev/devices/%s/iommu_group",
-			  view->sysfs_root ? view->sysfs_root : "/sys", device->status.uuid);
+	const char *sysfs_root = view->node->helper.sysfs_root;
+	auto_free char *path = xasprintf("%s/bus/mdev/devices/%s/iommu_group",
+					 sysfs_root ? sysfs_root : "/sys", device->status.uuid);
 	char target[PATH_MAX];
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
 	const char *group;

@@ -12,18 +12,16 @@
 struct config;
 struct config_troubles;
 struct device_type;
-struct inventory;
 struct json_strs;
 struct mdev_type;
 struct mediateddevice;
 struct plugins;
+struct this_node;
 
 /* What there is now. All borrowed, and read at every look and every Allocate. */
 struct mdev_view {
-	const struct inventory *inventory; /* NULL: not known yet, nothing is offered */
-	const struct config *config;       /* NULL: likewise                          */
-	const char *dev_root;              /* NULL: /dev */
-	const char *sysfs_root;            /* NULL: /sys */
+	const struct this_node *node; /* without an inventory nothing is offered */
+	const struct config *config;  /* NULL: not known yet, likewise           */
 	/* Is the instance @uuid being removed? May be NULL. */
 	bool (*removing)(void *arg, const char *uuid);
 	/* The resource that offers the instance @uuid if the config does not name its type; NULL: none. The text is

@@ -9,6 +9,7 @@
 #include "agent/mdev/mdev_plan.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdev_wish.h"
+#include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
 #include "api/mediateddeviceparent.h"
@@ -37,6 +38,7 @@ struct parent {
 };
 
 struct mdevs {
+	const struct this_node *node;
 	struct mdevs_deps deps;
 	struct mdev_view view;
 	struct mdev_type *type;
@@ -55,7 +57,7 @@ static const struct attempt_backoff backoff = {
 
 static uint64_t now_ms(const struct mdevs *mdevs)
 {
-	return clock_now_ms(mdevs->deps.clock);
+	return clock_now_ms(mdevs->node->clock);
 }
 
 static struct parent *parent_of(struct mdevs *mdevs, const char *name)
@@ -84,7 +86,7 @@ static void parent_free(struct parent *parent)
 /* From the loop, as several reasons may come in a row. */
 static void plan_soon(struct mdevs *mdevs)
 {
-	clock_timer_start(mdevs->deps.clock, mdevs->timer, 0);
+	clock_timer_start(mdevs->node->clock, mdevs->timer, 0);
 }
 
 /* --- events and conditions -------------------------------------------------------------------- */
@@ -98,20 +100,20 @@ static bool same_text(const char *a, const char *b)
 static void record_event(const struct parent *parent, const char *reason, const char *message,
 			 bool warning)
 {
-	const struct mdevs_deps *deps = &parent->mdevs->deps;
-	auto_free char *name = names_mediateddeviceparent(deps->node_name, parent->name);
+	const struct this_node *node = parent->mdevs->node;
+	auto_free char *name = names_mediateddeviceparent(node->name, parent->name);
 	const struct mediateddeviceparent *object =
-		store_object(informer_store(deps->parents), name);
+		store_object(informer_store(node->devices[INVENTORY_MDEV_PARENT]), name);
 
 	audit_record(
-		deps->events,
+		node->events,
 		&(struct events_about){ &mediateddeviceparent_kind, object ? &object->meta : NULL },
 		&(struct audit){
 			.action = parent->removes ? "remove" : "create",
 			.result = audit_result(reason, warning),
 			.kind = mediateddeviceparent_kind.kind,
 			.device = name,
-			.node = deps->node_name,
+			.node = node->name,
 			.reason = reason,
 			.message = message,
 			.warning = warning,
@@ -271,9 +273,9 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 	parent->removes = !creates(plan);
 	parent->task = task_start(
 		&(struct task_spec){
-			.loop = mdevs->deps.loop,
-			.helper = &mdevs->deps.helper,
-			.deadline_ms = mdevs->deps.deadline_ms + keys.len * EACH_INSTANCE_MS,
+			.loop = mdevs->node->loop,
+			.helper = &mdevs->node->helper,
+			.deadline_ms = mdevs->node->deadline_ms + keys.len * EACH_INSTANCE_MS,
 			.verb = parent->removes ? "mdev-remove" : "mdev-create",
 			.key = parent->name,
 			.keys = &keys,
@@ -306,7 +308,7 @@ static uint64_t start_or_wait(struct parent *parent, const struct mdev_parent_pl
 	uint64_t hold_ms = 0;
 
 	if (parent->task || mdevs->running >= MDEVS_TASKS_MAX ||
-	    attempt_is_newer(&parent->attempt, mdevs->view.inventory->began_ms))
+	    attempt_is_newer(&parent->attempt, mdevs->node->inventory->began_ms))
 		return UINT64_MAX;
 	if (attempt_failure(&parent->attempt, &of, now_ms(mdevs), &hold_ms) && hold_ms > 0)
 		return hold_ms;
@@ -339,7 +341,7 @@ static void start_tasks(struct mdevs *mdevs, const struct mdev_plan *plan)
 			wait_ms = one_ms;
 	}
 	if (wait_ms < UINT64_MAX)
-		clock_timer_start(mdevs->deps.clock, mdevs->timer, wait_ms);
+		clock_timer_start(mdevs->node->clock, mdevs->timer, wait_ms);
 }
 
 static void update_condition(struct mdevs *mdevs, const struct mdev_parent_plan *plan)
@@ -370,11 +372,11 @@ void mdevs_plan(struct mdevs *mdevs)
 {
 	struct mdev_plan plan;
 
-	clock_timer_stop(mdevs->deps.clock, mdevs->timer);
-	if (!mdevs->view.inventory || !mdevs->view.config || !mdevs->has_labels)
+	clock_timer_stop(mdevs->node->clock, mdevs->timer);
+	if (!mdevs->node->inventory || !mdevs->view.config || !mdevs->has_labels)
 		return;
-	mdev_plan_make(&(struct mdev_plan_case){ .node_name = mdevs->deps.node_name,
-						 .facts = mdevs->view.inventory->facts,
+	mdev_plan_make(&(struct mdev_plan_case){ .node_name = mdevs->node->name,
+						 .facts = mdevs->node->inventory->facts,
 						 .wish = &mdevs->wish,
 						 .is_free = is_free,
 						 .arg = mdevs },
@@ -406,11 +408,6 @@ static void update_wish(struct mdevs *mdevs)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-void mdevs_set_inventory(struct mdevs *mdevs, const struct inventory *inventory)
-{
-	mdevs->view.inventory = inventory;
-}
-
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config)
 {
 	bool first = !mdevs->view.config;
@@ -436,7 +433,7 @@ void mdevs_set_labels(struct mdevs *mdevs, const struct json_pairs *labels)
 
 void mdevs_enqueue_all(struct mdevs *mdevs)
 {
-	if (mdevs->view.inventory && mdevs->view.inventory->sets[INVENTORY_MDEV].len > 0)
+	if (mdevs->node->inventory && mdevs->node->inventory->sets[INVENTORY_MDEV].len > 0)
 		plan_soon(mdevs);
 }
 
@@ -460,7 +457,7 @@ static void offer(void *arg, struct plugins *plugins)
 	struct config_troubles troubles = { 0 };
 
 	mdev_type_offer(mdevs->type, plugins, &troubles);
-	if (mdevs->view.inventory && mdevs->view.config && mdevs->deps.report)
+	if (mdevs->node->inventory && mdevs->view.config && mdevs->deps.report)
 		mdevs->deps.report(mdevs->deps.arg, &troubles);
 	config_troubles_done(&troubles);
 }
@@ -495,20 +492,20 @@ static const char *held_as(void *arg, const char *uuid, bool *ret_ours)
 	return lend_resource(mdevs->deps.lend, uuid, ret_ours);
 }
 
-struct mdevs *mdevs_new(const struct mdevs_deps *deps)
+struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps)
 {
 	struct mdevs *mdevs = xcalloc(1, sizeof(*mdevs));
 
+	mdevs->node = node;
 	mdevs->deps = *deps;
-	mdevs->view = (struct mdev_view){ .dev_root = deps->helper.dev_root,
-					  .sysfs_root = deps->helper.sysfs_root,
+	mdevs->view = (struct mdev_view){ .node = node,
 					  .removing = removing,
 					  .otherwise = otherwise,
 					  .held_as = held_as,
 					  .arg = mdevs };
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->parents = map_new();
-	mdevs->timer = clock_timer_new(deps->clock, on_timer, mdevs);
+	mdevs->timer = clock_timer_new(node->clock, on_timer, mdevs);
 	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = mdevs, .nodes = nodes });
 	return mdevs;
 }
@@ -520,7 +517,7 @@ struct mdevs *mdevs_free(struct mdevs *mdevs)
 
 	if (!mdevs)
 		return NULL;
-	clock_timer_free(mdevs->deps.clock, mdevs->timer);
+	clock_timer_free(mdevs->node->clock, mdevs->timer);
 	mdev_type_free(mdevs->type);
 	mdev_wish_done(&mdevs->wish);
 	json_pairs_done(&mdevs->labels);

@@ -12,20 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/process/helper_place.h"
-
 struct api_condition_value;
-struct clock;
 struct config;
 struct config_troubles;
-struct events;
-struct informer;
-struct inventory;
 struct json_pairs;
 struct lend;
 struct mdevs;
 struct mediateddevice;
-struct uv_loop_s;
+struct this_node;
 
 enum {
 	MDEVS_TASKS_MAX = 4, /* helpers at a time, without those that are stuck */
@@ -33,15 +27,7 @@ enum {
 	MDEVS_RETRY_MAX_MS = 60000,
 };
 
-/* Borrowed. All of it outlives the mdevs, except @lend, which is freed first. */
 struct mdevs_deps {
-	struct uv_loop_s *loop;
-	struct clock *clock;
-	struct helper_place helper;
-	uint64_t deadline_ms; /* of a helper, beside the time for each instance */
-	struct events *events;
-	const struct informer *parents; /* MediatedDeviceParents of this node */
-	const char *node_name;
 	struct lend *lend;
 	/* A helper may have created or removed instances: scan again. */
 	void (*on_moved)(void *arg);
@@ -55,13 +41,10 @@ struct mdevs_deps {
 	void *arg;
 };
 
-/* Adds itself to lend. */
-struct mdevs *mdevs_new(const struct mdevs_deps *deps);
+/* Adds itself to lend. @node and what @deps names are borrowed; lend is freed first. */
+struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct mdevs *mdevs_free(struct mdevs *mdevs);
-
-/* What the node has now; borrowed until the next call or the end. mdevs_plan() is to follow. */
-void mdevs_set_inventory(struct mdevs *mdevs, const struct inventory *inventory);
 
 /* Decide at once, so that the conditions of the inventory's parents are known when these are published. */
 void mdevs_plan(struct mdevs *mdevs);

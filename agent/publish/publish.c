@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "agent/node/this_node.h"
 #include "agent/publish/publish_plan.h"
 #include "api/json_map.h"
 #include "api/kind.h"
@@ -36,8 +37,8 @@ struct objects {
 };
 
 struct publish {
+	const struct this_node *node;
 	struct publish_deps deps;
-	const struct inventory *inventory; /* NULL: not there yet */
 	struct reconcile_queue *queue;
 	struct objects objects[INVENTORY_KINDS];
 };
@@ -76,12 +77,13 @@ static void fill_mdev(const struct publish_deps *deps, struct publish_case *c)
 static struct publish_case case_of(const struct objects *objects, const struct reconcile_view *view)
 {
 	const struct publish_deps *deps = &objects->publish->deps;
+	const struct this_node *node = objects->publish->node;
 	enum inventory_kind kind = objects->kind;
-	const struct informer *claims = deps->claims[kind];
+	const struct informer *claims = node->claims[kind];
 	const struct entry *claim = claims ? store_get(informer_store(claims), view->key) : NULL;
 	struct publish_case c = {
 		.kind = kind,
-		.wanted = inventory_find(objects->publish->inventory, kind, view->key),
+		.wanted = inventory_find(node->inventory, kind, view->key),
 		.seen = view->object,
 		.claimed = claim != NULL,
 		.allocations = allocations_of(deps, kind, view->key),
@@ -107,7 +109,7 @@ static struct publish_case case_of(const struct objects *objects, const struct r
 /* The user whose claim has the device; NULL: none. */
 static const char *user_of(const struct objects *objects, const char *name)
 {
-	const struct informer *claims = objects->publish->deps.claims[objects->kind];
+	const struct informer *claims = objects->publish->node->claims[objects->kind];
 	const void *claim = claims ? store_object(informer_store(claims), name) : NULL;
 
 	if (!claim)
@@ -200,14 +202,14 @@ static bool has_inventory(void *arg)
 {
 	const struct objects *objects = arg;
 
-	return objects->publish->inventory != NULL;
+	return objects->publish->node->inventory != NULL;
 }
 
 static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct objects *objects = arg;
 
-	return object || inventory_find(objects->publish->inventory, objects->kind, name);
+	return object || inventory_find(objects->publish->node->inventory, objects->kind, name);
 }
 
 static bool is_moving(const struct objects *objects, const char *name)
@@ -291,7 +293,7 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 		       const struct decision *decision)
 {
 	const struct objects *objects = arg;
-	const struct publish_deps *deps = &objects->publish->deps;
+	const struct this_node *node = objects->publish->node;
 	auto_json json_t *before = NULL;
 
 	log_debug("written", log_str("object", view->key), log_int("step", decision->step));
@@ -300,12 +302,12 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 	before = publish_audit_list(publish_allocations(objects->kind, view->object));
 	publish_audit_tell(
 		&(struct publish_audit){
-			.events = deps->events,
+			.events = node->events,
 			.kind = inventory_kinds[objects->kind],
 			.name = view->key,
-			.meta = store_object(informer_store(deps->devices[objects->kind]),
+			.meta = store_object(informer_store(node->devices[objects->kind]),
 					     view->key),
-			.node_name = deps->node_name,
+			.node_name = node->name,
 			.user = user_of(objects, view->key),
 		},
 		before, json_object_get(decision->body, "status"));
@@ -315,20 +317,20 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 
 static void make_objects(struct publish *publish, enum inventory_kind kind)
 {
-	const struct publish_deps *deps = &publish->deps;
+	const struct this_node *node = publish->node;
 	struct objects *objects = &publish->objects[kind];
 
 	*objects = (struct objects){ .publish = publish,
 				     .kind = kind,
-				     .needs = { deps->claims[kind] } };
-	if (!deps->devices[kind])
+				     .needs = { node->claims[kind] } };
+	if (!node->devices[kind])
 		return;
 	objects->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = queue_name,
 		.queue = publish->queue,
 		.prefix = prefixes[kind],
 		.kind = inventory_kinds[kind],
-		.objects = deps->devices[kind],
+		.objects = node->devices[kind],
 		.needs = objects->needs,
 		.field_manager = "hostdev-agent",
 		.is_ready = has_inventory,
@@ -337,19 +339,20 @@ static void make_objects(struct publish *publish, enum inventory_kind kind)
 		.before = log_step,
 		.after = audit_step,
 		.arg = objects,
-		.client = deps->client,
-		.clock = deps->clock,
-		.metrics = deps->metrics,
+		.client = node->client,
+		.clock = node->clock,
+		.metrics = node->metrics,
 	});
 }
 
-struct publish *publish_new(const struct publish_deps *deps)
+struct publish *publish_new(const struct this_node *node, const struct publish_deps *deps)
 {
 	struct publish *publish = xcalloc(1, sizeof(*publish));
 
+	publish->node = node;
 	publish->deps = *deps;
 	publish->queue =
-		reconcile_queue_new(queue_name, WRITES_AT_A_TIME, deps->clock, deps->metrics);
+		reconcile_queue_new(queue_name, WRITES_AT_A_TIME, node->clock, node->metrics);
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++)
 		make_objects(publish, (enum inventory_kind)kind);
 	return publish;
@@ -369,10 +372,11 @@ struct publish *publish_free(struct publish *publish)
 /* Before that, keys would only wait, thousands of them. The last part that becomes known enqueues all. */
 static bool is_known(const struct publish *publish, enum inventory_kind kind)
 {
-	const struct informer *claims = publish->deps.claims[kind];
+	const struct informer *claims = publish->node->claims[kind];
 
-	return publish->inventory && publish->objects[kind].reconcile &&
-	       informer_synced(publish->deps.devices[kind]) && (!claims || informer_synced(claims));
+	return publish->node->inventory && publish->objects[kind].reconcile &&
+	       informer_synced(publish->node->devices[kind]) &&
+	       (!claims || informer_synced(claims));
 }
 
 void publish_enqueue(struct publish *publish, enum inventory_kind kind, const char *name)
@@ -390,17 +394,12 @@ void publish_changed(struct publish *publish, enum inventory_kind kind, const ch
 /* Enqueue all devices that have, had or should have an object. */
 static void touch_all(const struct publish *publish, enum inventory_kind kind)
 {
-	const struct inventory_set *set = &publish->inventory->sets[kind];
+	const struct inventory_set *set = &publish->node->inventory->sets[kind];
 	struct reconcile *reconcile = publish->objects[kind].reconcile;
 
 	for (size_t i = 0; i < set->len; i++)
 		reconcile_enqueue(reconcile, ((const struct api_meta *)set->objects[i])->name);
 	reconcile_enqueue_all(reconcile);
-}
-
-void publish_set_inventory(struct publish *publish, const struct inventory *inventory)
-{
-	publish->inventory = inventory;
 }
 
 void publish_enqueue_all(struct publish *publish)
@@ -413,5 +412,5 @@ void publish_enqueue_all(struct publish *publish)
 
 bool publish_settled(const struct publish *publish)
 {
-	return publish->inventory && reconcile_queue_is_idle(publish->queue);
+	return publish->node->inventory && reconcile_queue_is_idle(publish->queue);
 }

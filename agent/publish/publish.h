@@ -11,27 +11,14 @@
 #include "agent/inventory/inventory.h"
 
 struct api_condition_value;
-struct clock;
-struct events;
-struct informer;
-struct kube_client;
 struct mediateddevice;
-struct metrics;
 struct pcidevice_allocations;
 struct publish;
 struct publish_offer;
+struct this_node;
 
-/* Borrowed. */
+/* What other parts know of the devices. */
 struct publish_deps {
-	struct kube_client *client;
-	struct clock *clock;
-	struct metrics *metrics;
-	struct events *events; /* may be NULL */
-	const char *node_name; /* for the audit trail */
-	const struct informer
-		*devices[INVENTORY_KINDS]; /* with the label of this node; NULL: not published */
-	const struct informer *claims[INVENTORY_KINDS]; /* NULL: the kind has no claims */
-
 	/* Is the PCI device @name on its way from one driver to another? What the inventory says of it is
 	 * not written then; the next inventory is asked for again. May be NULL. */
 	bool (*moving)(void *arg, const char *name);
@@ -54,12 +41,11 @@ struct publish_deps {
 	void *arg;
 };
 
-struct publish *publish_new(const struct publish_deps *deps);
+/* @node is borrowed; of a kind without a cache of its devices nothing is published. @deps is
+ * copied. */
+struct publish *publish_new(const struct this_node *node, const struct publish_deps *deps);
 /* Takes NULL, returns NULL. */
 struct publish *publish_free(struct publish *publish);
-
-/* What the node has now; borrowed until the next call or the end. publish_enqueue_all() is to follow. */
-void publish_set_inventory(struct publish *publish, const struct inventory *inventory);
 
 /* The object @name changed at the API server: enqueue it. */
 void publish_changed(struct publish *publish, enum inventory_kind kind, const char *name);

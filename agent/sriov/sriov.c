@@ -6,6 +6,7 @@
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/node/this_node.h"
 #include "agent/sriov/sriov_card.h"
 #include "agent/sriov/sriov_judge.h"
 #include "agent/sriov/sriov_plan.h"
@@ -27,7 +28,10 @@
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
-enum { RUNS_AT_A_TIME = 8 };
+enum {
+	RUNS_AT_A_TIME = 8,
+	DEADLINES = 4, /* a card may make its virtual functions one by one */
+};
 
 /* What is remembered of the card of one object. */
 struct card {
@@ -38,15 +42,15 @@ struct card {
 };
 
 struct sriov {
+	const struct this_node *node;
 	struct sriov_deps deps;
 	const struct informer *needs[2];
-	const struct inventory *inventory; /* NULL: not there yet */
-	struct reconcile *reconcile;       /* of the SRIOVNetworkDevices of this node */
-	struct metric *runs;               /* {result}, may be NULL */
-	char *node_address;                /* NULL: not known       */
-	char *label;                       /* the last that was asked for */
-	struct map *cards;                 /* name of the object -> struct card              */
-	struct map *above;                 /* address of a virtual function -> that of its card */
+	struct reconcile *reconcile; /* of the SRIOVNetworkDevices of this node */
+	struct metric *runs;         /* {result}, may be NULL */
+	char *node_address;          /* NULL: not known       */
+	char *label;                 /* the last that was asked for */
+	struct map *cards;           /* name of the object -> struct card              */
+	struct map *above;           /* address of a virtual function -> that of its card */
 };
 
 static const struct attempt_backoff backoff = {
@@ -65,7 +69,7 @@ static const struct metric_desc runs_desc = {
 
 static uint64_t now_ms(const struct sriov *sriov)
 {
-	return clock_now_ms(sriov->deps.clock);
+	return clock_now_ms(sriov->node->clock);
 }
 
 /* --- who uses a function ------------------------------------------------------------------ */
@@ -74,10 +78,10 @@ static uint64_t now_ms(const struct sriov *sriov)
  * device is released; NULL: none. The caller frees. */
 static char *claim_of(const struct sriov *sriov, const char *address)
 {
-	auto_free char *name = names_pcidevice(sriov->deps.node_name, address);
-	const struct facts *facts = sriov->inventory->facts;
+	auto_free char *name = names_pcidevice(sriov->node->name, address);
+	const struct facts *facts = sriov->node->inventory->facts;
 
-	if (store_get(informer_store(sriov->deps.claims), name))
+	if (store_get(informer_store(sriov->node->claims[INVENTORY_PCI]), name))
 		return take_ptr(name);
 	for (size_t i = 0; i < facts->records.len; i++) {
 		const struct record_facts *record = &facts->records.items[i];
@@ -91,7 +95,7 @@ static char *claim_of(const struct sriov *sriov, const char *address)
 /* What the node does with it itself; NULL: nothing. The caller frees. */
 static char *use_of_node(const struct sriov *sriov, const char *address)
 {
-	const struct verdict *verdict = sriov_card_verdict(sriov->inventory, address);
+	const struct verdict *verdict = sriov_card_verdict(sriov->node->inventory, address);
 
 	if (verdict && strcmp(verdict->reason, "UseUnknown") == 0)
 		return xasprintf("%s may be in use by the node: %s", address, verdict->message);
@@ -175,10 +179,10 @@ static char *describe_stuck(const struct task *task)
 /* The PCIDevice at @address; NULL: it is not known. */
 static const struct api_meta *device_of(const struct sriov *sriov, const char *address)
 {
-	const struct sriov_deps *deps = &sriov->deps;
-	auto_free char *name = address ? names_pcidevice(deps->node_name, address) : NULL;
+	const struct informer *devices = sriov->node->devices[INVENTORY_PCI];
+	auto_free char *name = address ? names_pcidevice(sriov->node->name, address) : NULL;
 
-	return name && deps->devices ? store_object(informer_store(deps->devices), name) : NULL;
+	return name && devices ? store_object(informer_store(devices), name) : NULL;
 }
 
 static size_t count_unpublished(const struct sriov *sriov, const struct pci_facts *pf)
@@ -195,7 +199,7 @@ static size_t count_unpublished(const struct sriov *sriov, const struct pci_fact
 static void view_init(struct view *view, const struct sriov *sriov, const char *name,
 		      const struct sriovnetworkdevice *object)
 {
-	const struct sriov_deps *deps = &sriov->deps;
+	const struct this_node *node = sriov->node;
 	const struct card *card = card_of(sriov, name);
 	struct sriov_case *c = &view->c;
 
@@ -203,22 +207,22 @@ static void view_init(struct view *view, const struct sriov *sriov, const char *
 	if (card->task && task_is_stuck(card->task))
 		view->stuck = describe_stuck(card->task);
 	*c = (struct sriov_case){
-		.node_name = deps->node_name,
+		.node_name = node->name,
 		.name = name,
 		.object = object,
-		.inventory = sriov->inventory,
+		.inventory = node->inventory,
 		.objects = reconcile_store(sriov->reconcile),
-		.pf = sriov_card_find(deps->node_name, sriov->inventory, name, object),
+		.pf = sriov_card_find(node->name, node->inventory, name, object),
 		.stuck = view->stuck,
-		.now_wall_ms = clock_wall_ms(deps->clock),
+		.now_wall_ms = clock_wall_ms(node->clock),
 	};
 	if (object) {
 		const struct attempt_object of = attempt_object(object);
 
 		c->failure = attempt_failure(&card->attempt, &of, now_ms(sriov), &c->hold_ms);
-		c->verified = attempt_is_done(&card->attempt, &of, sriov->inventory->began_ms);
+		c->verified = attempt_is_done(&card->attempt, &of, node->inventory->began_ms);
 	}
-	c->unpublished = sriov->deps.devices ? count_unpublished(sriov, c->pf) : 0;
+	c->unpublished = node->devices[INVENTORY_PCI] ? count_unpublished(sriov, c->pf) : 0;
 	if (number_changes(c))
 		find_users(sriov, view);
 }
@@ -251,7 +255,7 @@ static bool has_inventory(void *arg)
 {
 	const struct sriov *sriov = arg;
 
-	return sriov->inventory != NULL;
+	return sriov->node->inventory != NULL;
 }
 
 /* Of another node's object the plan asks for nothing, and on_rest() says so. */
@@ -259,7 +263,7 @@ static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct sriov *sriov = arg;
 
-	return object || sriov_card_find(sriov->deps.node_name, sriov->inventory, name, NULL);
+	return object || sriov_card_find(sriov->node->name, sriov->node->inventory, name, NULL);
 }
 
 static void job_free(void *job)
@@ -304,7 +308,7 @@ static void plan_card(void *arg, const struct reconcile_view *view, struct decis
 	struct view known;
 
 	/* Only the next inventory tells what there is now. */
-	if (attempt_is_newer(&card_of(sriov, view->key)->attempt, sriov->inventory->began_ms))
+	if (attempt_is_newer(&card_of(sriov, view->key)->attempt, sriov->node->inventory->began_ms))
 		return;
 	view_init(&known, sriov, view->key, view->object);
 	known.c.fresh = view->fresh;
@@ -323,14 +327,14 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 	if (!decision->event_reason)
 		return;
 	audit_record(
-		sriov->deps.events,
+		sriov->node->events,
 		&(struct events_about){ &pcidevice_kind, device_of(sriov, object->spec.address) },
 		&(struct audit){
 			.action = "configure",
 			.result = audit_result(decision->event_reason, decision->warning),
 			.kind = sriovnetworkdevice_kind.kind,
 			.device = view->key,
-			.node = sriov->deps.node_name,
+			.node = sriov->node->name,
 			.reason = decision->event_reason,
 			.message = decision->event_message,
 			.warning = decision->warning,
@@ -363,7 +367,7 @@ static void warn_of_another(const struct sriov *sriov, const char *name,
 {
 	const char *node = object->spec.node_name;
 
-	if (node && strcmp(node, sriov->deps.node_name) != 0 &&
+	if (node && strcmp(node, sriov->node->name) != 0 &&
 	    !store_get(reconcile_store(sriov->reconcile), name))
 		log_warn("an object that this node needs is another node's: correct or delete it",
 			 log_str("kind", sriovnetworkdevice_kind.kind), log_str("object", name),
@@ -430,10 +434,10 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	const struct sriov_job *job = decision->job;
 	const struct attempt_object of = attempt_object(view->object);
 	const struct task_spec spec = {
-		.loop = sriov->deps.loop,
-		.helper = &sriov->deps.options.helper,
+		.loop = sriov->node->loop,
+		.helper = &sriov->node->helper,
 		.node_address = sriov->node_address,
-		.deadline_ms = sriov->deps.options.deadline_ms,
+		.deadline_ms = sriov->node->deadline_ms * DEADLINES,
 		.verb = "vfs",
 		.key = view->key,
 		.words = &job->words,
@@ -460,8 +464,8 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 /* Nothing can be decided before all of it is there. */
 static bool is_informed(const struct sriov *sriov)
 {
-	return sriov->inventory && reconcile_is_synced(sriov->reconcile, NULL) &&
-	       informer_synced(sriov->deps.claims);
+	return sriov->node->inventory && reconcile_is_synced(sriov->reconcile, NULL) &&
+	       informer_synced(sriov->node->claims[INVENTORY_PCI]);
 }
 
 /* The virtual functions of the card at @address may have got or lost their object. */
@@ -469,8 +473,8 @@ static void report_named(const struct sriov *sriov, const char *address)
 {
 	const struct pci_facts *pf = NULL;
 
-	if (sriov->inventory)
-		pf = sriov_card_function(sriov->inventory, address);
+	if (sriov->node->inventory)
+		pf = sriov_card_function(sriov->node->inventory, address);
 	for (size_t i = 0; pf && i < pf->virtual_functions.len; i++)
 		sriov->deps.on_named(sriov->deps.arg, pf->virtual_functions.items[i]);
 }
@@ -511,23 +515,22 @@ void sriov_enqueue_all(struct sriov *sriov)
 	if (!is_informed(sriov))
 		return;
 	reconcile_enqueue_all(sriov->reconcile);
-	facts = sriov->inventory->facts;
+	facts = sriov->node->inventory->facts;
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
 		auto_free char *name = NULL;
 
 		if (!sriov_card_is_nic(pci))
 			continue;
-		name = names_sriovnetworkdevice(sriov->deps.node_name, pci->interface);
+		name = names_sriovnetworkdevice(sriov->node->name, pci->interface);
 		reconcile_enqueue(sriov->reconcile, name);
 	}
 }
 
-void sriov_set_inventory(struct sriov *sriov, const struct inventory *inventory)
+void sriov_map_functions(struct sriov *sriov)
 {
-	const struct facts *facts = inventory->facts;
+	const struct facts *facts = sriov->node->inventory->facts;
 
-	sriov->inventory = inventory;
 	map_free(sriov->above);
 	sriov->above = map_new();
 	for (size_t i = 0; i < facts->pci.len; i++) {
@@ -589,8 +592,8 @@ const char *sriov_parent(struct sriov *sriov, const char *address)
 
 static struct reconcile *new_reconcile(struct sriov *sriov)
 {
-	const struct sriov_deps *deps = &sriov->deps;
-	auto_free char *label = names_label_value(deps->node_name);
+	const struct this_node *node = sriov->node;
+	auto_free char *label = names_label_value(node->name);
 	auto_free char *ours = xasprintf("%s=%s", NAMES_LABEL_NODE, label);
 
 	return reconcile_new(&(struct reconcile_spec){
@@ -609,22 +612,23 @@ static struct reconcile *new_reconcile(struct sriov *sriov)
 		.act = act,
 		.rested = on_rest,
 		.arg = sriov,
-		.client = deps->client,
-		.clock = deps->clock,
-		.events = deps->events,
-		.metrics = deps->metrics,
+		.client = node->client,
+		.clock = node->clock,
+		.events = node->events,
+		.metrics = node->metrics,
 	});
 }
 
-struct sriov *sriov_new(const struct sriov_deps *deps)
+struct sriov *sriov_new(const struct this_node *node, const struct sriov_deps *deps)
 {
 	struct sriov *sriov = xcalloc(1, sizeof(*sriov));
 
+	sriov->node = node;
 	sriov->deps = *deps;
-	sriov->needs[0] = deps->claims;
+	sriov->needs[0] = node->claims[INVENTORY_PCI];
 	sriov->cards = map_new();
 	sriov->above = map_new();
-	sriov->runs = metrics_family(deps->metrics, &runs_desc);
+	sriov->runs = metrics_family(node->metrics, &runs_desc);
 	metric_show(sriov->runs, (const char *const[]){ "Done" });
 	sriov->reconcile = new_reconcile(sriov);
 	return sriov;

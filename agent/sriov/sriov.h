@@ -9,37 +9,12 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "agent/process/helper_place.h"
-
-struct clock;
-struct events;
-struct informer;
-struct inventory;
-struct kube_client;
-struct metrics;
 struct sriov;
 struct str;
-struct uv_loop_s;
+struct this_node;
 
-/* Borrowed texts that outlive it. */
-struct sriov_options {
-	struct helper_place helper;
-	uint64_t deadline_ms; /* of one task; later it is stuck: helper_run.h */
-};
-
-/* Borrowed, all of it outlives it. */
 struct sriov_deps {
-	struct uv_loop_s *loop;
-	struct kube_client *client;
-	struct clock *clock;
-	struct events *events;
-	struct metrics *metrics;        /* may be NULL                       */
-	const struct informer *claims;  /* PCIDeviceClaims of all nodes      */
-	const struct informer *devices; /* PCIDevices of this node; may be NULL */
-	const char *node_name;
-	struct sriov_options options;
 	/* Virtual functions were made or removed: a scan is needed. */
 	void (*on_moved)(void *arg);
 	/* Claims that were held back (sriov_holds()) may go on. */
@@ -51,8 +26,8 @@ struct sriov_deps {
 	void *arg;
 };
 
-/* No callback runs before sriov_start(), which starts the informer. */
-struct sriov *sriov_new(const struct sriov_deps *deps);
+/* No callback runs before sriov_start(), which starts the informer. @node is borrowed. */
+struct sriov *sriov_new(const struct this_node *node, const struct sriov_deps *deps);
 /* Tasks under way are left to end by themselves. Takes NULL, returns NULL. */
 struct sriov *sriov_free(struct sriov *sriov);
 
@@ -61,8 +36,9 @@ void sriov_start(struct sriov *sriov);
 /* Is its list there? If not, the reason is appended to @reason (may be NULL). */
 bool sriov_ready(struct sriov *sriov, struct str *reason);
 
-/* What the node has now; borrowed until the next call or the end. sriov_enqueue_all() is to follow. */
-void sriov_set_inventory(struct sriov *sriov, const struct inventory *inventory);
+/* The node has a new inventory: note which card each virtual function belongs to.
+ * sriov_enqueue_all() is to follow. */
+void sriov_map_functions(struct sriov *sriov);
 
 /* Anything else that decisions depend on changed, such as a claim, the inventory, or which pod has a device:
  * enqueue each object, and each card that has or should have one. */

@@ -8,6 +8,7 @@
 #include "agent/inventory/use_log.h"
 #include "agent/lend/lend.h"
 #include "agent/lend/told.h"
+#include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/podresources.h"
 #include "agent/usb/usb_claims.h"
@@ -28,8 +29,9 @@
 enum { GIFTS_MS = 30000 };
 
 struct usb {
+	const struct this_node *node;
 	struct usb_deps deps;
-	struct inventory *inventory;
+	struct inventory *named; /* the node's, whose USBDevices it names; NULL: none yet */
 	struct usb_view view;
 	const struct config *config; /* the view's, once the USBDevices are known */
 	struct usb_claims *claims;
@@ -57,7 +59,7 @@ static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *
 		const struct usbdeviceclaim *claim = entry->object;
 
 		if (claim && same(claim->status.port_path, port) && !usbdeviceclaim_waits(claim) &&
-		    same(claim->status.node_name, usb->deps.node_name))
+		    same(claim->status.node_name, usb->node->name))
 			return claim;
 	}
 	return NULL;
@@ -66,7 +68,7 @@ static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *
 /* The USBDevice that was in the socket @port when it was written last, rather one that a pod had; NULL: none. */
 static const struct usbdevice *told_of(const struct usb *usb, const char *port)
 {
-	const struct store *devices = informer_store(usb->deps.devices);
+	const struct store *devices = informer_store(usb->node->devices[INVENTORY_USB]);
 	const struct usbdevice *found = NULL;
 	const struct entry *entry;
 	size_t cursor = 0;
@@ -165,7 +167,7 @@ static bool is_out_of_reach(void *arg, const char *port)
 {
 	const struct usb *usb = arg;
 	const struct usbdevice *device =
-		usb->inventory ? usb_identity_in(usb->inventory, port) : NULL;
+		usb->node->inventory ? usb_identity_in(usb->node->inventory, port) : NULL;
 
 	return device && usb_lent_is_out_of_reach(&usb->view, device);
 }
@@ -185,7 +187,7 @@ static bool find_taken(struct usb *usb)
 		const char *owner;
 
 		if (!claim || !usbdeviceclaim_lends(claim) ||
-		    !same(claim->status.node_name, usb->deps.node_name))
+		    !same(claim->status.node_name, usb->node->name))
 			continue;
 		resource = resource_name_usb(claim->meta.name);
 		owner = lend_owner(usb->deps.lend, resource);
@@ -203,7 +205,7 @@ static uint64_t unproven_ms(void *arg, const char *port, bool refused)
 {
 	const struct usb *usb = arg;
 
-	return use_log_unproven_ms(usb->uses, port, refused, clock_now_ms(usb->deps.clock));
+	return use_log_unproven_ms(usb->uses, port, refused, clock_now_ms(usb->node->clock));
 }
 
 /* What has been free for long enough is offered without another scan; the claims wait by themselves. */
@@ -216,10 +218,10 @@ static void on_free(void *arg)
 
 static void see_uses(struct usb *usb)
 {
-	const struct inventory_set *set = &usb->inventory->sets[INVENTORY_USB];
+	const struct inventory_set *set = &usb->node->inventory->sets[INVENTORY_USB];
 	uint64_t wait_ms;
 
-	use_log_scan(usb->uses, usb->inventory->began_ms);
+	use_log_scan(usb->uses, usb->node->inventory->began_ms);
 	for (size_t i = 0; i < set->len; i++) {
 		const struct usbdevice_status *is =
 			&((const struct usbdevice *)set->objects[i])->status;
@@ -229,9 +231,9 @@ static void see_uses(struct usb *usb)
 		if (is->port_path && claimable && !same(claimable->status, "True"))
 			use_log_add(usb->uses, is->port_path, claimable->reason);
 	}
-	wait_ms = use_log_longest_ms(usb->uses, clock_now_ms(usb->deps.clock));
+	wait_ms = use_log_longest_ms(usb->uses, clock_now_ms(usb->node->clock));
 	if (wait_ms > 0)
-		clock_timer_start(usb->deps.clock, usb->free_timer, wait_ms);
+		clock_timer_start(usb->node->clock, usb->free_timer, wait_ms);
 }
 
 static void give_back(void *arg, const char *port)
@@ -247,7 +249,7 @@ static void on_timer(void *arg)
 
 	usb_type_clear(usb->type);
 	if (usb_type_gave(usb->type))
-		clock_timer_start(usb->deps.clock, usb->timer, GIFTS_MS);
+		clock_timer_start(usb->node->clock, usb->timer, GIFTS_MS);
 }
 
 static void offer(void *arg, struct plugins *plugins)
@@ -256,10 +258,10 @@ static void offer(void *arg, struct plugins *plugins)
 	struct config_troubles troubles = { 0 };
 	bool selected;
 	bool changed;
-	bool known = usb->inventory && informer_synced(usb->deps.claims);
+	bool known = usb->node->inventory && informer_synced(usb->node->claims[INVENTORY_USB]);
 
 	/* A pod's unit of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
-	usb->view.config = informer_synced(usb->deps.devices) ? usb->config : NULL;
+	usb->view.config = informer_synced(usb->node->devices[INVENTORY_USB]) ? usb->config : NULL;
 	selected = usb_type_offer(usb->type, plugins, &troubles);
 	if (known && usb->view.config && usb->deps.report)
 		usb->deps.report(usb->deps.arg, &troubles);
@@ -275,43 +277,33 @@ static void offer(void *arg, struct plugins *plugins)
 	if (selected && usb->deps.selected)
 		usb->deps.selected(usb->deps.arg);
 	/* Whose pods' the devices are that are offered no more, their USBDevices say. */
-	if (informer_synced(usb->deps.devices))
-		clock_timer_start(usb->deps.clock, usb->timer, 0);
+	if (informer_synced(usb->node->devices[INVENTORY_USB]))
+		clock_timer_start(usb->node->clock, usb->timer, 0);
 }
 
-struct usb *usb_new(const struct usb_deps *deps)
+struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps)
 {
 	struct usb *usb = xcalloc(1, sizeof(*usb));
 
+	usb->node = node;
 	usb->deps = *deps;
-	usb->view = (struct usb_view){ .node_name = deps->node_name,
-				       .claims = informer_store(deps->claims),
-				       .lend = deps->lend,
-				       .dev_root = deps->dev_root,
-				       .state_dir = deps->state_dir,
-				       .clock = deps->clock };
 	usb->uses = use_log_new();
-	usb->view.uses = usb->uses;
-	usb->free_timer = clock_timer_new(deps->clock, on_free, usb);
+	usb->view = (struct usb_view){ .node = node,
+				       .claims = informer_store(node->claims[INVENTORY_USB]),
+				       .lend = deps->lend,
+				       .uses = usb->uses };
+	usb->free_timer = clock_timer_new(node->clock, on_free, usb);
 	usb->type = usb_type_new(&usb->view);
-	usb->timer = clock_timer_new(deps->clock, on_timer, usb);
-	usb->claims = usb_claims_new(&(struct usb_claims_deps){
-		.client = deps->client,
-		.clock = deps->clock,
-		.events = deps->events,
-		.metrics = deps->metrics,
-		.claims = deps->claims,
-		.devices = deps->devices,
-		.pci_claims = deps->pci_claims,
-		.node_name = deps->node_name,
-		.is_free = is_free,
-		.is_taken = is_taken,
-		.is_counted = is_counted,
-		.is_out_of_reach = is_out_of_reach,
-		.unproven_ms = unproven_ms,
-		.give_back = give_back,
-		.arg = usb,
-	});
+	usb->timer = clock_timer_new(node->clock, on_timer, usb);
+	usb->claims = usb_claims_new(node, &(struct usb_claims_deps){
+						   .is_free = is_free,
+						   .is_taken = is_taken,
+						   .is_counted = is_counted,
+						   .is_out_of_reach = is_out_of_reach,
+						   .unproven_ms = unproven_ms,
+						   .give_back = give_back,
+						   .arg = usb,
+					   });
 	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = usb, .had = had });
 	return usb;
 }
@@ -323,8 +315,8 @@ struct usb *usb_free(struct usb *usb)
 	usb_claims_free(usb->claims);
 	json_strs_done(&usb->taken);
 	usb_type_free(usb->type);
-	clock_timer_free(usb->deps.clock, usb->timer);
-	clock_timer_free(usb->deps.clock, usb->free_timer);
+	clock_timer_free(usb->node->clock, usb->timer);
+	clock_timer_free(usb->node->clock, usb->free_timer);
 	use_log_free(usb->uses);
 	free(usb);
 	return NULL;
@@ -333,18 +325,16 @@ struct usb *usb_free(struct usb *usb)
 /* Claims keep names only once they are all known; before, nothing is written either. */
 static bool rename_all(struct usb *usb)
 {
-	return usb->inventory && informer_synced(usb->deps.claims) &&
-	       usb_names_apply(usb->inventory, usb->view.claims, usb->deps.node_name);
+	return usb->named && informer_synced(usb->node->claims[INVENTORY_USB]) &&
+	       usb_names_apply(usb->named, usb->view.claims, usb->node->name);
 }
 
-void usb_set_inventory(struct usb *usb, struct inventory *inventory)
+void usb_name_devices(struct usb *usb, struct inventory *inventory)
 {
-	usb->inventory = inventory;
-	usb->view.inventory = inventory;
+	usb->named = inventory;
 	(void)rename_all(usb);
 	see_uses(usb);
 	usb_type_seen(usb->type);
-	usb_claims_set_inventory(usb->claims, inventory);
 }
 
 void usb_set_config(struct usb *usb, const struct config *config)
@@ -393,7 +383,8 @@ static const char *socket_of(const struct usb *usb, const char *name)
 {
 	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);
 	const struct usbdevice *device =
-		usb->inventory ? inventory_find(usb->inventory, INVENTORY_USB, name) : NULL;
+		usb->node->inventory ? inventory_find(usb->node->inventory, INVENTORY_USB, name)
+				     : NULL;
 
 	if (claim && claim->status.port_path && !usbdeviceclaim_waits(claim))
 		return is_by_claim(usb, claim) ? claim->status.port_path : NULL;
@@ -414,7 +405,8 @@ const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const
 bool usb_selected(const struct usb *usb, const char *name, const struct usb_selected **ret_selected)
 {
 	const struct usbdevice *device =
-		usb->inventory ? inventory_find(usb->inventory, INVENTORY_USB, name) : NULL;
+		usb->node->inventory ? inventory_find(usb->node->inventory, INVENTORY_USB, name)
+				     : NULL;
 
 	*ret_selected = device && device->status.port_path
 				? usb_type_selected(usb->type, device->status.port_path)

@@ -7,31 +7,17 @@
 
 #include <stdbool.h>
 
-struct clock;
 struct config;
 struct config_troubles;
-struct events;
-struct informer;
 struct inventory;
-struct kube_client;
 struct lend;
-struct metrics;
 struct pcidevice_allocations;
+struct this_node;
 struct usb;
 struct usb_selected;
 
 /* Borrowed. All of it outlives the usb, except @lend, which is freed first. */
 struct usb_deps {
-	struct kube_client *client;
-	struct clock *clock;
-	struct events *events;
-	struct metrics *metrics;
-	const struct informer *claims;     /* USBDeviceClaims of all nodes */
-	const struct informer *devices;    /* USBDevices of this node      */
-	const struct informer *pci_claims; /* PCIDeviceClaims of all nodes */
-	const char *node_name;
-	const char *dev_root;  /* NULL: /dev */
-	const char *state_dir; /* NULL: none */
 	struct lend *lend;
 	/* All that this node cannot carry out of the HostDeviceConfig's USB entries, once its devices and claims are
 	 * known. May be NULL. */
@@ -43,14 +29,15 @@ struct usb_deps {
 	void *arg;
 };
 
-/* Adds itself to lend. */
-struct usb *usb_new(const struct usb_deps *deps);
+/* Adds itself to lend. @node and what @deps names are borrowed. */
+struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps);
 /* Takes NULL, returns NULL. */
 struct usb *usb_free(struct usb *usb);
 
-/* What the node has now; its USBDevices get their names here. Borrowed until the next call or the end.
- * usb_enqueue_all() is to follow. */
-void usb_set_inventory(struct usb *usb, struct inventory *inventory);
+/* @inventory is the node's new one: give its USBDevices their names before others read it, and note
+ * which of them are in use. They get other names later if claims come or go; @inventory is borrowed
+ * for that until the next call or the end. usb_enqueue_all() is to follow. */
+void usb_name_devices(struct usb *usb, struct inventory *inventory);
 
 /* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL.
  * lend_touch() is to follow. */

@@ -4,6 +4,7 @@
 
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
+#include "agent/node/this_node.h"
 #include "agent/usb/usb_claim_plan.h"
 #include "agent/usb/usb_identity.h"
 #include "api/reason.h"
@@ -20,29 +21,30 @@
 enum { RUNS_AT_A_TIME = 8 };
 
 struct usb_claims {
+	const struct this_node *node;
 	struct usb_claims_deps deps;
 	const struct informer *needs[3];
-	const struct inventory *inventory;
 	struct reconcile *reconcile;
 	struct reason_count *count;
 };
 
 static const struct usbdevice *device_of(const struct usb_claims *claims, const char *name)
 {
-	return store_object(informer_store(claims->deps.devices), name);
+	return store_object(informer_store(claims->node->devices[INVENTORY_USB]), name);
 }
 
 /* The socket of its device, or of the one that it would be for; NULL: that is nowhere. */
 static const char *port_of(const struct usb_claims *claims, const char *name,
 			   const struct usbdeviceclaim *claim)
 {
-	const struct inventory *inventory = claims->inventory;
+	const struct inventory *inventory = claims->node->inventory;
 	const struct usbdevice *device;
 
 	if (claim->status.port_path && !usbdeviceclaim_waits(claim))
 		return claim->status.port_path;
 	if (claim->status.port_path)
-		device = usb_identity_look(claim, inventory, informer_store(claims->deps.claims))
+		device = usb_identity_look(claim, inventory,
+					   informer_store(claims->node->claims[INVENTORY_USB]))
 				 .device;
 	else
 		device = inventory_find(inventory, INVENTORY_USB, name);
@@ -55,7 +57,7 @@ static bool has_inventory(void *arg)
 {
 	const struct usb_claims *claims = arg;
 
-	return claims->inventory != NULL;
+	return claims->node->inventory != NULL;
 }
 
 static bool is_ours(void *arg, const char *name, const void *object)
@@ -63,7 +65,7 @@ static bool is_ours(void *arg, const char *name, const void *object)
 	const struct usb_claims *claims = arg;
 
 	(void)name;
-	return object && usb_claim_is_ours(claims->deps.node_name, object);
+	return object && usb_claim_is_ours(claims->node->name, object);
 }
 
 static void plan_claim(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
@@ -75,18 +77,19 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 	};
 	const struct usb_claims *claims = arg;
 	const struct usb_claims_deps *deps = &claims->deps;
+	const struct this_node *node = claims->node;
 	const struct usbdeviceclaim *claim = view->object;
 	const struct usbdevice *device = device_of(claims, view->key);
 	const char *port = port_of(claims, view->key, claim);
 	auto_free char *holder = NULL;
 	struct usb_claim_decision decision;
 	struct usb_claim_case c = {
-		.node_name = deps->node_name,
+		.node_name = node->name,
 		.claim = claim,
 		.fresh = view->fresh,
-		.inventory = claims->inventory,
-		.claims = informer_store(deps->claims),
-		.pci_claims = informer_store(deps->pci_claims),
+		.inventory = node->inventory,
+		.claims = informer_store(node->claims[INVENTORY_USB]),
+		.pci_claims = informer_store(node->claims[INVENTORY_PCI]),
 		.owner = device ? &device->meta : NULL,
 		.held = port && !deps->is_free(deps->arg, port, &holder),
 		.taken = deps->is_taken(deps->arg, view->key),
@@ -127,13 +130,13 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 		       const struct decision *decision)
 {
 	const struct usb_claims *claims = arg;
-	const struct usb_claims_deps *deps = &claims->deps;
+	const struct this_node *node = claims->node;
 	const struct usbdeviceclaim *claim = view->object;
 	const struct usbdevice *device = device_of(claims, view->key);
 
 	if (!decision->event_reason)
 		return;
-	audit_record(deps->events,
+	audit_record(node->events,
 		     &(struct events_about){ &usbdevice_kind, device ? &device->meta : NULL },
 		     &(struct audit){
 			     .action = claim->meta.deletion_timestamp ? "release" : "bind",
@@ -141,7 +144,7 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 			     .user = claim->spec.user_name,
 			     .kind = usbdevice_kind.kind,
 			     .device = view->key,
-			     .node = deps->node_name,
+			     .node = node->name,
 			     .reason = decision->event_reason,
 			     .message = decision->event_message,
 			     .warning = decision->warning,
@@ -165,28 +168,24 @@ void usb_claims_enqueue_all(struct usb_claims *claims)
 	reconcile_enqueue_all(claims->reconcile);
 }
 
-void usb_claims_set_inventory(struct usb_claims *claims, const struct inventory *inventory)
-{
-	claims->inventory = inventory;
-}
-
 void usb_claims_enqueue(struct usb_claims *claims, const char *name)
 {
 	reconcile_changed(claims->reconcile, name);
 }
 
-struct usb_claims *usb_claims_new(const struct usb_claims_deps *deps)
+struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb_claims_deps *deps)
 {
 	struct usb_claims *claims = xcalloc(1, sizeof(*claims));
 
+	claims->node = node;
 	claims->deps = *deps;
-	claims->needs[0] = deps->devices;
-	claims->needs[1] = deps->pci_claims;
-	claims->count = reason_count_of(deps->metrics, usbdeviceclaim_kind.kind, REASON_USB_CLAIM);
+	claims->needs[0] = node->devices[INVENTORY_USB];
+	claims->needs[1] = node->claims[INVENTORY_PCI];
+	claims->count = reason_count_of(node->metrics, usbdeviceclaim_kind.kind, REASON_USB_CLAIM);
 	claims->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "usbdeviceclaims",
 		.kind = &usbdeviceclaim_kind,
-		.objects = deps->claims,
+		.objects = node->claims[INVENTORY_USB],
 		.needs = claims->needs,
 		.field_manager = "hostdev-agent",
 		.max_running = RUNS_AT_A_TIME,
@@ -197,10 +196,10 @@ struct usb_claims *usb_claims_new(const struct usb_claims_deps *deps)
 		.after = audit_step,
 		.rested = count_claim,
 		.arg = claims,
-		.client = deps->client,
-		.clock = deps->clock,
-		.events = deps->events,
-		.metrics = deps->metrics,
+		.client = node->client,
+		.clock = node->clock,
+		.events = node->events,
+		.metrics = node->metrics,
 	});
 	return claims;
 }

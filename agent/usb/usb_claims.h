@@ -2,32 +2,18 @@
  * usb_claims: carries out the USBDeviceClaims of this node.
  *
  * Looks at one claim at a time, several side by side: asks usb_claim_plan for the next step, does it (a
- * write, a read), and asks again until there is none. Owns the queue; reads the informers' stores and the
- * inventory that it was given last.
+ * write, a read), and asks again until there is none. Owns the queue; reads the node's caches and
+ * inventory.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct clock;
-struct events;
-struct informer;
-struct inventory;
-struct kube_client;
-struct metrics;
+struct this_node;
 struct usb_claims;
 
-/* Borrowed, all of it outlives the claims. */
 struct usb_claims_deps {
-	struct kube_client *client;
-	struct clock *clock;
-	struct events *events;
-	struct metrics *metrics;           /* may be NULL                      */
-	const struct informer *claims;     /* USBDeviceClaims of all nodes     */
-	const struct informer *devices;    /* USBDevices of this node          */
-	const struct informer *pci_claims; /* PCIDeviceClaims of all nodes     */
-	const char *node_name;
 	/* Has no pod the device in socket @port? As lend_is_free() says. */
 	bool (*is_free)(void *arg, const char *port, char **ret_holder);
 	/* Have claimed devices of another kind the resource of the claim @name? */
@@ -43,13 +29,10 @@ struct usb_claims_deps {
 	void *arg;
 };
 
-struct usb_claims *usb_claims_new(const struct usb_claims_deps *deps);
+/* @node is borrowed. */
+struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb_claims_deps *deps);
 /* Takes NULL, returns NULL. */
 struct usb_claims *usb_claims_free(struct usb_claims *claims);
-
-/* What the node has now, with the names of usb_names.h; borrowed until the next call or the end.
- * usb_claims_enqueue_all() is to follow. */
-void usb_claims_set_inventory(struct usb_claims *claims, const struct inventory *inventory);
 
 /* The claim @name, or the USBDevice of that name, changed at the API server: enqueue the claim. */
 void usb_claims_enqueue(struct usb_claims *claims, const char *name);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/node/this_node.h"
 #include "agent/usb/usb_node.h"
 #include "agent/usb/usb_type.h"
 #include "api/json_map.h"
@@ -45,15 +46,15 @@ static int open_folder(const struct usb_gifts *gifts, struct err *err)
 	auto_close int dir = -1;
 	int fd;
 
-	(void)mkdir(gifts->view->state_dir, FOLDER_MODE);
-	dir = open(gifts->view->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)mkdir(gifts->view->node->helper.state_dir, FOLDER_MODE);
+	dir = open(gifts->view->node->helper.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || (mkdirat(dir, records, FOLDER_MODE) < 0 && errno != EEXIST))
 		return err_set(err, ERR_RETRY, -errno, "make the folder '%s/%s': %s",
-			       gifts->view->state_dir, records, strerror(errno));
+			       gifts->view->node->helper.state_dir, records, strerror(errno));
 	fd = openat(dir, records, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(err, ERR_RETRY, -errno, "open the folder '%s/%s': %s",
-			       gifts->view->state_dir, records, strerror(errno));
+			       gifts->view->node->helper.state_dir, records, strerror(errno));
 	return fd;
 }
 
@@ -83,14 +84,15 @@ static int keep(const struct usb_gifts *gifts, const char *port_path, const char
 
 static char *record_path(const struct usb_gifts *gifts, const char *port_path)
 {
-	return xasprintf("%s/%s/%s%s", gifts->view->state_dir, records, port_path, suffix);
+	return xasprintf("%s/%s/%s%s", gifts->view->node->helper.state_dir, records, port_path,
+			 suffix);
 }
 
 static void forget(const struct usb_gifts *gifts, const char *port_path)
 {
 	auto_free char *path = NULL;
 
-	if (!gifts->view->state_dir)
+	if (!gifts->view->node->helper.state_dir)
 		return;
 	path = record_path(gifts, port_path);
 	if (unlink(path) < 0 && errno != ENOENT)
@@ -124,7 +126,7 @@ int usb_gifts_add(struct usb_gifts *gifts, const struct usbdevice_status *device
 
 	if (usb_node_is_given(node) || (before && before->owner.inode == node->inode))
 		return 0;
-	if (gifts->view->state_dir &&
+	if (gifts->view->node->helper.state_dir &&
 	    keep(gifts, device->port_path, device->device_path, node, err) < 0)
 		return err_wrap(err, "record the owner of '%s'", device->device_path);
 	set(gifts, device->port_path, device->device_path, node);
@@ -137,7 +139,7 @@ enum recalled { RECALLED_GOOD, RECALLED_STALE, RECALLED_UNREAD };
 static enum recalled look_at_node(const struct usb_gifts *gifts, const json_t *json,
 				  struct usb_node *ret_owner, struct err *err)
 {
-	struct usb_node_at at = { gifts->view->dev_root,
+	struct usb_node_at at = { gifts->view->node->helper.dev_root,
 				  json_string_value(json_object_get(json, "devicePath")),
 				  gifts->view->calls };
 	struct usb_node node = { 0 };
@@ -207,7 +209,7 @@ static void recall(struct usb_gifts *gifts, const char *port_path)
 /* What processes before us gave. */
 static void recall_all(struct usb_gifts *gifts)
 {
-	auto_free char *path = xasprintf("%s/%s", gifts->view->state_dir, records);
+	auto_free char *path = xasprintf("%s/%s", gifts->view->node->helper.state_dir, records);
 	DIR *dir = opendir(path);
 	const size_t suffix_len = strlen(suffix);
 	const struct dirent *entry;
@@ -233,7 +235,7 @@ static void recall_all(struct usb_gifts *gifts)
 void usb_gifts_give_back(struct usb_gifts *gifts, const char *port_path)
 {
 	struct gift *gift = map_remove(gifts->items, port_path);
-	struct usb_node_at at = { gifts->view->dev_root, NULL, gifts->view->calls };
+	struct usb_node_at at = { gifts->view->node->helper.dev_root, NULL, gifts->view->calls };
 	struct err err = { 0 };
 	int r;
 
@@ -270,7 +272,7 @@ struct usb_gifts *usb_gifts_new(const struct usb_view *view)
 	struct usb_gifts *gifts = xcalloc(1, sizeof(*gifts));
 
 	*gifts = (struct usb_gifts){ .view = view, .items = map_new(), .boot = boot_id() };
-	if (view->state_dir)
+	if (view->node->helper.state_dir)
 		recall_all(gifts);
 	return gifts;
 }

@@ -9,6 +9,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
 #include "agent/lend/lend.h"
+#include "agent/node/this_node.h"
 #include "agent/usb/usb_claim_judge.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_node.h"
@@ -48,13 +49,14 @@ static bool was_just_used(const struct usb_view *view, const struct usbdevice *d
 {
 	return view->uses && device->status.port_path &&
 	       use_log_unproven_ms(view->uses, device->status.port_path, false,
-				   clock_now_ms(view->clock)) > 0;
+				   clock_now_ms(view->node->clock)) > 0;
 }
 
 /* Why a claimable device that is present is not healthy; NULL: it is. */
 static char *reach_trouble(const struct usb_view *view, const struct usbdevice *device)
 {
-	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };
+	struct usb_node_at at = { view->node->helper.dev_root, device->status.device_path,
+				  view->calls };
 	struct usb_node node;
 	struct err err = { 0 };
 
@@ -76,7 +78,8 @@ static char *device_trouble(const struct usb_view *view, const struct usbdevice 
 
 bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device)
 {
-	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };
+	struct usb_node_at at = { view->node->helper.dev_root, device->status.device_path,
+				  view->calls };
 	struct usb_node node;
 
 	return at.device_path && usb_node_look(&at, &node, NULL) == 0 &&
@@ -120,9 +123,9 @@ static void add_claims(const struct usb_view *view, struct usb_lents *lents)
 		struct usb_lent *lent;
 
 		if (!claim || !usbdeviceclaim_lends(claim) ||
-		    !same(claim->status.node_name, view->node_name))
+		    !same(claim->status.node_name, view->node->name))
 			continue;
-		seen = usb_identity_look(claim, view->inventory, view->claims);
+		seen = usb_identity_look(claim, view->node->inventory, view->claims);
 		lent = array_add(lents);
 		*lent = (struct usb_lent){ .id = claim->status.port_path,
 					   .resource = resource_name_usb(claim->meta.name),
@@ -213,7 +216,7 @@ static void add_units(const struct usb_view *view, const struct usb_units *units
 /* Whatever a claim is for, present or not, is no selector's. */
 static void find_candidates(const struct usb_view *view, struct usb_candidates *candidates)
 {
-	const struct inventory_set *set = &view->inventory->sets[INVENTORY_USB];
+	const struct inventory_set *set = &view->node->inventory->sets[INVENTORY_USB];
 
 	for (size_t i = 0; i < set->len; i++) {
 		const struct usbdevice *device = set->objects[i];
@@ -221,7 +224,7 @@ static void find_candidates(const struct usb_view *view, struct usb_candidates *
 
 		if (!device->status.port_path || device->status.hub)
 			continue;
-		claim = usb_identity_claim(view->claims, view->node_name, device, NULL);
+		claim = usb_identity_claim(view->claims, view->node->name, device, NULL);
 		if (claim && usbdeviceclaim_waits(claim))
 			claim = NULL;
 		*array_add(candidates) = (struct usb_candidate){
@@ -258,7 +261,8 @@ static void tell(const struct config_usb *entry, const char *reason, const char 
 static char *node_trouble(const struct usb_view *view, const struct usbdevice *device,
 			  const char **ret_reason)
 {
-	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };
+	struct usb_node_at at = { view->node->helper.dev_root, device->status.device_path,
+				  view->calls };
 	struct usb_node node;
 	struct err err = { 0 };
 
@@ -331,9 +335,9 @@ void usb_lents_look(const struct usb_view *view, struct usb_units *units,
 	struct usb_candidates candidates = { 0 };
 
 	*ret_lents = (struct usb_lents){ 0 };
-	if (!view->inventory)
+	if (!view->node->inventory)
 		return;
-	candidates.facts = view->inventory->facts;
+	candidates.facts = view->node->inventory->facts;
 	find_candidates(view, &candidates);
 	usb_units_make(view->config, &candidates, units);
 	add_claims(view, ret_lents);

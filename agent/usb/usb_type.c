@@ -7,6 +7,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
 #include "agent/lend/resource_env.h"
+#include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
 #include "agent/usb/usb_gifts.h"
@@ -39,7 +40,8 @@ struct usb_type {
 
 static struct usb_node_at node_at(const struct usb_type *type, const char *device_path)
 {
-	return (struct usb_node_at){ type->view->dev_root, device_path, type->view->calls };
+	return (struct usb_node_at){ type->view->node->helper.dev_root, device_path,
+				     type->view->calls };
 }
 
 /* --- nodes ---------------------------------------------------------------------------- */
@@ -56,7 +58,7 @@ static struct map *inodes_free(struct map *map)
 
 void usb_type_seen(struct usb_type *type)
 {
-	const struct inventory_set *set = &type->view->inventory->sets[INVENTORY_USB];
+	const struct inventory_set *set = &type->view->node->inventory->sets[INVENTORY_USB];
 
 	inodes_free(type->seen);
 	type->seen = map_new();

@@ -13,30 +13,25 @@
 
 #include <stdbool.h>
 
-struct clock;
 struct config;
 struct config_troubles;
 struct device_type;
-struct inventory;
 struct lend;
 struct plugins;
 struct store;
+struct this_node;
 struct usb_node_calls;
 struct usb_type;
 struct use_log;
 
 /* What there is now. All borrowed, and read at every look and every Allocate. */
 struct usb_view {
-	const char *node_name;
-	const struct inventory *inventory;  /* NULL: not known yet, nothing is offered */
+	const struct this_node *node;       /* without an inventory nothing is offered */
 	const struct store *claims;         /* USBDeviceClaims, of all nodes           */
 	const struct config *config;        /* NULL: no selectors                      */
 	struct lend *lend;                  /* who has what                            */
-	const char *dev_root;               /* NULL: /dev                              */
-	const char *state_dir;              /* NULL: owners are forgotten at the end   */
-	const struct usb_node_calls *calls; /* NULL: the kernel's                     */
-	const struct use_log *uses;         /* of the sockets; NULL: not asked        */
-	struct clock *clock;                /* NULL: likewise                         */
+	const struct usb_node_calls *calls; /* NULL: the kernel's                      */
+	const struct use_log *uses;         /* of the sockets; NULL: not asked         */
 };
 
 /* @view may be changed between two calls, and outlives the type. */

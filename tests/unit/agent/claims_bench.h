@@ -19,6 +19,7 @@
 #include "kube/metrics.h"
 #include "unit/agent/fake_binder.h"
 #include "unit/agent/world.h"
+#include "unit/this_node.h"
 
 #define CLAIMS_PATH  "/pcideviceclaims?"
 #define DEVICES_PATH "/pcidevices?"
@@ -45,6 +46,7 @@ struct bench {
 	struct metrics *metrics;
 	struct informer *claim_informer;
 	struct informer *device_informer;
+	struct this_node node;
 	struct claims *claims;
 	struct world world;
 	json_t *objects; /* the server's claims: name -> object */
@@ -134,20 +136,17 @@ static inline void bench_open(struct bench *b)
 	b->version = 100;
 	b->claim_informer = bench_informer(b, &pcideviceclaim_kind);
 	b->device_informer = bench_informer(b, &pcidevice_kind);
-	b->claims = claims_new(&(struct claims_deps){
-		.client = b->client,
-		.clock = fake_clock_as_clock(b->clock),
-		.events = &b->events,
-		.metrics = b->metrics,
-		.claims = b->claim_informer,
-		.devices = b->device_informer,
-		.node_name = "node1",
-		.on_moved = bench_on_moved,
-		.is_free = bench_is_free,
-		.is_usb_free = bench_is_usb_free,
-		.is_held = bench_is_held,
-		.arg = b,
-	});
+	b->node = this_node_of(b->client, fake_clock_as_clock(b->clock), &b->events);
+	b->node.metrics = b->metrics;
+	b->node.claims[INVENTORY_PCI] = b->claim_informer;
+	b->node.devices[INVENTORY_PCI] = b->device_informer;
+	b->claims = claims_new(&b->node, &(struct claims_deps){
+						 .on_moved = bench_on_moved,
+						 .is_free = bench_is_free,
+						 .is_usb_free = bench_is_usb_free,
+						 .is_held = bench_is_held,
+						 .arg = b,
+					 });
 	informer_start(b->claim_informer);
 	informer_start(b->device_informer);
 }
@@ -196,7 +195,8 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 	bench_advance(b, 1);
 	world_of(&b->world, lines, 64);
 	b->world.inventory->began_ms = bench_now(b);
-	claims_set_inventory(b->claims, b->world.inventory);
+	b->node.inventory = b->world.inventory;
+	claims_update_history(b->claims);
 	claims_enqueue_all(b->claims);
 	if (before.inventory)
 		world_close(&before);

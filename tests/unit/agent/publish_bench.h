@@ -17,6 +17,7 @@
 #include "fake/fake_clock.h"
 #include "kube/informer.h"
 #include "unit/agent/world.h"
+#include "unit/this_node.h"
 
 #define NO_ITEMS "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"
 
@@ -32,6 +33,7 @@ struct listener {
 struct bench {
 	struct kube_client *client;
 	struct fake_clock *clock;
+	struct this_node node;
 	struct listener devices[INVENTORY_KINDS];
 	struct listener claims[INVENTORY_KINDS];
 	struct publish *publish;
@@ -99,8 +101,6 @@ bench_allocations(void *arg, enum inventory_kind kind, const char *name)
 /* Nothing is answered yet. */
 static inline void bench_open(struct bench *b)
 {
-	struct publish_deps deps;
-
 	*b = (struct bench){ .client = fake_client_new(), .clock = fake_clock_new() };
 	b->objects = json_object();
 	b->version = 100;
@@ -108,17 +108,14 @@ static inline void bench_open(struct bench *b)
 	bench_listen(b, &b->devices[INVENTORY_USB], INVENTORY_USB, &usbdevice_kind);
 	bench_listen(b, &b->claims[INVENTORY_PCI], INVENTORY_PCI, &pcideviceclaim_kind);
 	bench_listen(b, &b->claims[INVENTORY_USB], INVENTORY_USB, &usbdeviceclaim_kind);
-	deps = (struct publish_deps){ .client = b->client,
-				      .clock = fake_clock_as_clock(b->clock),
-				      .node_name = "node1",
-				      .moving = bench_moving,
-				      .allocations = bench_allocations,
-				      .arg = b };
+	b->node = this_node_of(b->client, fake_clock_as_clock(b->clock), NULL);
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++) {
-		deps.devices[kind] = b->devices[kind].informer;
-		deps.claims[kind] = b->claims[kind].informer;
+		b->node.devices[kind] = b->devices[kind].informer;
+		b->node.claims[kind] = b->claims[kind].informer;
 	}
-	b->publish = publish_new(&deps);
+	b->publish = publish_new(&b->node, &(struct publish_deps){ .moving = bench_moving,
+								   .allocations = bench_allocations,
+								   .arg = b });
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++) {
 		if (b->devices[kind].informer)
 			informer_start(b->devices[kind].informer);
@@ -158,7 +155,7 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 	struct world before = b->world;
 
 	world_of(&b->world, lines, 64);
-	publish_set_inventory(b->publish, b->world.inventory);
+	b->node.inventory = b->world.inventory;
 	publish_enqueue_all(b->publish);
 	if (before.inventory)
 		world_close(&before);

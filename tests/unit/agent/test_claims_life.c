@@ -20,6 +20,7 @@
 #include "kube/informer.h"
 #include "unit/agent/fake_binder.h"
 #include "unit/agent/world.h"
+#include "unit/this_node.h"
 
 struct events {
 	size_t count;
@@ -55,6 +56,7 @@ struct life {
 	struct events events;
 	struct informer *claim_informer;
 	struct informer *device_informer;
+	struct this_node node;
 	struct claims *claims;
 	struct world world;
 	struct function functions[FUNCTIONS];
@@ -124,18 +126,16 @@ static void agent_begin(struct life *l)
 {
 	l->claim_informer = new_informer(l, &pcideviceclaim_kind);
 	l->device_informer = new_informer(l, &pcidevice_kind);
-	l->claims = claims_new(&(struct claims_deps){
-		.client = fake_server_client(l->server),
-		.clock = fake_clock_as_clock(l->clock),
-		.events = &l->events,
-		.claims = l->claim_informer,
-		.devices = l->device_informer,
-		.node_name = "node1",
-		.on_moved = on_moved,
-		.is_free = is_free,
-		.is_usb_free = is_usb_free,
-		.arg = l,
-	});
+	l->node = this_node_of(fake_server_client(l->server), fake_clock_as_clock(l->clock),
+			       &l->events);
+	l->node.claims[INVENTORY_PCI] = l->claim_informer;
+	l->node.devices[INVENTORY_PCI] = l->device_informer;
+	l->claims = claims_new(&l->node, &(struct claims_deps){
+						 .on_moved = on_moved,
+						 .is_free = is_free,
+						 .is_usb_free = is_usb_free,
+						 .arg = l,
+					 });
 	informer_start(l->claim_informer);
 	informer_start(l->device_informer);
 }
@@ -228,7 +228,8 @@ static void scan(struct life *l)
 	}
 	world_look(&l->world, &(struct inventory_options){ .node_name = "node1" });
 	l->world.inventory->began_ms = fake.now_ms;
-	claims_set_inventory(l->claims, l->world.inventory);
+	l->node.inventory = l->world.inventory;
+	claims_update_history(l->claims);
 	claims_enqueue_all(l->claims);
 	if (before.inventory)
 		world_close(&before);

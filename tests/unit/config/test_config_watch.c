@@ -12,6 +12,7 @@
 #include "fake/fake_clock.h"
 #include "kube/events.h"
 #include "unit/suite.h"
+#include "unit/this_node.h"
 
 #define KVM   "{'resourceName':'a.io/kvm','path':'/dev/kvm'}"
 #define WRONG "{'resourceName':'kvm','path':'/dev/kvm'}"
@@ -22,6 +23,7 @@ struct scene {
 	struct kube_client *client;
 	struct fake_clock *clock;
 	struct events *events;
+	struct this_node node;
 	struct config_watch *watch;
 	struct str log; /* "2 nodes|" for each config that was handed on */
 	int version;
@@ -44,13 +46,8 @@ static void scene_open_with(struct scene *scene, size_t parts)
 	clock = fake_clock_as_clock(scene->clock);
 	scene->events = events_new(&(struct events_deps){
 		.client = scene->client, .clock = clock, .component = "c", .host = "n" });
-	scene->watch = config_watch_new(&(struct config_watch_deps){ .client = scene->client,
-								     .clock = clock,
-								     .events = scene->events,
-								     .node_name = "node1",
-								     .parts = parts,
-								     .changed = on_config,
-								     .arg = scene });
+	scene->node = this_node_of(scene->client, clock, scene->events);
+	scene->watch = config_watch_new(&scene->node, parts, on_config, scene);
 	config_watch_start(scene->watch);
 }
 

@@ -10,6 +10,7 @@
 #include "unit/generic/asked.h"
 #include "unit/generic/sockets.h"
 #include "unit/plugin/stage.h"
+#include "unit/this_node.h"
 
 struct scene {
 	struct stage stage;
@@ -17,6 +18,7 @@ struct scene {
 	char *secret; /* the file that is handed over */
 	int broken;   /* != 0: it cannot be opened */
 	size_t opened;
+	struct this_node node;
 	struct handovers *all;
 };
 
@@ -36,17 +38,15 @@ static int open_secret(void *arg, int *ret_fd, struct err *err)
 
 static void begin(struct scene *scene)
 {
-	scene->all = handovers_new(&(struct handovers_deps){ .loop = &scene->stage.loop,
-							     .clock = scene->stage.clock,
-							     .folder = scene->dir,
-							     .open = open_secret,
-							     .arg = scene });
+	scene->all = handovers_new(&scene->node, scene->dir, NULL, open_secret, scene);
 }
 
 static void scene_open(struct scene *scene)
 {
 	*scene = (struct scene){ 0 };
 	stage_init(&scene->stage);
+	scene->node = this_node_of(NULL, scene->stage.clock, NULL);
+	scene->node.loop = &scene->stage.loop;
 	scene->dir = folder_path(&scene->stage.folder, "plugins/hostdev/fd");
 	scene->secret = folder_path(&scene->stage.folder, "secret");
 	folder_put(&scene->stage.folder, "secret", "handed over");

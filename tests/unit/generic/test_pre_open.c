@@ -4,6 +4,7 @@
 #include "fake/fake_clock.h"
 #include "unit/agent/fake_helper.h"
 #include "unit/suite.h"
+#include "unit/this_node.h"
 
 #define TUN  "/dev/net/tun"
 #define SAYS "echo '{\"kind\":\"open\",\"path\":\"/dev/net/tun\",\"result\":"
@@ -11,6 +12,7 @@
 struct scene {
 	struct fake_helper helper;
 	struct fake_clock *clock;
+	struct this_node node;
 	struct pre_open *opens;
 	size_t changes;
 };
@@ -27,13 +29,11 @@ static void scene_open(struct scene *scene, const char *script, const char *help
 {
 	*scene = (struct scene){ .clock = fake_clock_new() };
 	fake_helper_init(&scene->helper, script);
-	scene->opens = pre_open_new(
-		&(struct pre_open_deps){ .loop = &scene->helper.loop,
-					 .clock = fake_clock_as_clock(scene->clock),
-					 .helper_path = helper ? helper : scene->helper.path,
-					 .dev_root = "/some/dev",
-					 .changed = on_changed,
-					 .arg = scene });
+	scene->node = this_node_of(NULL, fake_clock_as_clock(scene->clock), NULL);
+	scene->node.loop = &scene->helper.loop;
+	scene->node.helper.path = helper ? helper : scene->helper.path;
+	scene->node.helper.dev_root = "/some/dev";
+	scene->opens = pre_open_new(&scene->node, on_changed, scene);
 }
 
 static void scene_close(struct scene *scene)

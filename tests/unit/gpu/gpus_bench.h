@@ -30,6 +30,7 @@
 #include "unit/kube/kind_bench.h"
 #include "unit/kube/objects.h"
 #include "unit/made_json.h"
+#include "unit/this_node.h"
 
 #define CARD_NAME "node1-000008000"
 #define FN4       "node1-000008004"
@@ -121,6 +122,7 @@ struct bench {
 	struct fake_clock *clock;
 	struct events events;
 	struct informer *claims, *devices;
+	struct this_node node;
 	struct gpus *gpus;
 	struct world world;
 	json_t *objects; /* "plural/name" -> object                                      */
@@ -215,24 +217,21 @@ static inline void bench_begin(struct bench *b)
 	assert_int_equal(uv_loop_init(&b->loop), 0);
 	b->claims = kind_bench_informer(b, b->client, b->clock, &pcideviceclaim_kind, handlers);
 	b->devices = kind_bench_informer(b, b->client, b->clock, &pcidevice_kind, handlers);
-	b->gpus = gpus_new(&(struct gpus_deps){
-		.loop = &b->loop,
-		.client = b->client,
-		.clock = fake_clock_as_clock(b->clock),
-		.events = &b->events,
-		.claims = b->claims,
-		.devices = b->devices,
-		.node_name = NODE,
-		.options = { .helper = { .path = "helper" },
-			     .sriov_manage = "/sm",
-			     .nvidia_smi = "/smi",
-			     .deadline_ms = 1000 },
-		.request_scan = bench_request_scan,
-		.offers_changed = bench_offers_changed,
-		.is_free = bench_is_free,
-		.is_taken = bench_is_taken,
-		.arg = b,
-	});
+	b->node = this_node_of(b->client, fake_clock_as_clock(b->clock), &b->events);
+	b->node.loop = &b->loop;
+	b->node.helper.path = "helper";
+	b->node.claims[INVENTORY_PCI] = b->claims;
+	b->node.devices[INVENTORY_PCI] = b->devices;
+	b->gpus = gpus_new(&b->node, &(struct gpus_deps){
+					     .options = { .sriov_manage = "/sm",
+							  .nvidia_smi = "/smi",
+							  .deadline_ms = 1000 },
+					     .request_scan = bench_request_scan,
+					     .offers_changed = bench_offers_changed,
+					     .is_free = bench_is_free,
+					     .is_taken = bench_is_taken,
+					     .arg = b,
+				     });
 	informer_start(b->claims);
 	informer_start(b->devices);
 }
@@ -562,7 +561,8 @@ static inline void bench_scan(struct bench *b, const char *const *lines)
 		free(copies[i]);
 	b->world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(b->clock));
 	b->world.inventory->facts->vgpus_known = true;
-	gpus_set_inventory(b->gpus, b->world.inventory);
+	b->node.inventory = b->world.inventory;
+	gpus_find_cards(b->gpus);
 	gpus_enqueue_all(b->gpus);
 	if (before.inventory)
 		world_close(&before);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "unit/agent/fake_helper.h"
 #include "unit/gpu/smi_texts.h"
+#include "unit/this_node.h"
 
 #define KEY   "node1-000008000"
 #define PF    "0000:08:00.0"
@@ -14,6 +15,7 @@
 
 struct scene {
 	struct fake_helper fake;
+	struct this_node node;
 	struct gpu_tasks *tasks;
 	int ended, freed;
 	struct gpu_outcome outcome;
@@ -58,9 +60,11 @@ static void open_scene(struct scene *s, const char *body)
 {
 	*s = (struct scene){ 0 };
 	fake_helper_init(&s->fake, body);
-	s->tasks = gpu_tasks_new(&s->fake.loop,
-				 &(struct gpu_options){ .helper = { .path = s->fake.path },
-							.sriov_manage = s->fake.path,
+	s->node = this_node_of(NULL, NULL, NULL);
+	s->node.loop = &s->fake.loop;
+	s->node.helper.path = s->fake.path;
+	s->tasks = gpu_tasks_new(&s->node,
+				 &(struct gpu_options){ .sriov_manage = s->fake.path,
 							.nvidia_smi = s->fake.path,
 							.deadline_ms = AMPLE_MS },
 				 on_free, s);

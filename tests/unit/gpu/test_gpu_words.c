@@ -1,6 +1,7 @@
 /* gpu_task: the command lines of acts. */
 #include "agent/gpu/gpu_task.h"
 
+#include "agent/process/helper_place.h"
 #include "api/json_values.h"
 #include "base/str.h"
 #include "unit/suite.h"
@@ -43,14 +44,14 @@ SUITE_CLOSING(json_strs, struct json_strs, json_strs_done);
 static void words_are(void **state)
 {
 	const struct words_case *c = suite_row(state);
+	struct helper_place helper = { .sysfs_root = "/s", .state_dir = "/d" };
 	struct gpu_options options = {
-		.helper = { .sysfs_root = "/s", .state_dir = "/d" },
 		.sriov_manage = c->no_manage ? "" : "/sm",
 		.nvidia_smi = "/smi",
 	};
 	struct json_strs *words = *state;
 	auto_str struct str got = STR_INIT;
-	const char *tool = gpu_task_words(&options, &c->act, words);
+	const char *tool = gpu_task_words(&helper, &options, &c->act, words);
 
 	str_add(&got, tool ? tool : "helper");
 	for (size_t i = 0; i < words->len; i++)

@@ -475,7 +475,8 @@ static void an_unchanged_node_is_not_written_about(void **state)
 	bench_end(b);
 	bench_begin(b);
 	bench_settle(b);
-	gpus_set_inventory(b->gpus, b->world.inventory);
+	b->node.inventory = b->world.inventory;
+	gpus_find_cards(b->gpus);
 	gpus_enqueue_all(b->gpus);
 	bench_settle(b);
 	answer_smi(b, "Disabled", "");

@@ -83,23 +83,19 @@ static inline void on_offered(void *arg, const char *address)
 
 static inline void lend_begin(struct scene *scene, bool off)
 {
-	scene->lend = lend_new(&(struct lend_deps){
-		.loop = &scene->stage.loop,
-		.clock = scene->stage.clock,
-		.node_name = "node1",
-		.claims = scene->node.claims,
-		.devices = scene->node.devices,
-		.mdevs = scene->mdevs,
-		.options = { .off = off,
-			     .kubelet_dir = scene->stage.folder.path,
-			     .registration = REGISTRATION_AUTO,
-			     .dev_root = scene->node.dev,
-			     .sysfs_root = scene->node.sysfs },
-		.changed = on_changed,
-		.offered = on_offered,
-		.arg = scene,
-	});
-	lend_set_inventory(scene->lend, scene->node.world.inventory);
+	struct this_node *node = &scene->node.this_node;
+
+	node->inventory = scene->node.world.inventory;
+	scene->lend =
+		lend_new(node, &(struct lend_deps){
+				       .claims = scene->node.claims,
+				       .devices = scene->node.devices,
+				       .mdevs = scene->mdevs,
+				       .options = { .off = off, .registration = REGISTRATION_AUTO },
+				       .changed = on_changed,
+				       .offered = on_offered,
+				       .arg = scene,
+			       });
 	lend_offer(scene->lend);
 }
 
@@ -111,6 +107,9 @@ static inline struct scene *scene_of(const char *const *functions)
 	stage_init(&scene->stage);
 	kubelet_init(&scene->kubelet, &scene->stage);
 	node1_open(&scene->node, functions);
+	scene->node.this_node.loop = &scene->stage.loop;
+	scene->node.this_node.clock = scene->stage.clock;
+	scene->node.this_node.kubelet_dir = scene->stage.folder.path;
 	node1_nodes(&scene->node, "vfio 12");
 	node1_claim(&scene->node, NIC_CLAIM("", "", READY_OF("True")));
 	folder = folder_path(&scene->stage.folder, "pod-resources");

@@ -12,6 +12,7 @@
 #include "unit/agent/claim_store.h"
 #include "unit/agent/world.h"
 #include "unit/folder.h"
+#include "unit/this_node.h"
 
 #define NIC  "0000:01:00.0"
 #define TWIN "0000:02:00.0"
@@ -38,6 +39,7 @@ struct node1 {
 	struct store *devices;
 	char *dev;
 	char *sysfs;
+	struct this_node this_node;
 	struct pci_view view;
 };
 
@@ -101,12 +103,13 @@ static inline void node1_open(struct node1 *node, const char *const *lines)
 	world_look(&node->world, &(struct inventory_options){ .node_name = "node1" });
 	for (size_t i = 0; i < node->world.inventory->facts->pci.len; i++)
 		node1_function(node, &node->world.inventory->facts->pci.items[i]);
-	node->view = (struct pci_view){ .node_name = "node1",
-					.inventory = node->world.inventory,
+	node->this_node = this_node_of(NULL, NULL, NULL);
+	node->this_node.helper.dev_root = node->dev;
+	node->this_node.helper.sysfs_root = node->sysfs;
+	node->this_node.inventory = node->world.inventory;
+	node->view = (struct pci_view){ .node = &node->this_node,
 					.claims = node->claims,
-					.devices = node->devices,
-					.dev_root = node->dev,
-					.sysfs_root = node->sysfs };
+					.devices = node->devices };
 }
 
 static inline void node1_close(struct node1 *node)

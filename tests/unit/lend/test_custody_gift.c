@@ -50,9 +50,8 @@ static struct custody *custody_of(struct scene *scene)
 {
 	auto_free char *checkpoint = folder_path(&scene->stage.folder, CHECKPOINT);
 
-	return custody_new(&(struct custody_deps){ .loop = &scene->stage.loop,
-						   .clock = scene->stage.clock,
-						   .socket_path = scene->pods_path,
+	return custody_new(&scene->node.this_node,
+			   &(struct custody_deps){ .socket_path = scene->pods_path,
 						   .checkpoint_path = checkpoint,
 						   .changed = on_changed,
 						   .offers = offers_all,

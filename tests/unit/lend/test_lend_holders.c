@@ -316,9 +316,8 @@ static void what_was_given_is_a_pods_although_its_resource_went(void **state)
 	struct json_strs ids = { 0 };
 	struct custody *custody;
 
-	custody = custody_new(&(struct custody_deps){ .loop = &scene->stage.loop,
-						      .clock = scene->stage.clock,
-						      .socket_path = scene->pods_path,
+	custody = custody_new(&scene->node.this_node,
+			      &(struct custody_deps){ .socket_path = scene->pods_path,
 						      .checkpoint_path = "/nowhere",
 						      .changed = on_changed,
 						      .offers = offers_nothing,

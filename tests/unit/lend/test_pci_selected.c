@@ -157,7 +157,7 @@ static void open_case(struct node1 *node, struct asked *asked, const struct sele
 	node1_nodes(node, "vfio 12 13");
 	ask(asked, row->entries, row->driver);
 	node->view.config = &asked->config;
-	node->view.vfio_drivers = &asked->drivers;
+	node->this_node.vfio_drivers = asked->drivers;
 }
 
 static void selected_is_offered(void **state)

@@ -199,7 +199,7 @@ static void is_offered(void **state)
 	pci_type_offer(type, NULL);
 	assert_string_equal(str_cstr(offered()), row->offers);
 
-	node->view.inventory = NULL; /* nothing is known: nothing is offered */
+	node->this_node.inventory = NULL; /* nothing is known: nothing is offered */
 	pci_type_offer(type, NULL);
 	assert_string_equal(str_cstr(offered()), "");
 	str_done(offered());

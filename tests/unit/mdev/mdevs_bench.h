@@ -22,6 +22,7 @@
 #include "unit/agent/fake_helper.h"
 #include "unit/mdev/mdev_config.h"
 #include "unit/mdev/mdev_machine.h"
+#include "unit/this_node.h"
 
 #define A                          \
 	{                          \
@@ -44,6 +45,7 @@ struct bench {
 	struct id_names *names;
 	struct machine *machine;
 	struct inventory *inventory;
+	struct this_node node;
 	struct config *config;
 	struct mdevs *mdevs;
 	int moved;
@@ -173,16 +175,14 @@ static inline void bench_open(const char *script, const struct machine_card *car
 	bench.names = id_names_new();
 	bench.machine = &machine;
 	bench.has_objects = true;
-	bench.mdevs = mdevs_new(&(struct mdevs_deps){
-		.loop = &bench.fake.loop,
-		.clock = fake_clock_as_clock(bench.clock),
-		.helper = { .path = bench.fake.path, .state_dir = "/state" },
-		.deadline_ms = AMPLE_MS,
-		.events = (struct events *)&bench.events,
-		.node_name = "node1",
-		.on_moved = bench_on_moved,
-		.on_changed = bench_on_changed,
-	});
+	bench.node = this_node_of(NULL, fake_clock_as_clock(bench.clock),
+				  (struct events *)&bench.events);
+	bench.node.loop = &bench.fake.loop;
+	bench.node.helper = (struct helper_place){ .path = bench.fake.path, .state_dir = "/state" };
+	bench.node.deadline_ms = AMPLE_MS;
+	bench.mdevs =
+		mdevs_new(&bench.node, &(struct mdevs_deps){ .on_moved = bench_on_moved,
+							     .on_changed = bench_on_changed });
 }
 
 static inline void bench_close(void)
@@ -207,7 +207,7 @@ static inline void bench_see(void)
 	fake_clock_advance(bench.clock, 1);
 	bench.inventory = inventory_new(&options, machine_facts(bench.machine), bench.names, 0);
 	bench.inventory->began_ms = clock_now_ms(fake_clock_as_clock(bench.clock));
-	mdevs_set_inventory(bench.mdevs, bench.inventory);
+	bench.node.inventory = bench.inventory;
 	mdevs_plan(bench.mdevs);
 	inventory_free(before);
 	fake_clock_settle(bench.clock);

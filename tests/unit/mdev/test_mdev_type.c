@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "fake/tree/tree.h"
 #include "unit/mdev/mdev_config.h"
+#include "unit/this_node.h"
 
 #define U1 "11111111-2222-3333-4444-555555555551"
 #define U2 "11111111-2222-3333-4444-555555555552"
@@ -33,6 +34,7 @@ struct world {
 	struct tree tree;
 	struct id_names *names;
 	struct inventory *inventory;
+	struct this_node node;
 	struct config *config;
 	struct mdev_view view;
 	struct mdev_type *type;
@@ -121,11 +123,11 @@ static void world_open(struct world *w, const char *const *lines, const char *co
 	w->dev_root = xasprintf("%s/dev", w->tree.root);
 	w->sysfs_root = xasprintf("%s/sys", w->tree.root);
 	w->inventory = inventory_new(&options, facts_of(lines, 4), w->names, 0);
-	w->view = (struct mdev_view){ .inventory = w->inventory,
-				      .config = w->config,
-				      .dev_root = w->dev_root,
-				      .sysfs_root = w->sysfs_root,
-				      .removing = removing };
+	w->node = this_node_of(NULL, NULL, NULL);
+	w->node.helper.dev_root = w->dev_root;
+	w->node.helper.sysfs_root = w->sysfs_root;
+	w->node.inventory = w->inventory;
+	w->view = (struct mdev_view){ .node = &w->node, .config = w->config, .removing = removing };
 	w->type = mdev_type_new(&w->view);
 }
 
@@ -246,10 +248,10 @@ static void nothing_is_offered_before_all_is_known(void **state)
 	struct world *w = *state;
 
 	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
-	w->view.inventory = NULL;
+	w->node.inventory = NULL;
 	mdev_type_offer(w->type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()), "");
-	w->view.inventory = w->inventory;
+	w->node.inventory = w->inventory;
 	w->view.config = NULL;
 	mdev_type_offer(w->type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()), "");

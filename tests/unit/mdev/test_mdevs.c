@@ -26,7 +26,6 @@ static void an_old_look_starts_nothing_again(void **state)
 	bench_see();
 	bench_ask(WANT("'a-1'"));
 	bench_run_until_moved(1);
-	mdevs_set_inventory(bench.mdevs, bench.inventory);
 	mdevs_plan(bench.mdevs);
 	fake_clock_settle(bench.clock);
 	assert_started("+c1");

@@ -12,6 +12,7 @@
 #include "unit/kube/kind_bench.h"
 #include "unit/sriov/card_scene.h"
 #include "unit/task/fake_task.h"
+#include "unit/this_node.h"
 
 #define JOB       "address=" PF " id=8086:10c9"
 #define SETTING   ",'virtualFunctions':[{'index':1,'vlan':5}]"
@@ -41,6 +42,7 @@ struct bench {
 	struct fake_clock *clock;
 	struct events events;
 	struct informer *claims;
+	struct this_node node;
 	struct sriov *sriov;
 	struct world world;
 	int moves, frees;
@@ -106,18 +108,16 @@ static inline void bench_start(struct bench *b)
 
 	b->claims = kind_bench_informer(b, fake_server_client(b->claim_server), b->clock,
 					&pcideviceclaim_kind, handlers);
-	b->sriov = sriov_new(&(struct sriov_deps){
-		.client = fake_server_client(b->server),
-		.clock = fake_clock_as_clock(b->clock),
-		.events = &b->events,
-		.claims = b->claims,
-		.node_name = "node1",
-		.on_moved = bench_on_moved,
-		.on_free = bench_on_free,
-		.on_named = bench_on_named,
-		.is_free = bench_is_free,
-		.arg = b,
-	});
+	b->node = this_node_of(fake_server_client(b->server), fake_clock_as_clock(b->clock),
+			       &b->events);
+	b->node.claims[INVENTORY_PCI] = b->claims;
+	b->sriov = sriov_new(&b->node, &(struct sriov_deps){
+					       .on_moved = bench_on_moved,
+					       .on_free = bench_on_free,
+					       .on_named = bench_on_named,
+					       .is_free = bench_is_free,
+					       .arg = b,
+				       });
 	informer_start(b->claims);
 	sriov_start(b->sriov);
 }
@@ -184,7 +184,8 @@ static inline void bench_scan(struct bench *b, const char *const *lines)
 	fake_clock_advance(b->clock, 1);
 	scene_world(&b->world, lines, 8);
 	b->world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(b->clock));
-	sriov_set_inventory(b->sriov, b->world.inventory);
+	b->node.inventory = b->world.inventory;
+	sriov_map_functions(b->sriov);
 	sriov_enqueue_all(b->sriov);
 	if (before.inventory)
 		world_close(&before);

@@ -59,7 +59,7 @@ static void is_offered(void **state)
 		sticks_line(&scene->node, row->line);
 	scene_look(scene, row->plugged);
 	assert_offers(scene, row->offers);
-	scene->view.inventory = NULL; /* nothing is known: nothing is offered */
+	scene->this_node.inventory = NULL; /* nothing is known: nothing is offered */
 	assert_offers(scene, "");
 }
 
@@ -158,14 +158,14 @@ static void what_the_node_used_a_moment_ago_is_not_offered(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, MINE);
-	scene->view.clock = fake_clock_as_clock(clock);
+	scene->this_node.clock = fake_clock_as_clock(clock);
 	scene->view.uses = uses;
 	nodes_make(5);
 	scene_look(scene, "1-2=5:A");
-	use_log_scan(uses, clock_now_ms(scene->view.clock));
+	use_log_scan(uses, clock_now_ms(scene->this_node.clock));
 	use_log_add(uses, "1-2", "InUse");
 	fake_clock_advance(clock, 60000);
-	use_log_scan(uses, clock_now_ms(scene->view.clock));
+	use_log_scan(uses, clock_now_ms(scene->this_node.clock));
 	fake_clock_advance(clock, USE_LOG_FREE_MS - 1);
 	assert_offers(scene,
 		      RESOURCE ": 1-2! (the node used it a moment ago: it is offered when it "

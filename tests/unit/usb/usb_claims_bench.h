@@ -12,6 +12,7 @@
 #include "kube/metrics.h"
 #include "unit/kube/kind_bench.h"
 #include "unit/kube/objects.h"
+#include "unit/this_node.h"
 #include "unit/usb/sticks.h"
 
 #define CLAIMS  "/usbdeviceclaims?"
@@ -46,6 +47,7 @@ struct bench {
 	struct events events;
 	struct metrics *metrics;
 	struct informer *claim_informer, *device_informer, *pci_informer;
+	struct this_node this_node;
 	struct usb_claims *claims;
 	struct sticks node;
 	json_t *claim; /* at the server; NULL: there is none */
@@ -104,7 +106,7 @@ static inline void bench_look(struct bench *b, const char *plugged)
 	sticks_again(&b->node);
 	sticks_plug_all(&b->node, plugged);
 	sticks_look(&b->node);
-	usb_claims_set_inventory(b->claims, b->node.world.inventory);
+	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
 	bench_settle(b);
 }
@@ -145,28 +147,25 @@ static inline void bench_open(struct bench *b)
 	b->device_informer = kind_bench_informer(b, b->client, b->clock, &usbdevice_kind, handlers);
 	b->pci_informer =
 		kind_bench_informer(b, b->client, b->clock, &pcideviceclaim_kind, handlers);
-	b->claims = usb_claims_new(&(struct usb_claims_deps){
-		.client = b->client,
-		.clock = fake_clock_as_clock(b->clock),
-		.events = &b->events,
-		.metrics = b->metrics,
-		.claims = b->claim_informer,
-		.devices = b->device_informer,
-		.pci_claims = b->pci_informer,
-		.node_name = "node1",
-		.is_free = bench_is_free,
-		.is_taken = bench_is_taken,
-		.is_counted = bench_is_counted,
-		.is_out_of_reach = bench_is_out_of_reach,
-		.give_back = bench_give_back,
-		.arg = b,
-	});
+	b->this_node = this_node_of(b->client, fake_clock_as_clock(b->clock), &b->events);
+	b->this_node.metrics = b->metrics;
+	b->this_node.claims[INVENTORY_USB] = b->claim_informer;
+	b->this_node.claims[INVENTORY_PCI] = b->pci_informer;
+	b->this_node.devices[INVENTORY_USB] = b->device_informer;
+	b->claims = usb_claims_new(&b->this_node, &(struct usb_claims_deps){
+							  .is_free = bench_is_free,
+							  .is_taken = bench_is_taken,
+							  .is_counted = bench_is_counted,
+							  .is_out_of_reach = bench_is_out_of_reach,
+							  .give_back = bench_give_back,
+							  .arg = b,
+						  });
 	informer_start(b->claim_informer);
 	informer_start(b->device_informer);
 	informer_start(b->pci_informer);
 	bench_settle(b);
 	sticks_look(&b->node);
-	usb_claims_set_inventory(b->claims, b->node.world.inventory);
+	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
 }
 

@@ -12,6 +12,7 @@
 #include "fake/fake_clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
+#include "unit/this_node.h"
 #include "unit/usb/sticks.h"
 
 #define DELETED \
@@ -118,6 +119,7 @@ struct scene {
 	struct events events;
 	struct lend lend;
 	struct informer *claims, *devices, *pci_claims;
+	struct this_node this_node;
 	struct usb *usb;
 	unsigned selections; /* usb_selected() has another answer */
 	unsigned renames;    /* devices have other names          */
@@ -179,17 +181,15 @@ static inline void scene_open(struct scene *scene, bool kubelet)
 	scene->claims = informer(scene, &usbdeviceclaim_kind);
 	scene->devices = informer(scene, &usbdevice_kind);
 	scene->pci_claims = informer(scene, &pcideviceclaim_kind);
-	scene->usb = usb_new(&(struct usb_deps){ .client = scene->client,
-						 .clock = fake_clock_as_clock(scene->clock),
-						 .events = &scene->events,
-						 .claims = scene->claims,
-						 .devices = scene->devices,
-						 .pci_claims = scene->pci_claims,
-						 .node_name = "node1",
-						 .lend = &scene->lend,
-						 .selected = on_selected,
-						 .renamed = on_renamed,
-						 .arg = scene });
+	scene->this_node =
+		this_node_of(scene->client, fake_clock_as_clock(scene->clock), &scene->events);
+	scene->this_node.claims[INVENTORY_USB] = scene->claims;
+	scene->this_node.claims[INVENTORY_PCI] = scene->pci_claims;
+	scene->this_node.devices[INVENTORY_USB] = scene->devices;
+	scene->usb = usb_new(&scene->this_node, &(struct usb_deps){ .lend = &scene->lend,
+								    .selected = on_selected,
+								    .renamed = on_renamed,
+								    .arg = scene });
 	informer_start(scene->claims);
 	informer_start(scene->devices);
 	informer_start(scene->pci_claims);
@@ -240,7 +240,8 @@ static inline void look_used(struct scene *scene, bool used)
 	sticks_plug_all(&scene->node, "1-2=77:A");
 	world_look(&scene->node.world, &(struct inventory_options){ .node_name = "node1" });
 	scene->node.world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(scene->clock));
-	usb_set_inventory(scene->usb, scene->node.world.inventory);
+	scene->this_node.inventory = scene->node.world.inventory;
+	usb_name_devices(scene->usb, scene->node.world.inventory);
 	usb_enqueue_all(scene->usb);
 	fake_clock_settle(scene->clock);
 }

@@ -12,6 +12,7 @@
 #include "api/pcidevice.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "unit/this_node.h"
 #include "unit/usb/nodes.h"
 #include "unit/usb/sticks.h"
 
@@ -90,6 +91,7 @@ const char *lend_resource(const struct lend *lend, const char *id, bool *ret_our
 
 struct scene {
 	struct sticks node;
+	struct this_node this_node;
 	struct config config;
 	struct usb_view view;
 	struct usb_type *type;
@@ -99,7 +101,7 @@ static inline void scene_look(struct scene *scene, const char *plugged)
 {
 	sticks_plug_all(&scene->node, plugged);
 	sticks_look(&scene->node);
-	scene->view.inventory = scene->node.world.inventory;
+	scene->this_node.inventory = scene->node.world.inventory;
 	usb_type_seen(scene->type);
 }
 
@@ -117,11 +119,12 @@ static inline void scene_open(struct scene *scene, const char *claim)
 	sticks_open(&scene->node);
 	if (claim)
 		sticks_claim(&scene->node, claim);
-	scene->view = (struct usb_view){ .node_name = "node1",
+	scene->this_node = this_node_of(NULL, NULL, NULL);
+	scene->this_node.helper.dev_root = nodes()->dev;
+	scene->this_node.helper.state_dir = nodes()->state;
+	scene->view = (struct usb_view){ .node = &scene->this_node,
 					 .claims = scene->node.claims,
 					 .config = &scene->config,
-					 .dev_root = nodes()->dev,
-					 .state_dir = nodes()->state,
 					 .calls = nodes_calls() };
 	scene->type = usb_type_new(&scene->view);
 }

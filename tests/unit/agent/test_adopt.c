@@ -1,5 +1,5 @@
 /* adopt: which objects without a label are listed, read and labelled. */
-#include "agent/node/adopt.h"
+#include "agent/adopt.h"
 
 #include <string.h>
 
@@ -11,6 +11,7 @@
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "unit/suite.h"
+#include "unit/this_node.h"
 
 #define CARD "node1-000061000"
 
@@ -19,15 +20,15 @@ enum { MINUTE_MS = 60000 };
 struct bench {
 	struct kube_client *client;
 	struct fake_clock *clock;
+	struct this_node node;
 	struct adopt *adopt;
 };
 
 static void bench_open(struct bench *b)
 {
 	*b = (struct bench){ .client = fake_client_new(), .clock = fake_clock_new() };
-	b->adopt = adopt_new(&(struct adopt_deps){ .client = b->client,
-						   .clock = fake_clock_as_clock(b->clock),
-						   .node_name = "node1" });
+	b->node = this_node_of(b->client, fake_clock_as_clock(b->clock), NULL);
+	b->adopt = adopt_new(&b->node);
 	fake_clock_settle(b->clock);
 }
 

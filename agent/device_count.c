@@ -1,4 +1,4 @@
-#include "agent/node/device_count.h"
+#include "agent/device_count.h"
 
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/native_driver.h"

@@ -1,4 +1,4 @@
-#include "agent/node/lookup.h"
+#include "agent/lookup.h"
 
 #include <string.h>
 
@@ -9,13 +9,13 @@
 #include "agent/lend/pci_type.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdevs.h"
-#include "agent/node/wiring.h"
 #include "agent/plugin/device_type.h"
 #include "agent/publish/publish.h"
 #include "agent/publish/publish_plan.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
 #include "agent/usb/usb_type.h"
+#include "agent/wiring.h"
 #include "api/mediateddevice.h"
 #include "api/names.h"
 #include "api/pcidevice.h"

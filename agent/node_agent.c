@@ -1,25 +1,26 @@
-#include "agent/node/node_agent.h"
+#include "agent/node_agent.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/adopt.h"
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
+#include "agent/device_count.h"
 #include "agent/generic/generics.h"
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
 #include "agent/lend/pci_selected.h"
 #include "agent/look/look.h"
+#include "agent/lookup.h"
 #include "agent/mdev/mdevs.h"
-#include "agent/node/adopt.h"
-#include "agent/node/device_count.h"
-#include "agent/node/lookup.h"
-#include "agent/node/wiring.h"
+#include "agent/node/this_node.h"
 #include "agent/process/helper_meter.h"
 #include "agent/publish/publish.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
+#include "agent/wiring.h"
 #include "api/names.h"
 #include "api/node.h"
 #include "api/object.h"
@@ -34,10 +35,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-enum {
-	VFS_DEADLINES = 4, /* a card may make its virtual functions one by one */
-	CONFIG_PARTS = 4,  /* that report what they cannot do: generic, usb, mdev, pci */
-};
+enum { CONFIG_PARTS = 4 }; /* that report what they cannot do: generic, usb, mdev, pci */
 
 /* The objects of one kind, of devices or of claims. */
 struct watched {
@@ -49,22 +47,16 @@ struct watched {
 
 struct node_agent {
 	struct node_agent_options options;
-	struct uv_loop_s *loop;
-	struct clock *clock;
-	struct events *events;
-	struct metrics *metrics;
-	struct kube_client *client;
+	struct this_node node; /* which all parts have */
 	struct watched devices[INVENTORY_KINDS];
 	struct watched claims[INVENTORY_KINDS];
-	struct informer *node;
+	struct informer *node_informer;
 	struct wiring wiring; /* the parts */
 	struct adopt *adopt;
 	struct node_agent_seen seen; /* until it has begun with it */
 	struct clock_timer *begins;
 	const struct config *asked; /* by the HostDeviceConfig; NULL: not known yet */
-	struct inventory
-		*inventory; /* of the last scan that went well; NULL: none yet. All parts have it */
-	bool told_failure;  /* an event said that scans fail */
+	bool told_failure;          /* an event said that scans fail */
 	struct metric *listed;
 };
 
@@ -98,17 +90,18 @@ static void on_list(void *arg)
 static void hand_node(const struct node_agent *agent)
 {
 	bool changed = false;
-	const struct store *store = informer_store(agent->node);
-	const struct entry *entry = store_get(store, agent->options.node_name);
+	const struct store *store = informer_store(agent->node_informer);
+	const struct entry *entry = store_get(store, agent->node.name);
 	const struct node *node = entry ? entry->object : NULL;
 
-	if (informer_denied(agent->node))
-		changed = lend_set_no_node(agent->wiring.lend, informer_error(agent->node));
+	if (informer_denied(agent->node_informer))
+		changed =
+			lend_set_no_node(agent->wiring.lend, informer_error(agent->node_informer));
 	else if (node)
 		changed = lend_set_allocatable(
 			agent->wiring.lend,
 			node_heartbeat_ms(node) > 0 ? &node->status.allocatable : NULL);
-	else if (!entry && informer_synced(agent->node))
+	else if (!entry && informer_synced(agent->node_informer))
 		changed = lend_set_no_node(agent->wiring.lend, NULL);
 	if (changed)
 		wiring_changed(&agent->wiring, CHANGE_ALLOCATABLE, NULL);
@@ -161,11 +154,11 @@ static void on_config(void *arg, const struct config *config)
 static void tell_failure(struct node_agent *agent, const struct err *err)
 {
 	const struct node *node =
-		store_object(informer_store(agent->node), agent->options.node_name);
+		store_object(informer_store(agent->node_informer), agent->node.name);
 
 	if (!node || agent->told_failure)
 		return;
-	events_record(agent->events,
+	events_record(agent->node.events,
 		      &(struct events_about){ .kind = &node_kind, .meta = &node->meta },
 		      EVENTS_WARNING, "DeviceScanFailed", "the node's devices cannot be read: %s",
 		      err->msg);
@@ -176,25 +169,22 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 {
 	struct node_agent *agent = arg;
 	const struct wiring *parts = &agent->wiring;
-	struct inventory *before = agent->inventory;
+	struct inventory *before;
 
 	if (!inventory) {
 		tell_failure(agent, err);
 		return;
 	}
 	agent->told_failure = false;
-	if (!before)
+	if (!agent->node.inventory)
 		log_info("devices read", log_int("pci", inventory->sets[INVENTORY_PCI].len),
 			 log_int("usb", inventory->sets[INVENTORY_USB].len));
-	agent->inventory = inventory;
+	before = this_node_set_inventory(&agent->node, inventory);
 	device_count_set(agent->listed, inventory);
-	usb_set_inventory(parts->usb, inventory); /* which names its USBDevices */
-	sriov_set_inventory(parts->sriov, inventory);
-	gpus_set_inventory(parts->gpus, inventory);
-	claims_set_inventory(parts->claims, inventory);
-	mdevs_set_inventory(parts->mdevs, inventory);
-	lend_set_inventory(parts->lend, inventory);
-	publish_set_inventory(parts->publish, inventory);
+	usb_name_devices(parts->usb, inventory);
+	sriov_map_functions(parts->sriov);
+	gpus_find_cards(parts->gpus);
+	claims_update_history(parts->claims);
 	wiring_changed(parts, CHANGE_INVENTORY, NULL);
 	inventory_free(before);
 }
@@ -338,9 +328,9 @@ static struct informer *watch(const struct informer_deps *deps, const struct api
 
 static void make_informers(struct node_agent *agent, const struct informer_deps *deps)
 {
-	auto_free char *label = names_label_value(agent->options.node_name);
+	auto_free char *label = names_label_value(agent->node.name);
 	auto_free char *ours = xasprintf("%s=%s", NAMES_LABEL_NODE, label);
-	auto_free char *self = xasprintf("metadata.name=%s", agent->options.node_name);
+	auto_free char *self = xasprintf("metadata.name=%s", agent->node.name);
 
 	for (int i = 0; i < INVENTORY_KINDS; i++) {
 		struct watched *devices = &agent->devices[i];
@@ -354,20 +344,22 @@ static void make_informers(struct node_agent *agent, const struct informer_deps 
 		devices->informer = watch(deps, inventory_kinds[i], ours, devices);
 		if (kinds[i].claims)
 			claims->informer = watch(deps, kinds[i].claims, NULL, claims);
+		agent->node.devices[i] = devices->informer;
+		agent->node.claims[i] = claims->informer;
 	}
-	agent->node = informer_new(deps, &(struct informer_spec){
-						 .kind = &node_kind,
-						 .field_selector = self,
-						 .handlers = { .on_change = on_node,
-							       .on_synced = on_node_list,
-							       .on_denied = on_node_list },
-						 .arg = agent,
-					 });
+	agent->node_informer = informer_new(deps, &(struct informer_spec){
+							  .kind = &node_kind,
+							  .field_selector = self,
+							  .handlers = { .on_change = on_node,
+									.on_synced = on_node_list,
+									.on_denied = on_node_list },
+							  .arg = agent,
+						  });
 }
 
 static void start(struct node_agent *agent)
 {
-	informer_start(agent->node);
+	informer_start(agent->node_informer);
 	config_watch_start(agent->wiring.config);
 	sriov_start(agent->wiring.sriov);
 	for (int i = 0; i < INVENTORY_KINDS; i++) {
@@ -379,12 +371,7 @@ static void start(struct node_agent *agent)
 
 static void make_publish(struct node_agent *agent)
 {
-	struct publish_deps deps = {
-		.client = agent->client,
-		.clock = agent->clock,
-		.metrics = agent->metrics,
-		.events = agent->events,
-		.node_name = agent->options.node_name,
+	const struct publish_deps deps = {
 		.moving = lookup_is_moving,
 		.allocations = lookup_allocations,
 		.held_as = lookup_held_as,
@@ -395,173 +382,99 @@ static void make_publish(struct node_agent *agent)
 		.arg = &agent->wiring,
 	};
 
-	for (int i = 0; i < INVENTORY_KINDS; i++) {
-		deps.devices[i] = agent->devices[i].informer;
-		deps.claims[i] = agent->claims[i].informer;
-	}
-	agent->wiring.publish = publish_new(&deps);
+	agent->wiring.publish = publish_new(&agent->node, &deps);
 }
 
 static void make_claims(struct node_agent *agent)
 {
-	agent->wiring.claims = claims_new(&(struct claims_deps){
-		.loop = agent->loop,
-		.client = agent->client,
-		.clock = agent->clock,
-		.events = agent->events,
-		.metrics = agent->metrics,
-		.claims = agent->claims[INVENTORY_PCI].informer,
-		.devices = agent->devices[INVENTORY_PCI].informer,
-		.usb_claims = agent->claims[INVENTORY_USB].informer,
-		.node_name = agent->options.node_name,
-		.vfio_drivers = &agent->options.vfio_drivers,
+	const struct claims_deps deps = {
 		.driverless = &agent->options.driverless,
-		.binder = agent->options.binder,
 		.on_moved = on_task,
 		.is_free = lookup_is_free,
 		.is_usb_free = lookup_is_usb_free,
 		.is_held = lookup_is_held,
 		.ask_offer = lookup_claim_offer,
 		.arg = &agent->wiring,
-	});
+	};
+
+	agent->wiring.claims = claims_new(&agent->node, &deps);
 }
 
 static void make_lend(struct node_agent *agent)
 {
-	agent->wiring.lend = lend_new(&(struct lend_deps){
-		.loop = agent->loop,
-		.clock = agent->clock,
-		.metrics = agent->metrics,
-		.node_name = agent->options.node_name,
+	const struct lend_deps deps = {
 		.claims = informer_store(agent->claims[INVENTORY_PCI].informer),
 		.devices = informer_store(agent->devices[INVENTORY_PCI].informer),
 		.mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
-		.vfio_drivers = &agent->options.vfio_drivers,
 		.options = agent->options.lend,
 		.changed = on_allocation,
 		.offered = on_offered,
 		.arg = &agent->wiring,
-	});
+	};
+
+	agent->wiring.lend = lend_new(&agent->node, &deps);
 }
 
 static void make_usb(struct node_agent *agent)
 {
-	agent->wiring.usb = usb_new(&(struct usb_deps){
-		.client = agent->client,
-		.clock = agent->clock,
-		.events = agent->events,
-		.metrics = agent->metrics,
-		.claims = agent->claims[INVENTORY_USB].informer,
-		.devices = agent->devices[INVENTORY_USB].informer,
-		.pci_claims = agent->claims[INVENTORY_PCI].informer,
-		.node_name = agent->options.node_name,
-		.dev_root = agent->options.lend.dev_root,
-		.state_dir = agent->options.binder.helper.state_dir,
+	const struct usb_deps deps = {
 		.lend = agent->wiring.lend,
 		.report = report_usb,
 		.selected = on_usb_selected,
 		.renamed = on_usb_names,
 		.arg = &agent->wiring,
-	});
+	};
+
+	agent->wiring.usb = usb_new(&agent->node, &deps);
 }
 
 static void make_sriov(struct node_agent *agent)
 {
-	const struct binder_options *binder = &agent->options.binder;
-
-	agent->wiring.sriov = sriov_new(&(struct sriov_deps){
-		.loop = agent->loop,
-		.client = agent->client,
-		.clock = agent->clock,
-		.events = agent->events,
-		.metrics = agent->metrics,
-		.claims = agent->claims[INVENTORY_PCI].informer,
-		.devices = agent->devices[INVENTORY_PCI].informer,
-		.node_name = agent->options.node_name,
-		.options = {
-			.helper = binder->helper,
-			.deadline_ms = binder->deadline_ms * VFS_DEADLINES,
-		},
+	const struct sriov_deps deps = {
 		.on_moved = on_task,
 		.on_free = on_nic_functions,
 		.on_named = on_parent_nic,
 		.is_free = lookup_is_free,
 		.arg = &agent->wiring,
-	});
+	};
+
+	agent->wiring.sriov = sriov_new(&agent->node, &deps);
 }
 
 static void make_gpus(struct node_agent *agent)
 {
-	agent->wiring.gpus = gpus_new(&(struct gpus_deps){
-		.loop = agent->loop,
-		.client = agent->client,
-		.clock = agent->clock,
-		.events = agent->events,
-		.metrics = agent->metrics,
-		.claims = agent->claims[INVENTORY_PCI].informer,
-		.devices = agent->devices[INVENTORY_PCI].informer,
-		.node_name = agent->options.node_name,
+	const struct gpus_deps deps = {
 		.options = agent->options.gpu,
 		.request_scan = on_task,
 		.offers_changed = on_vgpu_resources,
 		.is_free = lookup_is_free,
 		.is_taken = lookup_is_taken,
 		.arg = &agent->wiring,
-	});
-	agent->adopt = adopt_new(&(struct adopt_deps){ .client = agent->client,
-						       .clock = agent->clock,
-						       .metrics = agent->metrics,
-						       .node_name = agent->options.node_name });
+	};
+
+	agent->wiring.gpus = gpus_new(&agent->node, &deps);
+	agent->adopt = adopt_new(&agent->node);
 }
 
 static void make_mdevs(struct node_agent *agent)
 {
-	const struct binder_options *options = &agent->options.binder;
-
-	agent->wiring.mdevs = mdevs_new(&(struct mdevs_deps){
-		.loop = agent->loop,
-		.clock = agent->clock,
-		.helper = options->helper,
-		.deadline_ms = options->deadline_ms,
-		.events = agent->events,
-		.parents = agent->devices[INVENTORY_MDEV_PARENT].informer,
-		.node_name = agent->options.node_name,
+	const struct mdevs_deps deps = {
 		.lend = agent->wiring.lend,
 		.on_moved = on_task,
 		.on_changed = on_mdev_status,
 		.report = report_mdev,
 		.otherwise = lookup_vgpu_resource,
 		.arg = &agent->wiring,
-	});
+	};
+
+	agent->wiring.mdevs = mdevs_new(&agent->node, &deps);
 }
 
 static void make_config(struct node_agent *agent)
 {
-	const struct lend_options *lend = &agent->options.lend;
-
-	agent->wiring.config = config_watch_new(&(struct config_watch_deps){
-		.client = agent->client,
-		.clock = agent->clock,
-		.events = agent->events,
-		.metrics = agent->metrics,
-		.node_name = agent->options.node_name,
-		.parts = CONFIG_PARTS,
-		.changed = on_config,
-		.arg = agent,
-	});
-	agent->wiring.generics = generics_new(&(struct generics_deps){
-		.loop = agent->loop,
-		.clock = agent->clock,
-		.helper_path = agent->options.binder.helper.path,
-		.kubelet_dir = lend->kubelet_dir,
-		.host_root = lend->host_root,
-		.dev_root = lend->dev_root,
-		.sysfs_root = lend->sysfs_root,
-		.metrics = agent->metrics,
-		.touch = on_generic_devices,
-		.report = report_generic,
-		.arg = &agent->wiring,
-	});
+	agent->wiring.config = config_watch_new(&agent->node, CONFIG_PARTS, on_config, agent);
+	agent->wiring.generics =
+		generics_new(&agent->node, on_generic_devices, report_generic, &agent->wiring);
 }
 
 /* What has been found already; the scan after it finds what it does not say, such as records. */
@@ -578,27 +491,28 @@ static void make_look(struct node_agent *agent)
 {
 	agent->wiring.look = agent->seen.look;
 	agent->seen.look = NULL;
-	agent->begins = clock_timer_new(agent->clock, begin_with_seen, agent);
+	agent->begins = clock_timer_new(agent->node.clock, begin_with_seen, agent);
 	if (agent->wiring.look) {
 		look_give(agent->wiring.look, on_inventory, agent);
 		look_again(agent->wiring.look);
 	} else {
-		agent->wiring.look = look_new(agent->loop, &agent->options.look, agent->metrics,
-					      on_inventory, agent);
+		agent->wiring.look = look_new(agent->node.loop, &agent->options.look,
+					      agent->node.metrics, on_inventory, agent);
 	}
 	look_listen(agent->wiring.look, on_uevent, agent);
 	if (agent->seen.inventory)
-		clock_timer_start(agent->clock, agent->begins, 0);
+		clock_timer_start(agent->node.clock, agent->begins, 0);
 }
 
 /* No part tells or asks another before the loop runs. */
 static void make_parts(struct node_agent *agent)
 {
-	const struct informer_deps deps = { agent->client, agent->clock, agent->metrics };
+	const struct informer_deps deps = { agent->node.client, agent->node.clock,
+					    agent->node.metrics };
 
-	agent->wiring.node_name = agent->options.node_name;
-	agent->listed = device_count_new(agent->metrics);
-	helper_meter_show(agent->metrics);
+	agent->wiring.node_name = agent->node.name;
+	agent->listed = device_count_new(agent->node.metrics);
+	helper_meter_show(agent->node.metrics);
 	make_informers(agent, &deps);
 	make_publish(agent);
 	make_claims(agent);
@@ -623,21 +537,8 @@ struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *cl
 
 	agent->options = *options;
 	agent->seen = *seen;
-	agent->options.binder.metrics = metrics;
-	agent->options.binder.helper.metrics = metrics;
-	agent->options.gpu.helper.metrics = metrics;
 	agent->options.look.scan.metrics = metrics;
-	agent->loop = loop;
-	agent->client = client;
-	agent->metrics = metrics;
-	agent->clock = clock_new(loop);
-	agent->events = events_new(&(struct events_deps){
-		.client = client,
-		.clock = agent->clock,
-		.metrics = metrics,
-		.component = "hostdev-agent",
-		.host = options->node_name,
-	});
+	this_node_init(&agent->node, options->node_name, loop, client, &options->node, metrics);
 	make_parts(agent);
 	return agent;
 }
@@ -661,17 +562,15 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 	adopt_free(agent->adopt);
 	claims_free(agent->wiring.claims);
 	publish_free(agent->wiring.publish);
-	informer_free(agent->node);
+	informer_free(agent->node_informer);
 	config_watch_free(agent->wiring.config);
 	for (int i = 0; i < INVENTORY_KINDS; i++) {
 		informer_free(agent->devices[i].informer);
 		informer_free(agent->claims[i].informer);
 	}
 	inventory_free(agent->seen.inventory);
-	inventory_free(agent->inventory);
-	clock_timer_free(agent->clock, agent->begins);
-	events_free(agent->events);
-	clock_free(agent->clock);
+	clock_timer_free(agent->node.clock, agent->begins);
+	this_node_done(&agent->node);
 	free(agent);
 	return NULL;
 }
@@ -687,7 +586,7 @@ static bool synced(struct informer *informer, struct str *reason)
 
 bool node_agent_ready(struct node_agent *agent, struct str *reason)
 {
-	if (!agent->inventory) {
+	if (!agent->node.inventory) {
 		if (reason)
 			str_add(reason, "the node's devices have not been read yet");
 		return false;

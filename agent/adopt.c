@@ -1,10 +1,11 @@
-#include "agent/node/adopt.h"
+#include "agent/adopt.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/node/this_node.h"
 #include "api/json_map.h"
 #include "api/kind.h"
 #include "api/migconfiguration.h"
@@ -52,7 +53,7 @@ struct errand {
 };
 
 struct adopt {
-	struct adopt_deps deps;
+	const struct this_node *node;
 	char *label;
 	struct workq_run *queue;
 	struct errand *errands[ERRANDS_AT_A_TIME];
@@ -78,7 +79,7 @@ static const char *label_of(const json_t *object)
 /* Is it one of this node without a label? An object for a graphics card must have the name of a function: the policy refuses writes to any other. */
 static bool is_ours(const struct adopt *adopt, size_t kind, const json_t *object)
 {
-	const char *node = adopt->deps.node_name;
+	const char *node = adopt->node->name;
 	const char *said = text_in(object, "spec", "nodeName");
 	char address[NAMES_ADDRESS_SIZE];
 
@@ -124,7 +125,7 @@ static void give_label(struct errand *errand, const json_t *object)
 
 	json_object_set_new(json_object_get(body, "metadata"), "labels",
 			    json_pack("{s:s}", NAMES_LABEL_NODE, errand->adopt->label));
-	errand->call = apply_merge(errand->adopt->deps.client,
+	errand->call = apply_merge(errand->adopt->node->client,
 				   &(struct apply_request){
 					   .kind = kinds[errand->kind].kind,
 					   .name = errand->name,
@@ -169,7 +170,7 @@ static void list(struct errand *errand, const char *token)
 				     .continue_token = token,
 				     .limit = PAGE,
 			     });
-	errand->call = kube_client_send(errand->adopt->deps.client,
+	errand->call = kube_client_send(errand->adopt->node->client,
 					&(struct kube_request){
 						.verb = "list",
 						.resource = kind->plural,
@@ -239,23 +240,23 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 		return;
 	}
 	errand->name = key + len + 1;
-	errand->call = fetch_object(adopt->deps.client, kinds[errand->kind].kind, errand->name,
+	errand->call = fetch_object(adopt->node->client, kinds[errand->kind].kind, errand->name,
 				    on_object, errand);
 }
 
-struct adopt *adopt_new(const struct adopt_deps *deps)
+struct adopt *adopt_new(const struct this_node *node)
 {
 	struct adopt *adopt = xcalloc(1, sizeof(*adopt));
 
-	adopt->deps = *deps;
-	adopt->label = names_label_value(deps->node_name);
+	adopt->node = node;
+	adopt->label = names_label_value(node->name);
 	adopt->queue = workq_run_new(&(struct workq_run_spec){
 		.name = "unlabelled",
 		.max_running = ERRANDS_AT_A_TIME,
 		.work = work,
 		.arg = adopt,
-		.clock = deps->clock,
-		.metrics = deps->metrics,
+		.clock = node->clock,
+		.metrics = node->metrics,
 	});
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		workq_run_add(adopt->queue, kinds[i].kind->plural);

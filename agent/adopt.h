@@ -9,19 +9,9 @@
 #pragma once
 
 struct adopt;
-struct clock;
-struct kube_client;
-struct metrics;
+struct this_node;
 
-/* Borrowed, all of it outlives it. */
-struct adopt_deps {
-	struct kube_client *client;
-	struct clock *clock;
-	struct metrics *metrics; /* may be NULL */
-	const char *node_name;
-};
-
-/* Begins to list at once. */
-struct adopt *adopt_new(const struct adopt_deps *deps);
+/* Begins to list at once. @node is borrowed. */
+struct adopt *adopt_new(const struct this_node *node);
 /* Takes NULL, returns NULL. */
 struct adopt *adopt_free(struct adopt *adopt);

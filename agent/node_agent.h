@@ -2,15 +2,15 @@
  * node_agent: the running agent of one node.
  *
  * Creates the parts, passes on what changes to them (wiring.h) and what they ask each other (lookup.h).
- * Owns the clock, the events, the informers of devices, claims and the Node, and all parts; borrows the
- * loop, the client and the metrics.
+ * Owns what they share (node/this_node.h), the informers of devices, claims and the Node, and all
+ * parts.
  */
 #pragma once
 
-#include "agent/binder/binder.h"
 #include "agent/gpu/gpu_task.h"
 #include "agent/lend/lend.h"
 #include "agent/look/look.h"
+#include "agent/node/this_node.h"
 
 struct kube_client;
 struct metrics;
@@ -20,13 +20,11 @@ struct uv_loop_s;
 
 struct node_agent_options {
 	const char *node_name;
+	struct this_node_options node;
 	struct look_options look;
-	struct binder_options binder;
 	struct lend_options lend;
 	struct gpu_options gpu;
-	struct json_strs
-		vfio_drivers; /* that claims may name beside vfio-pci; its items are borrowed */
-	struct json_strs driverless; /* classes that a release leaves without driver; likewise */
+	struct json_strs driverless; /* classes that a release leaves without driver; borrowed */
 };
 
 /* What has been seen already: the agent's from now on. All NULL: nothing. */

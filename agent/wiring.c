@@ -1,4 +1,4 @@
-#include "agent/node/wiring.h"
+#include "agent/wiring.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* wiring: who is enqueued for which change, and with which keys. The parts are made up: they write down
  * what they are asked. */
-#include "agent/node/wiring.h"
+#include "agent/wiring.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The kind that docs/add-a-kind.md shows, from its first object to a restart in the middle: it works,
  * and the text is the code. */
-#include "unit/node/beacon.h"
+#include "unit/kinds/beacon.h"
 
 #include <string.h>
 
@@ -14,6 +14,7 @@
 #include "kube/reconcile.h"
 #include "unit/kube/kind_bench.h"
 #include "unit/task/fake_task.h"
+#include "unit/this_node.h"
 
 #define NAME   "node1"
 #define STATUS "PATCH " NAME "/status|"
@@ -121,6 +122,7 @@ struct bench {
 	struct fake_server *server;
 	struct fake_clock *clock;
 	struct events events;
+	struct this_node node;
 	struct beacons *beacons;
 	bool led; /* blinks */
 	int moves;
@@ -136,14 +138,9 @@ static void on_moved(void *arg)
 /* The agent begins, or begins again; nothing has been scanned. */
 static void bench_begin(struct bench *b)
 {
-	b->beacons = beacons_new(&(struct beacons_deps){
-		.client = fake_server_client(b->server),
-		.clock = fake_clock_as_clock(b->clock),
-		.events = &b->events,
-		.node_name = NAME,
-		.on_moved = on_moved,
-		.arg = b,
-	});
+	b->node = this_node_of(fake_server_client(b->server), fake_clock_as_clock(b->clock),
+			       &b->events);
+	b->beacons = beacons_new(&b->node, on_moved, b);
 	beacons_start(b->beacons);
 }
 
@@ -590,9 +587,9 @@ static void text_is_the_code(void **state)
 	const char *block, *at;
 
 	assert_int_equal(
-		file_read(AT_FDCWD, "tests/unit/node/beacon.h", 1 << 20, &header, NULL, NULL), 0);
+		file_read(AT_FDCWD, "tests/unit/kinds/beacon.h", 1 << 20, &header, NULL, NULL), 0);
 	assert_int_equal(
-		file_read(AT_FDCWD, "tests/unit/node/beacon.c", 1 << 20, &source, NULL, NULL), 0);
+		file_read(AT_FDCWD, "tests/unit/kinds/beacon.c", 1 << 20, &source, NULL, NULL), 0);
 	assert_int_equal(file_read(AT_FDCWD, "docs/add-a-kind.md", 1 << 20, &page, NULL, NULL), 0);
 	code = xasprintf("%s\n%s\n", header, source); /* which file_read() has cut */
 	at = code;

@@ -14,19 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/process/helper_place.h"
 #include "api/condition.h"
 #include "api/kind.h"
 #include "api/meta.h"
 
-struct clock;
 struct decision;
-struct events;
-struct kube_client;
-struct metrics;
 struct str;
 struct task_outcome;
-struct uv_loop_s;
+struct this_node;
 
 /* --- the object: lib/api/beacon.h, if another program reads it, too --------------------------- */
 
@@ -67,23 +62,10 @@ void beacon_plan(const struct beacon_case *c, struct decision *ret_decision);
 
 /* --- the reconciler ---------------------------------------------------------------------------- */
 
-/* Borrowed, all of it outlives it. */
-struct beacons_deps {
-	struct uv_loop_s *loop;
-	struct kube_client *client;
-	struct clock *clock;
-	struct events *events;
-	struct metrics *metrics; /* may be NULL */
-	const char *node_name;
-	struct helper_place helper;
-	uint64_t deadline_ms;        /* of one task; later it is stuck          */
-	void (*on_moved)(void *arg); /* a task may have changed the LED: scan   */
-	void *arg;
-};
-
 struct beacons;
 
-struct beacons *beacons_new(const struct beacons_deps *deps);
+/* @node outlives it. @on_moved: a task may have changed the LED, so scan. */
+struct beacons *beacons_new(const struct this_node *node, void (*on_moved)(void *arg), void *arg);
 /* A task under way is left to end by itself. Takes NULL, returns NULL. */
 struct beacons *beacons_free(struct beacons *beacons);
 

@@ -1,8 +1,9 @@
-#include "unit/node/beacon.h"
+#include "unit/kinds/beacon.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
 #include "agent/task/task_line.h"
@@ -142,7 +143,9 @@ void beacon_plan(const struct beacon_case *c, struct decision *ret_decision)
 /* --- the reconciler ---------------------------------------------------------------------------- */
 
 struct beacons {
-	struct beacons_deps deps;
+	const struct this_node *node;
+	void (*on_moved)(void *arg);
+	void *arg;
 	struct reconcile *reconcile;
 	bool blinks;      /* the LED, by the last scan            */
 	uint64_t scan_ms; /* when that began; 0: there was none   */
@@ -155,7 +158,7 @@ static const struct attempt_backoff backoff = { .first_ms = 1000, .max_ms = 6400
 
 static uint64_t now_ms(const struct beacons *beacons)
 {
-	return clock_now_ms(beacons->deps.clock);
+	return clock_now_ms(beacons->node->clock);
 }
 
 /* An attempt counts for one object and one generation: what has failed for another spec holds
@@ -212,9 +215,9 @@ static void on_task_end(void *arg, struct task_outcome *outcome)
 	if (outcome) { /* else it is stuck, and stays until on_task_gone() */
 		beacons->task = NULL;
 		if (attempt_end(&beacons->attempt, outcome, &backoff, now_ms(beacons)))
-			beacons->deps.on_moved(beacons->deps.arg);
+			beacons->on_moved(beacons->arg);
 	}
-	reconcile_acted(beacons->reconcile, beacons->deps.node_name);
+	reconcile_acted(beacons->reconcile, beacons->node->name);
 }
 
 static void on_task_gone(void *arg)
@@ -223,7 +226,7 @@ static void on_task_gone(void *arg)
 
 	beacons->task = NULL;
 	attempt_end_unknown(&beacons->attempt, now_ms(beacons));
-	beacons->deps.on_moved(beacons->deps.arg);
+	beacons->on_moved(beacons->arg);
 }
 
 static bool act(void *arg, const struct reconcile_view *view, const struct decision *decision)
@@ -236,9 +239,9 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	json_strs_add(&words, decision->job);
 	beacons->task = task_start(
 		&(struct task_spec){
-			.loop = beacons->deps.loop,
-			.helper = &beacons->deps.helper,
-			.deadline_ms = beacons->deps.deadline_ms,
+			.loop = beacons->node->loop,
+			.helper = &beacons->node->helper,
+			.deadline_ms = beacons->node->deadline_ms,
 			.verb = "beacon",
 			.key = view->key,
 			.words = &words,
@@ -278,12 +281,14 @@ void beacons_start(struct beacons *beacons)
 	reconcile_start(beacons->reconcile);
 }
 
-struct beacons *beacons_new(const struct beacons_deps *deps)
+struct beacons *beacons_new(const struct this_node *node, void (*on_moved)(void *arg), void *arg)
 {
 	struct beacons *beacons = xcalloc(1, sizeof(*beacons));
-	auto_free char *own = xasprintf("metadata.name=%s", deps->node_name);
+	auto_free char *own = xasprintf("metadata.name=%s", node->name);
 
-	beacons->deps = *deps;
+	beacons->node = node;
+	beacons->on_moved = on_moved;
+	beacons->arg = arg;
 	beacons->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "beacons",
 		.kind = &beacon_kind,
@@ -295,10 +300,10 @@ struct beacons *beacons_new(const struct beacons_deps *deps)
 		.plan = plan,
 		.act = act,
 		.arg = beacons,
-		.client = deps->client,
-		.clock = deps->clock,
-		.events = deps->events,
-		.metrics = deps->metrics,
+		.client = node->client,
+		.clock = node->clock,
+		.events = node->events,
+		.metrics = node->metrics,
 	});
 	return beacons;
 }

@@ -83,11 +83,8 @@ static inline void on_offered(void *arg, const char *address)
 
 static inline void lend_begin(struct scene *scene, bool off)
 {
-	struct this_node *node = &scene->node.this_node;
-
-	node->inventory = scene->node.world.inventory;
-	scene->lend =
-		lend_new(node, &(struct lend_deps){
+	scene->lend = lend_new(&scene->node.this_node,
+			       &(struct lend_deps){
 				       .claims = scene->node.claims,
 				       .devices = scene->node.devices,
 				       .mdevs = scene->mdevs,

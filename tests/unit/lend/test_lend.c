@@ -177,7 +177,6 @@ static void who_has_what_is_known_once_it_is_offered(void **state)
 	assert_true(lend_is_free(scene->lend, STICK, &holder));
 	sticks.resource = "our.io/stick";
 	told(scene, "");
-	scene->node.this_node.inventory = scene->node.world.inventory;
 	lend_offer(scene->lend);
 	assert_true(told(scene, "changed " STICK "|"));
 	assert_false(lend_is_free(scene->lend, STICK, &holder));
@@ -203,7 +202,6 @@ static void a_stop_withdraws_and_ends(void **state)
 	pass(scene, 1100);
 	assert_true(scene->stopped);
 	assert_true(told(scene, "kubelet lost its stream"));
-	scene->node.this_node.inventory = scene->node.world.inventory;
 	lend_offer(scene->lend); /* too late: nothing starts again */
 	pass(scene, 1000);
 	assert_null(scene->kubelet.stream);

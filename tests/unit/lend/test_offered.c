@@ -67,7 +67,6 @@ static void what_the_claim_says_itself_is_no_trouble_of_its(void **state)
 
 	node_lists(scene, "2");
 	node1_claim(&scene->node, NIC_CLAIM("", "", "'passthroughEnabled':false"));
-	scene->node.this_node.inventory = scene->node.world.inventory;
 	lend_offer(scene->lend);
 	settle(scene);
 	assert_int_equal(scene->kubelet.unhealthy, 1);
@@ -157,7 +156,6 @@ static void who_waits_is_told_once(void **state)
 	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET);
 	str_clear(&scene->stage.log);
 	node_lists(scene, "1");
-	scene->node.this_node.inventory = scene->node.world.inventory;
 	lend_offer(scene->lend);
 	assert_string_equal(str_cstr(&scene->stage.log), "");
 	node_lists(scene, "2");
@@ -177,7 +175,6 @@ static void who_waits_is_told_of_what_is_wrong(void **state)
 	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET);
 	str_clear(&scene->stage.log);
 	assert_int_equal(unlink(path), 0);
-	scene->node.this_node.inventory = scene->node.world.inventory;
 	lend_offer(scene->lend);
 	assert_true(told(scene, "offered " NIC "|"));
 	answer = lend_offered(scene->lend, NIC);
@@ -221,7 +218,6 @@ static void what_is_offered_is_told_when_something_is_wrong_and_when_no_more(voi
 	assert_int_equal(state_of(scene, TWIN), OFFERED);
 	str_clear(&scene->stage.log);
 	assert_int_equal(unlink(path), 0);
-	scene->node.this_node.inventory = scene->node.world.inventory;
 	lend_offer(scene->lend);
 	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
 	answer = lend_offered(scene->lend, NIC);
@@ -229,7 +225,6 @@ static void what_is_offered_is_told_when_something_is_wrong_and_when_no_more(voi
 	assert_string_equal(answer.trouble, "/dev/vfio/12 is not there");
 	str_clear(&scene->stage.log);
 	node1_nodes(&scene->node, "12");
-	scene->node.this_node.inventory = scene->node.world.inventory;
 	lend_offer(scene->lend);
 	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
 	assert_int_equal(state_of(scene, NIC), OFFERED);

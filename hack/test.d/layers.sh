@@ -7,6 +7,7 @@ layer_lint() {
 	check includes "$ROOT/hack/check-includes"
 	check format check_format
 	check shellcheck check_shell
+	check mutations "$ROOT/tests/mutate/run" --fits
 }
 
 layer_tidy() {

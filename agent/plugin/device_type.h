@@ -119,9 +119,10 @@ struct device_type {
 	/*
 	 * Instead of `allocate`, for a type that has to wait for something, such as the answer of a
 	 * child process: the same, with the answer through @deferred, now or later. @ids are valid
-	 * during this call. Other containers' calls may come before the answer, but none for one of
-	 * these devices. At the answer the devices are looked up in the list again; look right before
-	 * it at all else that may have changed, for example who else was given devices of a group.
+	 * during this call. Other requests may come before the answer, but none for one of these
+	 * devices; containers of one request may share them. At the answer the devices are looked up
+	 * in the list again; look right before it at all else that may have changed, for example who
+	 * else was given devices of a group.
 	 */
 	void (*allocate_later)(void *arg, const char *resource, const struct json_strs *ids,
 			       struct deferred *deferred);

@@ -8,13 +8,16 @@
 #include "base/mem.h"
 
 /*
- * A division of some devices, as one number: its total weight, the greatest weight of a full set in it, and as bits the
- * set that has the first device. The greater the better; 0: not known. The numbers fit: the 120 pairs of 16 devices have
- * weights of 16 bits.
+ * A division of some devices, as one number: its total weight, the greatest weight of a full set in
+ * it, and as bits the set that has the first device. The greater the better; 0: not known. The
+ * numbers fit: the 120 pairs of 16 devices have weights of 16 bits.
  */
 enum { NUMBER_BITS = 23, SET_BITS = PREFERRED_EXACT_MAX };
 
 static const uint64_t known = (uint64_t)1 << (2 * NUMBER_BITS + SET_BITS);
+
+/* How often the shares are lowered, and a division is improved: further rounds cost more time than they save. */
+enum { SHARE_ROUNDS = 3, IMPROVE_ROUNDS = 8 };
 
 /* Sets are bits, by the indexes of the devices. */
 struct search {
@@ -22,19 +25,17 @@ struct search {
 	size_t len;  /* devices                             */
 	size_t size; /* of a full set                       */
 	size_t over; /* of the set of what is left; 0: none */
-	/* The greatest share of the weight of a full set that one of its devices has: the weight by the size, times
-	 * share_scale; and the same of a set of what is left. No division of devices weighs more than their shares. */
+	/* For each device, so that no full set weighs more than the shares of its devices, by share_scale. */
 	int32_t shares[PREFERRED_EXACT_MAX];
-	int32_t shares_over[PREFERRED_EXACT_MAX];
 	int32_t share_scale;
-	int32_t lost;     /* what is left has so much less than the shares in full sets, or more */
+	int32_t lost;     /* what is left weighs at least so much less than its shares */
 	uint32_t set_max; /* the greatest weight of a full set                */
 	uint64_t *best;   /* divisions by their devices, without device 0     */
 };
 
 /*
- * One set after the other of some devices is looked at. The value of a set is its weight, times a scale, without the costs
- * of its devices.
+ * One set after the other of some devices is looked at. The value of a set is its weight, times a
+ * scale, without the costs of its devices.
  */
 struct step {
 	struct search *search;
@@ -50,6 +51,8 @@ struct step {
 	/* By the place of the device in the mask. */
 	unsigned bits[PREFERRED_EXACT_MAX];
 	int32_t costs[PREFERRED_EXACT_MAX];
+	int32_t slack[PREFERRED_EXACT_MAX]; /* by the device's index */
+	int32_t sums[PREFERRED_EXACT_MAX];  /* of the weights to all devices, without the scale */
 	int32_t weights[PREFERRED_EXACT_MAX][PREFERRED_EXACT_MAX]; /* times the scale */
 };
 
@@ -177,8 +180,10 @@ static void step_init(struct step *step, struct search *search, unsigned mask, i
 	for (size_t i = 0; i < step->len; i++) {
 		const uint16_t *row = &search->weights[places[i] * search->len];
 
-		for (size_t k = 0; k < step->len; k++)
+		for (size_t k = 0; k < step->len; k++) {
 			step->weights[i][k] = scale * row[places[k]];
+			step->sums[i] += row[places[k]];
+		}
 	}
 }
 
@@ -271,11 +276,8 @@ static void init_halves(struct step *step, struct search *search, unsigned mask)
 	step_init(step, search, mask, 2);
 	step->look = look_at_halves;
 	step->raise_floor = raise_floor_of_halves;
-	for (size_t i = 0; i < step->len; i++) {
-		for (size_t k = 0; k < step->len; k++)
-			step->costs[i] += step->weights[i][k] / 2;
-		sum += step->costs[i];
-	}
+	for (size_t i = 0; i < step->len; i++)
+		sum += step->costs[i] = step->sums[i];
 	step->base = (uint32_t)sum / 2;
 }
 
@@ -320,46 +322,72 @@ static uint64_t divide_anew(struct search *search, unsigned mask, size_t len, si
 
 /* --- bounds to begin with ----------------------------------------------------------------- */
 
-static void look_at_shares(struct step *step, unsigned set)
+static void look_at_weights(struct step *step, unsigned set)
 {
 	struct search *search = step->search;
-	bool is_full = step->size == search->size;
-	int32_t *shares = is_full ? search->shares : search->shares_over;
 	uint32_t weight = weight_of(search, set);
-	int32_t share = (int32_t)weight * (search->share_scale / (int32_t)step->size);
 
-	if (is_full && weight > search->set_max)
+	if (weight > search->set_max)
 		search->set_max = weight;
 	for (; set; set &= set - 1) {
-		if (share > shares[first_of(set)])
-			shares[first_of(set)] = share;
+		int32_t *share = &search->shares[first_of(set)];
+
+		/* Each device has the same part: the weight by the size, times the scale. */
+		if ((int32_t)weight > *share)
+			*share = (int32_t)weight;
 	}
 }
 
-static int compare_numbers(const void *a, const void *b)
+/* How much less the set weighs than its shares; of those that a device is in, the least counts. */
+static void look_at_slack(struct step *step, unsigned set)
 {
-	int32_t x = *(const int32_t *)a;
-	int32_t y = *(const int32_t *)b;
+	const struct search *search = step->search;
+	int32_t slack = -(int32_t)(weight_of(search, set)) * search->share_scale;
 
-	return (x > y) - (x < y);
+	for (unsigned left = set; left; left &= left - 1)
+		slack += search->shares[first_of(left)];
+	for (; set; set &= set - 1) {
+		if (slack < step->slack[first_of(set)])
+			step->slack[first_of(set)] = slack;
+	}
 }
 
+static void find_slack(struct search *search, struct step *step, size_t size)
+{
+	for (size_t i = 0; i < search->len; i++)
+		step->slack[i] = INT32_MAX;
+	step->look = look_at_slack;
+	look_at_sets(step, 0, size);
+}
+
+/* A set loses no more than its slack, since each of its devices loses at most a part of it. */
 static void find_shares(struct search *search)
 {
-	int32_t less[PREFERRED_EXACT_MAX];
 	struct step step;
 
 	step_init(&step, search, (1U << search->len) - 1, 1);
-	step.look = look_at_shares;
-	search->share_scale = (int32_t)(search->size * (search->over > 0 ? search->over : 1));
+	step.look = look_at_weights;
+	search->share_scale = (int32_t)search->size;
 	look_at_sets(&step, 0, search->size);
-	if (search->over > 0)
-		look_at_sets(&step, 0, search->over);
+	for (int round = 0; round < SHARE_ROUNDS; round++) {
+		int32_t change = 0;
+
+		find_slack(search, &step, search->size);
+		for (size_t i = 0; i < search->len; i++) {
+			int32_t part = step.slack[i] / (int32_t)search->size;
+
+			search->shares[i] -= part;
+			change += part;
+		}
+		if (change == 0)
+			break;
+	}
+	if (search->over == 0)
+		return;
+	find_slack(search, &step, search->over);
+	search->lost = INT32_MAX;
 	for (size_t i = 0; i < search->len; i++)
-		less[i] = search->shares[i] - search->shares_over[i];
-	qsort(less, search->len, sizeof(less[0]), compare_numbers);
-	for (size_t i = 0; i < search->over; i++)
-		search->lost += less[i];
+		search->lost = step.slack[i] < search->lost ? step.slack[i] : search->lost;
 }
 
 static void look_at_heaviest(struct step *step, unsigned set)
@@ -368,22 +396,55 @@ static void look_at_heaviest(struct step *step, unsigned set)
 	step->floor = (int32_t)total_of(step->best) + 1;
 }
 
-/* The weight of a division: the heaviest set, then the heaviest of what is left, and so on. */
-static uint32_t find_some(struct search *search, size_t nmusts)
+/* Divide the devices of two sets in the best way, for all pairs of sets. True if any got heavier. */
+static bool improve(struct search *search, unsigned *sets, size_t n)
+{
+	bool is_better = false;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = i + 1; k < n; k++) {
+			unsigned both = sets[i] | sets[k];
+			uint64_t division =
+				divide_anew(search, both, (size_t)__builtin_popcount(both), 0, 0);
+
+			if (total_of(division) <=
+			    weight_of(search, sets[i]) + weight_of(search, sets[k]))
+				continue;
+			sets[i] = set_of(division);
+			sets[k] = both & ~sets[i];
+			is_better = true;
+		}
+	}
+	return is_better;
+}
+
+/* The weight of a good division: of the heaviest set, the heaviest of what is left, and so on; improved. */
+static uint32_t find_good(struct search *search, size_t nmusts)
 {
 	unsigned mask = (1U << search->len) - 1;
+	unsigned sets[PREFERRED_EXACT_MAX];
+	size_t nfirsts = nmusts;
 	uint32_t total = 0;
+	size_t n = 0;
 	struct step step;
 
 	for (size_t len = search->len; len > search->size; len -= search->size) {
 		step_init(&step, search, mask, 1);
 		step.look = look_at_heaviest;
-		look_at_sets(&step, nmusts, search->size);
-		total += total_of(step.best);
+		look_at_sets(&step, nfirsts, search->size);
+		sets[n++] = set_of(step.best);
 		mask &= ~set_of(step.best);
-		nmusts = 0;
+		nfirsts = 0;
 	}
-	return total + weight_of(search, mask);
+	sets[n++] = mask;
+	/* The first one keeps the musts. */
+	for (int round = 0; round < IMPROVE_ROUNDS; round++) {
+		if (!improve(search, &sets[nmusts > 0], n - (nmusts > 0)))
+			break;
+	}
+	for (size_t i = 0; i < n; i++)
+		total += weight_of(search, sets[i]);
+	return total;
 }
 
 /* The greatest full set of the division; of equal ones the first that is found. */
@@ -414,14 +475,17 @@ static void choose_exactly(const uint16_t *weights, size_t len, size_t nmusts, s
 	struct search search = {
 		.weights = weights, .len = len, .size = size, .over = len % size, .best = best
 	};
+	uint32_t least = 0;
 	uint64_t division;
 	unsigned set;
 
-	if (len > 2 * size)
+	if (len > 2 * size) {
 		find_shares(&search);
-	else
+		least = find_good(&search, nmusts);
+	} else {
 		search.set_max = UINT32_MAX; /* not known, nor needed */
-	division = divide_anew(&search, (1U << len) - 1, len, nmusts, find_some(&search, nmusts));
+	}
+	division = divide_anew(&search, (1U << len) - 1, len, nmusts, least);
 	set = nmusts > 0 ? set_of(division) : heaviest_of(&search, division);
 	for (size_t i = 0; i < len; i++)
 		chosen[i] = set >> i & 1;
@@ -433,7 +497,7 @@ struct build {
 	const uint16_t *weights;
 	size_t len;
 	size_t nmusts;
-	bool *chosen;
+	bool chosen[PREFERRED_SET_MAX];
 	uint32_t gains[PREFERRED_SET_MAX]; /* the weight of each device to those chosen */
 };
 
@@ -446,36 +510,34 @@ static void build_put(struct build *build, size_t device, bool in)
 		build->gains[i] += in ? row[i] : -(uint32_t)row[i];
 }
 
-static void build_begin(struct build *build)
+/* The first device of the heaviest pair. */
+static size_t build_first(const struct build *build)
 {
-	size_t a = 0;
-	size_t b = 1;
+	size_t best = 0;
 
-	for (size_t i = 0; i < build->nmusts; i++)
-		build_put(build, i, true);
-	for (size_t i = 0; i < build->len && build->nmusts == 0; i++) {
-		for (size_t k = i + 1; k < build->len; k++) {
-			if (build->weights[i * build->len + k] >
-			    build->weights[a * build->len + b]) {
-				a = i;
-				b = k;
-			}
-		}
+	for (size_t i = 1; i < build->len * build->len; i++) {
+		if (build->weights[i] > build->weights[best])
+			best = i;
 	}
-	if (build->nmusts == 0)
-		build_put(build, a, true);
+	return best / build->len;
 }
 
-static void build_add(struct build *build)
+/* The device that adds the most if @without goes (build->len: none goes); @ret_more: how much. */
+static size_t build_next(const struct build *build, size_t without, int64_t *ret_more)
 {
 	size_t best = build->len;
 
 	for (size_t i = 0; i < build->len; i++) {
-		if (!build->chosen[i] &&
-		    (best == build->len || build->gains[i] > build->gains[best]))
-			best = i;
+		int64_t more = build->gains[i];
+
+		if (without < build->len)
+			more -= build->weights[without * build->len + i];
+		if (build->chosen[i] || (best < build->len && more <= *ret_more))
+			continue;
+		best = i;
+		*ret_more = more;
 	}
-	build_put(build, best, true);
+	return best;
 }
 
 /* The exchange that adds the most weight; false: none does. */
@@ -486,16 +548,17 @@ static bool build_exchange(struct build *build)
 	size_t in = 0;
 
 	for (size_t i = build->nmusts; i < build->len; i++) {
-		for (size_t k = 0; build->chosen[i] && k < build->len; k++) {
-			int64_t more = (int64_t)build->gains[k] - build->gains[i] -
-				       build->weights[i * build->len + k];
+		int64_t more = 0;
+		size_t next;
 
-			if (!build->chosen[k] && more > most) {
-				most = more;
-				out = i;
-				in = k;
-			}
-		}
+		if (!build->chosen[i])
+			continue;
+		next = build_next(build, i, &more);
+		if (more - build->gains[i] <= most)
+			continue;
+		most = more - build->gains[i];
+		out = i;
+		in = next;
 	}
 	if (most == 0)
 		return false;
@@ -507,13 +570,18 @@ static bool build_exchange(struct build *build)
 static void choose_nearly(const uint16_t *weights, size_t len, size_t nmusts, size_t size,
 			  bool *chosen)
 {
-	struct build build = { .weights = weights, .len = len, .nmusts = nmusts, .chosen = chosen };
+	struct build build = { .weights = weights, .len = len, .nmusts = nmusts };
+	int64_t more = 0;
 
-	build_begin(&build);
+	for (size_t i = 0; i < nmusts; i++)
+		build_put(&build, i, true);
+	if (nmusts == 0)
+		build_put(&build, build_first(&build), true);
 	for (size_t n = nmusts > 0 ? nmusts : 1; n < size; n++)
-		build_add(&build);
+		build_put(&build, build_next(&build, len, &more), true);
 	for (size_t i = 0; i < size && build_exchange(&build); i++)
 		;
+	memcpy(chosen, build.chosen, len * sizeof(*chosen));
 }
 
 void preferred_set(const uint16_t *weights, size_t len, size_t nmusts, size_t size, bool *chosen)

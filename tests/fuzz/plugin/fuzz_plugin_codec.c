@@ -1,4 +1,4 @@
-/* Any bytes as a request of a kubelet, the first byte says which: what is answered can be read, gives
+/* Any bytes as a request of a kubelet, the first byte says which, and the rule of a choice: what is answered can be read, gives
  * exactly what was asked for, and what is read can be written. */
 #include <assert.h>
 #include <stdbool.h>
@@ -25,13 +25,28 @@ static int toy_allocate(void *arg, const char *resource, const struct json_strs 
 	return 0;
 }
 
-static const struct device_type toy_type = { .name = "toy", .allocate = toy_allocate };
+static enum device_choice toy_choose(void *arg, const char *resource)
+{
+	(void)resource;
+	return *(const enum device_choice *)arg;
+}
+
+static uint16_t toy_weight(void *arg, const char *resource, const char *a, const char *b)
+{
+	(void)arg;
+	(void)resource;
+	return (uint16_t)((a[0] ^ b[0]) << 8);
+}
+
+static const struct device_type toy_type = {
+	.name = "toy", .allocate = toy_allocate, .choose = toy_choose, .weight = toy_weight
+};
 
 static const struct plugin_device devices[] = {
 	{ .id = "a", .healthy = true, .numa_node = 0, .root = "x" },
 	{ .id = "b", .healthy = true, .numa_node = 0, .root = "y" },
 	{ .id = "c", .healthy = true, .numa_node = 1, .root = "x" },
-	{ .id = "d", .healthy = true, .numa_node = -1 },
+	{ .id = "d", .healthy = true, .numa_node = -1, .card = "c" },
 	{ .id = "e", .healthy = false, .numa_node = -1 },
 };
 
@@ -93,7 +108,8 @@ static void try_preferred(const struct plugin_source *source, const char *data, 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct plugin_source source = { .resource = "t.io/toy", .type = &toy_type };
+	enum device_choice choice = size > 0 ? data[0] / 2 % 4 : CHOICE_NEAR;
+	struct plugin_source source = { .resource = "t.io/toy", .type = &toy_type, .arg = &choice };
 	struct device_list *list = NULL;
 	const char *request = (const char *)data + 1;
 

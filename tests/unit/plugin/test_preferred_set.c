@@ -29,7 +29,7 @@ static uint32_t pair_of(const struct pairs *pairs, size_t a, size_t b)
 static char *chosen_of(const struct pairs *pairs, size_t nmusts, size_t size)
 {
 	bool chosen[MAX];
-	struct str out = STR_INIT;
+	auto_str struct str out = STR_INIT;
 
 	preferred_set(pairs->weights, pairs->len, nmusts, size, chosen);
 	for (size_t i = 0; i < pairs->len; i++) {
@@ -308,7 +308,8 @@ static void no_division_of_many_is_better(void **state)
 {
 	static const struct {
 		size_t len, size;
-	} cases[] = { { 12, 3 }, { 12, 4 }, { 11, 4 }, { 12, 5 }, { 13, 6 }, { 14, 7 }, { 16, 8 } };
+	} cases[] = { { 12, 3 }, { 12, 4 }, { 11, 4 }, { 12, 5 }, { 13, 4 },
+		      { 13, 5 }, { 13, 6 }, { 14, 7 }, { 16, 8 } };
 	uint64_t seed = 4;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -319,44 +320,42 @@ static void no_division_of_many_is_better(void **state)
 	}
 }
 
-/* What is not exact is never less than taking the heaviest device each time. */
+static uint32_t gain_of(const struct pairs *pairs, const bool *chosen, size_t device)
+{
+	uint32_t gain = 0;
+
+	for (size_t i = 0; i < pairs->len; i++)
+		gain += chosen[i] ? pair_of(pairs, device, i) : 0;
+	return gain;
+}
+
+/* The weight of the heaviest pair, and of the device that adds the most each time. */
 static uint32_t greedy_of(const struct pairs *pairs, size_t size)
 {
 	bool chosen[MAX] = { false };
-	size_t a = 0;
-	size_t b = 1;
-	uint32_t weight;
+	uint32_t weight = 0;
+	size_t best = 0;
 
-	for (size_t i = 0; i < pairs->len; i++) {
-		for (size_t k = i + 1; k < pairs->len; k++) {
-			if (pair_of(pairs, i, k) > pair_of(pairs, a, b)) {
-				a = i;
-				b = k;
-			}
-		}
+	for (size_t i = 0; i < pairs->len * pairs->len; i++) {
+		if (pairs->weights[i] > pairs->weights[best])
+			best = i;
 	}
-	chosen[a] = chosen[b] = true;
-	weight = pair_of(pairs, a, b);
-	for (size_t n = 2; n < size; n++) {
-		size_t best = 0;
-		uint32_t most = 0;
-
+	chosen[best / pairs->len] = true;
+	for (size_t n = 1; n < size; n++) {
+		best = pairs->len;
 		for (size_t i = 0; i < pairs->len; i++) {
-			uint32_t gain = 1;
-
-			for (size_t k = 0; k < pairs->len; k++)
-				gain += chosen[k] ? pair_of(pairs, i, k) : 0;
-			if (!chosen[i] && gain > most) {
-				most = gain;
+			if (!chosen[i] &&
+			    (best == pairs->len ||
+			     gain_of(pairs, chosen, i) > gain_of(pairs, chosen, best)))
 				best = i;
-			}
 		}
+		weight += gain_of(pairs, chosen, best);
 		chosen[best] = true;
-		weight += most - 1;
 	}
 	return weight;
 }
 
+/* What is not exact. */
 static void many_are_no_worse_than_one_by_one(void **state)
 {
 	uint64_t seed = 5;

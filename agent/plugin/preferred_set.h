@@ -28,6 +28,7 @@ enum {
 	PREFERRED_SET_MAX = 64,
 };
 
-/* @weights: a row of @len for each device, the same in both directions. The first @nmusts devices have to be chosen. @len
- * is at most PREFERRED_SET_MAX, @size at most @len, @nmusts at most @size. Fills in @chosen for each device. */
+/* @weights: a row of @len for each device, the same in both directions. The first @nmusts devices
+ * have to be chosen. @len is at most PREFERRED_SET_MAX, @size at most @len, @nmusts at most @size.
+ * Fills in @chosen for each device. */
 void preferred_set(const uint16_t *weights, size_t len, size_t nmusts, size_t size, bool *chosen);

@@ -41,7 +41,8 @@ static char *chosen_of(const struct pairs *pairs, size_t nmusts, size_t size)
 
 /* --- machines ------------------------------------------------------------------------- */
 
-/* NVLinks of a DGX-1 with V100: a hypercube. 10 for a pair without any: the GPUs are on two CPUs or on one. */
+/* NVLinks of a DGX-1 with V100: a hypercube. 10 for a pair without any: the GPUs are on two CPUs or
+ * on one. */
 static void dgx1(struct pairs *pairs)
 {
 	static const unsigned char links[][3] = {

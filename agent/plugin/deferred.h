@@ -1,10 +1,10 @@
 /*
- * deferred: the Allocate calls of one plugin while its device type prepares the answers (allocate_later of
- * agent/plugin/device_type.h).
+ * deferred: the Allocate calls of one plugin while its device type prepares the answers
+ * (allocate_later of agent/plugin/device_type.h).
  *
- * A call ends when all of its containers are answered, when one of them is refused, at the type's deadline, or when the
- * kubelet ends it. The devices are then looked up in the list once more: they may have been withdrawn meanwhile. Two
- * calls never wait for the same device.
+ * A call ends when all of its containers are answered, when one of them is refused, at the type's
+ * deadline, or when the kubelet ends it. The devices are then looked up in the list once more: they
+ * may have been withdrawn meanwhile. Two calls never wait for the same device.
  */
 #pragma once
 
@@ -24,9 +24,10 @@ struct str;
 struct deferred_deps {
 	struct clock *clock;
 	const struct plugin_source *source; /* its list is the current one */
-	/* Answer @call: once for each call that the kubelet has not ended, also before deferred_calls_add() returns. With
-	 * GRPC_OK @out is the response; otherwise @err says why there is none. @ids: what was asked for, as far as it
-	 * could be read. Does not free the calls. */
+	/* Answer @call: once for each call that the kubelet has not ended, also before
+	 * deferred_calls_add() returns. With GRPC_OK @out is the response; otherwise @err says why
+	 * there is none. @ids: what was asked for, as far as it could be read. Does not free the
+	 * calls. */
 	void (*answer)(void *arg, struct grpc_call *call, const struct plugin_ids *ids,
 		       enum grpc_status status, struct str *out, const struct err *err);
 	void *arg;

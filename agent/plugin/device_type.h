@@ -1,6 +1,6 @@
 /*
- * device_type: the functions that a kind of device implements to be offered to pods. agent/plugin does
- * everything else (gRPC, registration, sockets).
+ * device_type: the functions that a kind of device implements to be offered to pods. agent/plugin
+ * does everything else (gRPC, registration, sockets).
  *
  * docs/add-a-device-type.md shows a whole one.
  */
@@ -66,8 +66,9 @@ void allocation_add_device_as(struct allocation *allocation, const char *contain
 			      const char *host_path, const char *permissions);
 void allocation_add_mount(struct allocation *allocation, const char *container_path,
 			  const char *host_path, bool read_only);
-/* A device that a CDI file of the node describes, by its qualified name: "vendor.com/class=device". -EINVAL if @name is
- * none: the container runtime would not start the container. A second one of the same name changes nothing. */
+/* A device that a CDI file of the node describes, by its qualified name: "vendor.com/class=device".
+ * -EINVAL if @name is none: the container runtime would not start the container. A second one of
+ * the same name changes nothing. */
 int allocation_add_cdi_device(struct allocation *allocation, const char *name, struct err *err);
 /* Nothing for the container in it. */
 bool allocation_is_empty(const struct allocation *allocation);
@@ -79,31 +80,32 @@ void allocation_done(struct allocation *allocation);
 /* Whatever the rule, the devices that a container must have come first. */
 enum device_choice {
 	CHOICE_NEAR,    /* of one NUMA node, PCIe root and group; then in the order of `prefer` */
-	CHOICE_WEIGHTS, /* those that belong together by `weight` (agent/plugin/preferred_set.h) */
-	CHOICE_DISTRIBUTED, /* one by one, of the card that has the fewest shares given away         */
-	CHOICE_PACKED, /* of the cards that have the most shares given away                     */
+	CHOICE_WEIGHTS, /* those that belong together by `weight` (preferred_set.h)             */
+	CHOICE_DISTRIBUTED, /* one by one, of the card with the fewest shares given away            */
+	CHOICE_PACKED, /* of the cards with the most shares given away                         */
 };
 
 /* --- an answer that comes later ------------------------------------------------ */
 
 enum { DEFERRED_MS = 10000 };
 
-/* A container that waits for its allocation. The device type has it until it calls, from the loop, one of the next two
- * functions; this frees it. It stays valid if nobody waits any more, and the answer changes nothing then. */
+/* A container that waits for its allocation. The device type has it until it calls, from the loop,
+ * one of the next two functions; this frees it. It stays valid if nobody waits any more, and the
+ * answer changes nothing then. */
 struct deferred;
 
 /* The container gets @allocation, which is empty afterwards. */
 void deferred_answer(struct deferred *deferred, struct allocation *allocation);
 /* The pod fails, with @err as `allocate` fills it in. */
 void deferred_refuse(struct deferred *deferred, const struct err *err);
-/* False: the deadline has passed, the kubelet has ended its call, another container of the call was refused, or the
- * resource is withdrawn. */
+/* False: the deadline has passed, the kubelet has ended its call, another container of the call was
+ * refused, or the resource is withdrawn. */
 bool deferred_is_wanted(const struct deferred *deferred);
 
 /* --- the table ---------------------------------------------------------------- */
 
-/* Static; @arg is what came with plugins_set(). Nothing here may block: a pod's admission waits, and
- * with it every other pod of the node. */
+/* Static; @arg is what came with plugins_set(). Nothing here may block: a pod's admission waits,
+ * and with it every other pod of the node. */
 struct device_type {
 	const char *name; /* in messages: "pci" */
 
@@ -119,23 +121,24 @@ struct device_type {
 	/*
 	 * Instead of `allocate`, for a type that has to wait for something, such as the answer of a
 	 * child process: the same, with the answer through @deferred, now or later. @ids are valid
-	 * during this call. Other containers' calls may come before the answer, but none for one of
-	 * these devices. At the answer the devices are looked up in the list again; look right before
-	 * it at all else that may have changed, for example who else was given devices of a group.
+	 * during this call. Other requests may come before the answer, but none for one of these
+	 * devices; containers of one request may share them. At the answer the devices are looked
+	 * up in the list again; look right before it at all else that may have changed, for example
+	 * who else was given devices of a group.
 	 */
 	void (*allocate_later)(void *arg, const char *resource, const struct json_strs *ids,
 			       struct deferred *deferred);
 	unsigned later_ms; /* then the kubelet gets an error; 0: DEFERRED_MS */
 
-	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and remove
-	 * those that `allocate` would refuse. The order decides where the rule leaves a choice. NULL: the
-	 * order of the list. */
+	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and
+	 * remove those that `allocate` would refuse. The order decides where the rule leaves a
+	 * choice. NULL: the order of the list. */
 	void (*prefer)(void *arg, const char *resource, const struct json_strs *musts,
 		       struct json_strs *ids);
 
 	/* Optional: the rule for the devices of @resource. NULL: CHOICE_NEAR. */
 	enum device_choice (*choose)(void *arg, const char *resource);
-	/* With CHOICE_WEIGHTS: how much better the devices @a and @b are in one container than apart, for
-	 * example by their NVLinks. The same for @b and @a. */
+	/* With CHOICE_WEIGHTS: how much better the devices @a and @b are in one container than
+	 * apart, for example by their NVLinks. The same for @b and @a. */
 	uint16_t (*weight)(void *arg, const char *resource, const char *a, const char *b);
 };

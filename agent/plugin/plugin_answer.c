@@ -163,7 +163,8 @@ static void candidate_add(const struct plugin_source *source, const char *id, bo
 	candidates->nmusts += must;
 }
 
-/* In the order of the list. A device that is unknown or not healthy would be refused: it is left out. */
+/* In the order of the list. A device that is unknown or not healthy would be refused: it is left
+ * out. */
 static void order_by_list(const struct device_list *list, struct json_strs *ids)
 {
 	struct json_strs ordered = { 0 };

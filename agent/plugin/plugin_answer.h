@@ -1,5 +1,6 @@
 /*
- * plugin_answer: what a device plugin answers to the calls that have one answer: bytes in, bytes out.
+ * plugin_answer: what a device plugin answers to the calls that have one answer: bytes in, bytes
+ * out.
  */
 #pragma once
 
@@ -29,9 +30,9 @@ enum grpc_status plugin_answer_options(struct str *out, struct err *err);
 
 /*
  * One allocation for each container of the request, for exactly the devices that it names, in that
- * order. All or nothing: a device that is not in the list, not healthy or named twice, and a type that
- * fails or finds nothing to give, fail the call. What was asked for goes to @ret_ids, also if it fails: the caller
- * releases it.
+ * order. All or nothing: a device that is not in the list, not healthy or named twice, and a type
+ * that fails or finds nothing to give, fail the call. What was asked for goes to @ret_ids, also if
+ * it fails: the caller releases it.
  */
 enum grpc_status plugin_answer_allocate(const struct plugin_source *source, const char *request,
 					size_t len, struct str *out, struct plugin_ids *ret_ids,
@@ -48,7 +49,7 @@ int plugin_answer_check_given(const struct plugin_source *source, const struct j
 /* What the kubelet shows in the pod's message. */
 enum grpc_status plugin_answer_status(const struct err *err);
 
-/* Never fails, since that would fail the pod: a request that is not understood gets an empty answer,
- * which the kubelet takes for no preference. */
+/* Never fails, since that would fail the pod: a request that is not understood gets an empty
+ * answer, which the kubelet takes for no preference. */
 void plugin_answer_preferred(const struct plugin_source *source, const char *request, size_t len,
 			     struct str *out);

@@ -8,15 +8,16 @@
 #include "base/mem.h"
 
 /*
- * A division of some devices, as one number: its total weight, the greatest weight of a full set in it, and as bits the
- * set that has the first device. The greater the better; 0: not known. The numbers fit: the 120 pairs of 16 devices have
- * weights of 16 bits.
+ * A division of some devices, as one number: its total weight, the greatest weight of a full set in
+ * it, and as bits the set that has the first device. The greater the better; 0: not known. The
+ * numbers fit: the 120 pairs of 16 devices have weights of 16 bits.
  */
 enum { NUMBER_BITS = 23, SET_BITS = PREFERRED_EXACT_MAX };
 
 static const uint64_t known = (uint64_t)1 << (2 * NUMBER_BITS + SET_BITS);
 
-/* How often the shares are lowered, and a division is improved: further rounds cost more time than they save. */
+/* How often the shares are lowered, and a division is improved: further rounds cost more time than
+ * they save. */
 enum { SHARE_ROUNDS = 3, IMPROVE_ROUNDS = 8 };
 
 /* Sets are bits, by the indexes of the devices. */
@@ -25,7 +26,8 @@ struct search {
 	size_t len;  /* devices                             */
 	size_t size; /* of a full set                       */
 	size_t over; /* of the set of what is left; 0: none */
-	/* For each device, so that no full set weighs more than the shares of its devices, by share_scale. */
+	/* For each device, so that no full set weighs more than the shares of its devices, by
+	 * share_scale. */
 	int32_t shares[PREFERRED_EXACT_MAX];
 	int32_t share_scale;
 	int32_t lost;     /* what is left weighs at least so much less than its shares */
@@ -34,8 +36,8 @@ struct search {
 };
 
 /*
- * One set after the other of some devices is looked at. The value of a set is its weight, times a scale, without the costs
- * of its devices.
+ * One set after the other of some devices is looked at. The value of a set is its weight, times a
+ * scale, without the costs of its devices.
  */
 struct step {
 	struct search *search;
@@ -236,7 +238,8 @@ static void look_at_others(struct step *step, unsigned set)
 	uint32_t max = step->size == search->size ? weight : 0;
 	uint64_t others;
 
-	/* Only one set of all devices leaves these others: for the next steps they have to be known. */
+	/* Only one set of all devices leaves these others: for the next steps they have to be
+	 * known. */
 	if (step->len == search->len)
 		others = divide_anew(search, step->mask & ~set, step->len - step->size, 0,
 				     least > weight ? least - weight : 0);
@@ -254,8 +257,8 @@ static void raise_floor_of_halves(struct step *step)
 	step->floor = (int32_t)wanted(step) - (int32_t)step->base;
 }
 
-/* What is not in the set is the other set. The costs are the weights to all devices, and the scale is 2: so the value is
- * how much more the two sets weigh than all devices together. */
+/* What is not in the set is the other set. The costs are the weights to all devices, and the scale
+ * is 2: so the value is how much more the two sets weigh than all devices together. */
 static void look_at_halves(struct step *step, unsigned set)
 {
 	const struct search *search = step->search;
@@ -297,8 +300,8 @@ static void try_sets(struct step *step, size_t nfirsts, size_t size)
 	look_at_sets(step, nfirsts, size);
 }
 
-/* The best division that weighs at least @least; 0: there is none. @nmusts: the first devices have to be in one full set;
- * 0: none. */
+/* The best division that weighs at least @least; 0: there is none. @nmusts: the first devices have
+ * to be in one full set; 0: none. */
 static uint64_t divide_anew(struct search *search, unsigned mask, size_t len, size_t nmusts,
 			    uint32_t least)
 {
@@ -396,7 +399,7 @@ static void look_at_heaviest(struct step *step, unsigned set)
 	step->floor = (int32_t)total_of(step->best) + 1;
 }
 
-/* Divide the devices of two sets in the best way, for all pairs of sets. True if any got heavier. */
+/* Divide the devices of each two sets in the best way. True if any got heavier. */
 static bool improve(struct search *search, unsigned *sets, size_t n)
 {
 	bool is_better = false;
@@ -418,7 +421,8 @@ static bool improve(struct search *search, unsigned *sets, size_t n)
 	return is_better;
 }
 
-/* The weight of a good division: of the heaviest set, the heaviest of what is left, and so on; improved. */
+/* The weight of a good division: of the heaviest set, the heaviest of what is left, and so on;
+ * improved. */
 static uint32_t find_good(struct search *search, size_t nmusts)
 {
 	unsigned mask = (1U << search->len) - 1;

@@ -322,7 +322,7 @@ static void an_end_without_a_word(void **state)
 	stage_settle(&scene->stage, "");
 }
 
-/* --- all of it in any order -------------------------------------------------------------------- */
+/* --- all of it in any order ------------------------------------------------------------- */
 
 enum { CALLS_MAX = 8, STEPS = 1500, DEVICES = 6 };
 
@@ -419,8 +419,8 @@ static void chaos_step(struct chaos *chaos)
 		chaos_allocate(chaos, call);
 }
 
-/* Each call that the kubelet waits for waits for the type, and for devices that no other waits for. Each container that
- * was told as allocated was answered. */
+/* Each call that the kubelet waits for waits for the type, and for devices that no other waits for.
+ * Each container that was told as allocated was answered. */
 static void chaos_check(const struct chaos *chaos)
 {
 	struct toy *toy = &chaos->scene->toy;

@@ -29,7 +29,7 @@ static uint32_t pair_of(const struct pairs *pairs, size_t a, size_t b)
 static char *chosen_of(const struct pairs *pairs, size_t nmusts, size_t size)
 {
 	bool chosen[MAX];
-	struct str out = STR_INIT;
+	auto_str struct str out = STR_INIT;
 
 	preferred_set(pairs->weights, pairs->len, nmusts, size, chosen);
 	for (size_t i = 0; i < pairs->len; i++) {
@@ -41,7 +41,8 @@ static char *chosen_of(const struct pairs *pairs, size_t nmusts, size_t size)
 
 /* --- machines ------------------------------------------------------------------------- */
 
-/* NVLinks of a DGX-1 with V100: a hypercube. 10 for a pair without any: the GPUs are on two CPUs or on one. */
+/* NVLinks of a DGX-1 with V100: a hypercube. 10 for a pair without any: the GPUs are on two CPUs or
+ * on one. */
 static void dgx1(struct pairs *pairs)
 {
 	static const unsigned char links[][3] = {

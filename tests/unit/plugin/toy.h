@@ -118,7 +118,8 @@ struct toys {
 	size_t len;
 };
 
-/* Devices in words: "a b! c@1" as caller.h writes them, and "d%g": of card g; a device "x" says why it is not healthy. */
+/* Devices in words: "a b! c@1" as caller.h writes them, and "d%g": of card g; a device "x" says why
+ * it is not healthy. */
 static inline struct toys toys_parse(const char *words)
 {
 	struct toys toys = { .text = xstrdup(words) };

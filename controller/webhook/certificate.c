@@ -514,8 +514,10 @@ static int renew(struct certificate_set *set, const struct json_strs *hosts, int
 {
 	struct certificate_pair ca = { .cert = set->ca_certs, .key = set->ca_key };
 	struct certificate_pair made = { 0 };
-	int r = certificate_make_serving(&ca, hosts, now_ms, &made, err);
+	int r;
 
+	assert(ca.cert && ca.key); /* RENEW needs facts.signs */
+	r = certificate_make_serving(&ca, hosts, now_ms, &made, err);
 	if (r < 0)
 		return r;
 	certificate_pair_done(&set->serving);

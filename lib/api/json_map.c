@@ -83,6 +83,7 @@ static int json_row_fail_type(const struct json_path *path, struct err *err, con
 {
 	auto_str struct str what = STR_INIT;
 
+	assert(value);
 	str_addf(&what, "expected %s, got %s", expected, type_name(value));
 	return json_row_fail(path, err, str_cstr(&what));
 }

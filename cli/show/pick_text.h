@@ -1,0 +1,27 @@
+/* pick_text: says why a resource has too few devices to claim. Pure. */
+#pragma once
+
+#include <stddef.h>
+
+struct cluster;
+struct pick_want;
+struct str;
+
+enum { PICK_TEXT_WIDTH = 100, PICK_TEXT_LINES = 10 };
+
+/*
+ * Append a first line without a line break at its beginning or end, and one line for each cause, each
+ * after a line break:
+ *
+ *	2 wanted on one node, and too few are free
+ *	  1 free on node1: node1-000001002
+ *	  1 claimed by 'bob': node1-000001001
+ *
+ * @selector is that of the command line, or NULL: the cluster has only devices with these labels.
+ */
+void pick_text(struct cluster *cluster, const struct pick_want *want, const char *selector,
+	       struct str *to);
+
+/* Append a line break and "  LEAD: NAME, NAME and 7 more": as many names as fit into the width, but at
+ * least one. */
+void pick_text_names(struct str *to, const char *lead, const char *const *names, size_t len);

@@ -255,8 +255,7 @@ static void offer_value(const struct complete_want *want, const char *value, con
 
 static bool may_be_claimed(const struct cluster_device *device)
 {
-	return !device->claim && device->type != DEVICE_MDEV && device->resource[0] &&
-	       device->verdict.state == STATE_CLAIMABLE;
+	return device->resource[0] && device->verdict.state == STATE_CLAIMABLE;
 }
 
 /* Each resource once, with the number of its claimable devices. */

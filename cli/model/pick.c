@@ -99,7 +99,7 @@ enum pick_state pick_judge(struct cluster *cluster, const struct pick_want *want
 		return PICK_CLAIMED;
 	if (has(want->refused, device))
 		return PICK_REFUSED;
-	if (device->type == DEVICE_MDEV || !is_claimable(want, device))
+	if (!is_claimable(want, device))
 		return PICK_OTHER;
 	if (!want->groups && strcmp(device->verdict.reason, "GroupShared") == 0)
 		return PICK_SHARED;

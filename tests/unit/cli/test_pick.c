@@ -14,8 +14,8 @@
 /*
  * A scene: devices in words, in the order of their addresses. A word is the name, which begins with the
  * node, and signs: @1 is the NUMA node, %5 the IOMMU group, ! not claimable, = claimed by bob, # in
- * use, * not to be distinguished from another one, + held by the caller, x refused. A node in capitals
- * is cordoned.
+ * use, * not to be distinguished from another one, + held by the caller, x refused, ~ without a driver,
+ * ^ of another resource. A node in capitals is cordoned, and the node z is not Ready.
  */
 struct scene {
 	struct cluster *cluster;
@@ -31,12 +31,12 @@ struct made_device {
 	char node[8];
 	int numa;
 	int group; /* 0: one of its own */
-	bool bad, claimed, used, twin, held, refused;
+	bool bad, claimed, used, twin, held, refused, idle, other;
 };
 
 static void read_device(const char *word, struct made_device *device)
 {
-	size_t len = strcspn(word, "@%!=#*+x");
+	size_t len = strcspn(word, "@%!=#*+x~^");
 
 	*device = (struct made_device){ .numa = -1 };
 	memcpy(device->name, word, len);
@@ -50,6 +50,8 @@ static void read_device(const char *word, struct made_device *device)
 		device->twin |= *sign == '*';
 		device->held |= *sign == '+';
 		device->refused |= *sign == 'x';
+		device->idle |= *sign == '~';
+		device->other |= *sign == '^';
 	}
 }
 
@@ -90,12 +92,12 @@ static void put_device(struct scene *scene, const struct made_device *devices, s
 		add_members(&members, devices, len, at) > 1 ? "GroupShared" : "Available";
 	auto_free char *json = xasprintf(
 		"{'metadata':{'name':'%s'},'status':{'nodeName':'%s','address':'0000:00:%02zx.0',"
-		"'resourceName':'" RESOURCE "','kernelDriverInUse':'i40e','classId':'0200',"
+		"'resourceName':'%s','kernelDriverInUse':'%s','classId':'0200',"
 		"'iommuGroup':'%d','iommuGroupMembers':[%s],'numaNode':%d%s,'conditions':["
 		"{'type':'Claimable','status':'%s','reason':'%s'}%s]}}",
-		device->name, device->node, at,
-		device->group ? device->group : (int)(GROUP_MAX + at), str_cstr(&members),
-		device->numa,
+		device->name, device->node, at, device->other ? "intel.com/other" : RESOURCE,
+		device->idle ? "" : "i40e", device->group ? device->group : (int)(GROUP_MAX + at),
+		str_cstr(&members), device->numa,
 		device->used ? ",'allocations':[{'namespace':'a','pod':'p','container':'c'}]" : "",
 		device->bad ? "False" : "True", device->bad ? "HostNetwork" : reason,
 		device->twin ? ",{'type':'Distinguishable','status':'False','reason':'X'}" : "");
@@ -176,6 +178,9 @@ static struct pick_case {
 	{ "with groups, the smallest one that is larger", "n1-a%1 n1-b%1 n1-c%1 n1-d%2 n1-e%2", 1, "g", "n1-d" },
 	{ "with groups, none that the node needs", "n1-a%1 n1-b%1!", 1, "g", NULL },
 	{ "with groups, none that another user has", "n1-a%1 n1-b%1=", 1, "g", NULL },
+	{ "with groups, none in which another user has a function without a driver", "n1-a%1 n1-b%1~=", 1, "g", NULL },
+	{ "with groups, a function without a driver does not hinder", "n1-a%1 n1-b%1~!", 1, "g", "n1-a" },
+	{ "with groups, one that takes no function of another resource", "n1-a%1 n1-b%1^ n1-c", 1, "g", "n1-c" },
 	{ "with groups, none that a pod has", "n1-a%1 n1-b%1#", 1, "g", NULL },
 	{ "what the caller holds is kept", "n1-a n1-b+ n1-c", 2, "", "n1-a n1-b" },
 	{ "also on a node that comes later", "n1-a n1-b n2-a+ n2-b", 2, "", "n2-a n2-b" },

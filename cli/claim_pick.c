@@ -101,17 +101,21 @@ static const char *device_plural(const struct cluster_device *device)
 		->plural;
 }
 
-static void apply_rights(struct picking *p)
+/* What cannot be claimed with these flags, or by this user. */
+static void exclude_devices(struct picking *p)
 {
 	const struct cluster_view *view = cluster_view(p->cluster);
 
 	for (size_t i = 0; i < view->len; i++) {
 		const struct cluster_device *device = &view->devices[i];
 		const char *plural = device_plural(device);
+		const char *misfit = claim_misfit(device->type, &p->spec);
 
 		if (device->type == DEVICE_MDEV || !pick_matches(&p->want, device))
 			continue;
-		if (!rights_allow(p->rights, plural, device->name, "claim"))
+		if (misfit)
+			refuse(p, device, "refused", misfit);
+		else if (!rights_allow(p->rights, plural, device->name, "claim"))
 			refuse(p, device, "that you may not claim", NULL);
 		else if (p->want.groups &&
 			 !rights_allow(p->rights, plural, device->name, "claim-group"))
@@ -139,7 +143,7 @@ static int read_cluster(struct picking *p, struct err *err)
 		return r;
 	read_named(p, CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM);
 	read_named(p, CLUSTER_USBDEVICE, CLUSTER_USBCLAIM);
-	apply_rights(p);
+	exclude_devices(p);
 	return 0;
 }
 
@@ -169,7 +173,7 @@ static int judge_failure(struct picking *p, const struct cluster_device *device,
 	p->lost = p->lost || r == -EEXIST;
 	p->refusals++;
 	if (r == -EEXIST)
-		refuse(p, device, "claimed meanwhile", NULL);
+		refuse(p, device, "claimed already", NULL);
 	else
 		refuse(p, device, "refused by the API server", text);
 	return PICK_AGAIN;
@@ -244,13 +248,15 @@ static int create(struct picking *p, const struct cluster_device *device)
 
 	if (held_at(p, device))
 		return 0;
+	if (session_interrupted(p->run->session))
+		return COMMAND_INTERRUPTED;
 	claim_target_init(&target, device);
 	r = claim_create(p->run->session, &target, &p->spec, false, &answer, &err);
 	claims_warn(&answer);
 	if (r == 0) {
 		hold(p, device, &answer);
 	} else {
-		why = r == -EEXIST ? xstrdup("claimed meanwhile") : claims_refusal(&answer, &err);
+		why = r == -EEXIST ? xstrdup("claimed already") : claims_refusal(&answer, &err);
 		status = judge_failure(p, device, r, &answer, &err);
 		check_uncertain(p, &target, device, &answer);
 	}

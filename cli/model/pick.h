@@ -26,7 +26,7 @@ struct pick_want {
 
 /* Why a device that looks free is not picked. */
 struct pick_refusal {
-	const char *why; /* static: "claimed meanwhile" */
+	const char *why; /* static: "claimed already" */
 	char *message;   /* the API server's; NULL: none */
 };
 

@@ -245,11 +245,12 @@ void pick_text(struct cluster *cluster, const struct pick_want *want, const char
 	struct causes causes = { 0 };
 	size_t usable;
 	size_t matches = find_causes(cluster, want, &causes, &usable);
+	auto_free struct cluster_device **picked = pick_devices(cluster, want);
 	bool one_node = want->count > 1 && !want->any_node && !want->node;
 
 	if (matches == 0) {
 		add_unknown(cluster, want, selector, to);
-	} else if (usable >= want->count) {
+	} else if (usable >= want->count && !picked) {
 		str_addf(to, "%zu wanted on one node, and no node has so many free", want->count);
 		print_causes(&causes, to);
 		str_add(to, "\n  --any-node takes them from several nodes");

@@ -1,4 +1,4 @@
-/* pick_text: says why a resource has too few devices to claim. Pure. */
+/* pick_text: says what a resource has to claim, and what hinders the other devices. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -13,7 +13,7 @@ enum { PICK_TEXT_WIDTH = 100, PICK_TEXT_LINES = 10 };
  * Append a first line without a line break at its beginning or end, and one line for each cause, each
  * after a line break:
  *
- *	2 wanted on one node, and too few are free
+ *	2 wanted on one node, 1 free
  *	  1 free on node1: node1-000001002
  *	  1 claimed by 'bob': node1-000001001
  *

@@ -175,6 +175,22 @@ def test_a_group_is_claimed_as_a_whole(plugin, shelf, rest):  # noqa: F811
     assert all(rest.get(f"{CLAIMS}/{name}")["spec"]["includeIOMMUGroup"] for name in (first, second))
 
 
+def test_a_usb_device(plugin, shelf, world, rest):  # noqa: F811
+    """A flag that is only for PCI devices picks none."""
+    name, resource = f"{shelf.node}-0951-1666-001005", f"{shelf.resource}-usb"
+    world.node(shelf.node)
+    world.create(f"/apis/{KINDS}/v1beta1/usbdevices", {
+        "apiVersion": f"{KINDS}/v1beta1", "kind": "USBDevice", "metadata": {"name": name}}, {
+        "nodeName": shelf.node, "portPath": "1-2", "resourceName": resource, "conditions": [
+            {"type": "Claimable", "status": "True", "reason": "Available", "message": "",
+             "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+    assert plugin("claim", "--resource", resource, "--driver", "mlx5_vfio_pci", status=1) == ""
+    assert f"  1 refused: {name}\n    it is a USB device: --driver applies only to PCI devices\n" in plugin.said
+    assert plugin("claim", "--resource", resource, "--no-wait", "-o", "name") == \
+        f"usbdeviceclaim.{KINDS}/{name}\n"
+    rest.remove(f"/apis/{KINDS}/v1beta1/usbdeviceclaims/{name}")
+
+
 @pytest.mark.parametrize("words, said", [
     (["x", "--resource", "r"], "give either DEVICE or --resource, not both"),
     ([], "DEVICE or --resource is missing"),

@@ -124,7 +124,7 @@ static void scene_open(struct scene *scene, const char *words)
 		.cluster = cluster_new(),
 		.held = map_new(),
 		.refused = map_new(),
-		.refusal = { .why = "claimed meanwhile" },
+		.refusal = { .why = "claimed already" },
 	};
 	for (size_t i = 0; i < len; i++) {
 		auto_free char *node = xasprintf(
@@ -255,7 +255,7 @@ static struct text_case {
 	  "  2 claimed by 'bob': n1-b, n1-h\n"
 	  "  1 in use by a pod: n1-c\n"
 	  "  1 refused (HostNetwork): n1-d\n"
-	  "  1 claimed meanwhile: n1-e\n"
+	  "  1 claimed already: n1-e\n"
 	  "  2 in a shared IOMMU group, which needs --include-group: n1-f, n1-g\n"
 	  "  1 unknown (NodeNotReady): z2-a" },
 	{ "enough, but not on one node", "n1-a n2-a", 2, "",
@@ -263,6 +263,9 @@ static struct text_case {
 	  "  1 free on n1: n1-a\n"
 	  "  1 free on n2: n2-a\n"
 	  "  --any-node takes them from several nodes" },
+	{ "enough, when the attempt has failed for another reason", "n1-a n1-b", 1, "",
+	  "1 wanted, 2 free\n"
+	  "  2 free on n1: n1-a, n1-b" },
 	{ "too few on all nodes", "n1-a n2-a", 3, "a",
 	  "3 wanted, 2 free\n"
 	  "  1 free on n1: n1-a\n"

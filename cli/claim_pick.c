@@ -223,7 +223,8 @@ static int rehearse(struct picking *p, const struct cluster_device *device)
 	return 0;
 }
 
-/* Without an answer it is not known whether the claim was created, nor, if there is one, by whom. */
+/* Without an answer it is not known whether the claim was created. If there is one, another run may
+ * have created it. */
 static void check_uncertain(struct picking *p, const struct claim_target *target,
 			    const struct cluster_device *device,
 			    const struct session_answer *answer)
@@ -266,7 +267,8 @@ static int create(struct picking *p, const struct cluster_device *device)
 	return status == 0 && session_interrupted(p->run->session) ? COMMAND_INTERRUPTED : status;
 }
 
-/* Release a claim of this run. False: it is still there, as *@ret_why says, which the caller frees. */
+/* Release a claim of this run. False: it is still there, for the reason *@ret_why. The caller frees
+ * that. */
 static bool undo(struct picking *p, const struct claim_wait *wait, char **ret_why)
 {
 	auto_answer struct session_answer answer = { 0 };

@@ -42,7 +42,8 @@ struct complete_want {
 	const struct command *command; /* NULL: none yet */
 	enum complete_words words;
 	const struct option_row *value; /* COMPLETE_VALUES: of this flag                      */
-	char *before; /* text before a flag's value in the same word: "--context=", ""; NULL: no flag */
+	/* Of a flag: text before the value in the same word: "--context=", or "". NULL: no flag. */
+	char *before;
 	struct options cluster; /* the line's connection flags, which fill the settings */
 	struct command_settings *settings;
 	char **taken; /* words that the command already has; they are not suggested again */

@@ -19,7 +19,8 @@ int rights_parse(const char *text, size_t len, struct rights **ret_rights, struc
 /* Takes NULL, returns NULL. */
 struct rights *rights_free(struct rights *rights);
 
-/* May the caller do @verb with the device @name of the kind @resource ("pcidevices")? NULL: yes. Pure. */
+/* May the caller do @verb with the device @name of the kind @resource ("pcidevices")? @rights NULL:
+ * yes. Pure. */
 bool rights_allow(const struct rights *rights, const char *resource, const char *name,
 		  const char *verb);
 

@@ -1,7 +1,8 @@
 /*
  * pick: chooses free devices of a resource, for `claim --resource`. Pure.
  *
- * The choice depends only on the objects, so that two callers try the same devices in the same order.
+ * The choice depends only on the objects, so that two callers try the same devices in the same
+ * order.
  */
 #pragma once
 
@@ -18,10 +19,9 @@ struct pick_want {
 	size_t count;         /* at least 1 */
 	bool any_node;        /* they may be on different nodes */
 	bool groups;          /* the claims take whole IOMMU groups */
-	const struct map
-		*refused; /* pick_key() -> struct pick_refusal: not to be picked; NULL: none */
-	const struct map
-		*held; /* pick_key() -> anything: claimed by the caller just now; NULL: none */
+	/* By pick_key(); NULL: none. */
+	const struct map *refused; /* struct pick_refusal: not to be picked */
+	const struct map *held;    /* anything: claimed by the caller just now */
 };
 
 /* Why a device that looks free is not picked. */
@@ -53,12 +53,12 @@ enum pick_state pick_judge(struct cluster *cluster, const struct pick_want *want
 			   const struct cluster_device *device);
 
 /*
- * The devices to claim, in the order in which to claim them; NULL: there are too few. The caller frees
- * the array, which has want->count items.
+ * The devices to claim, in the order in which to claim them; NULL: there are too few. The caller
+ * frees the array, which has want->count items.
  *
  * All are on one node, unless want->any_node is set and no node has enough. Preferred are, in this
- * order: devices that the caller holds, nodes that are not cordoned, a single NUMA node, devices that can
- * be distinguished from others of their model, whole IOMMU groups, groups with few other functions, and
- * the order of nodes and addresses.
+ * order: devices that the caller holds, nodes that are not cordoned, a single NUMA node, devices
+ * that can be distinguished from others of their model, whole IOMMU groups, groups with few other
+ * functions, and the order of nodes and addresses.
  */
 struct cluster_device **pick_devices(struct cluster *cluster, const struct pick_want *want);

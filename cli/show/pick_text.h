@@ -10,8 +10,7 @@ struct str;
 enum { PICK_TEXT_WIDTH = 100, PICK_TEXT_LINES = 10 };
 
 /*
- * Append a first line without a line break at its beginning or end, and one line for each cause, each
- * after a line break:
+ * Append a first line, and after line breaks one line for each cause:
  *
  *	2 wanted on one node, 1 free
  *	  1 free on node1: node1-000001002
@@ -22,6 +21,6 @@ enum { PICK_TEXT_WIDTH = 100, PICK_TEXT_LINES = 10 };
 void pick_text(struct cluster *cluster, const struct pick_want *want, const char *selector,
 	       struct str *to);
 
-/* Append a line break and "  LEAD: NAME, NAME and 7 more": as many names as fit into the width, but at
- * least one. */
+/* Append a line break and "  LEAD: NAME, NAME and 7 more": as many names as fit into the width, but
+ * at least one. */
 void pick_text_names(struct str *to, const char *lead, const char *const *names, size_t len);

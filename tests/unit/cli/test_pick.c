@@ -12,10 +12,10 @@
 #define RESOURCE "intel.com/X710"
 
 /*
- * A scene: devices in words, in the order of their addresses. A word is the name, which begins with the
- * node, and signs: @1 is the NUMA node, %5 the IOMMU group, ! not claimable, = claimed by bob, # in
- * use, * not to be distinguished from another one, + held by the caller, x refused, ~ without a driver,
- * ^ of another resource. A node in capitals is cordoned, and the node z is not Ready.
+ * A scene: devices in words, in the order of their addresses. A word is the name, which begins with
+ * the node, and signs: @1 is the NUMA node, %5 the IOMMU group, ! not claimable, = claimed by bob,
+ * # in use, * not to be distinguished from another one, + held by the caller, x refused, ~ without
+ * a driver, ^ of another resource. Nodes with N are cordoned, and those with z are not Ready.
  */
 struct scene {
 	struct cluster *cluster;

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/ask/claims.h"
+#include "cli/claim_pick.h"
 #include "cli/claim_report.h"
 #include "cli/claim_wait.h"
 #include "cli/command.h"
@@ -225,10 +226,7 @@ static void print_errand(struct errand *errand, bool waited)
 
 static void carry_out(struct errand *errand)
 {
-	bool waits = is_waiting(errand);
-	int status;
-
-	if (waits)
+	if (is_waiting(errand))
 		session_catch_signals(errand->run->session);
 	for (size_t i = 0; i < errand->len; i++) {
 		if (errand->waits[i].skip)
@@ -238,31 +236,51 @@ static void carry_out(struct errand *errand)
 		else
 			delete_claim(errand, &errand->waits[i]);
 	}
+}
+
+/* Wait, print the results, and release the list. Returns the exit status. */
+static int end_errand(struct errand *errand)
+{
+	bool waits = is_waiting(errand);
+	int status;
+
 	if (waits) {
 		status = claim_wait_all(errand->run, errand->waits, errand->len, errand->goal);
 		errand->status = claim_worse(errand->status, status);
 	}
 	print_errand(errand, waits);
+	for (size_t i = 0; i < errand->len; i++)
+		claim_wait_done(&errand->waits[i]);
+	free(errand->waits);
+	return errand->status;
+}
+
+static bool begin_errand(struct errand *errand, struct command_run *run, enum claim_goal goal)
+{
+	*errand = (struct errand){
+		.run = run,
+		.goal = goal,
+		.dry_run = (enum command_dry_run)run->settings.dry_run,
+	};
+	if (!command_session(run))
+		return false;
+	/* The time counts from the first request, so that an API server that hangs does not
+	 * extend it. */
+	if (is_waiting(errand))
+		session_set_end(run->session, run->settings.timeout_ms);
+	return true;
 }
 
 static int run_errand(struct command_run *run, enum claim_goal goal)
 {
 	auto_targets struct targets targets = { 0 };
-	struct errand errand = {
-		.run = run,
-		.goal = goal,
-		.dry_run = (enum command_dry_run)run->settings.dry_run,
-	};
+	struct errand errand;
 	struct claim_spec spec;
 	const char *misfit;
 	int status;
 
-	if (!command_session(run))
+	if (!begin_errand(&errand, run, goal))
 		return COMMAND_FAILED;
-	/* The time counts from the first request, so that an API server that hangs does not
-	 * extend it. */
-	if (is_waiting(&errand))
-		session_set_end(run->session, run->settings.timeout_ms);
 	status = targets_find(run, 0, &targets);
 	if (status == COMMAND_LATE)
 		command_note("Timed out (--timeout): nothing was %s.",
@@ -281,15 +299,51 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 			refuse(&errand, &errand.waits[i], misfit);
 	}
 	carry_out(&errand);
-	for (size_t i = 0; i < errand.len; i++)
-		claim_wait_done(&errand.waits[i]);
-	free(errand.waits);
-	return errand.status;
+	return end_errand(&errand);
+}
+
+/* claim --resource */
+static int run_pick(struct command_run *run)
+{
+	struct errand errand;
+	int status;
+
+	if (!begin_errand(&errand, run, CLAIM_READY))
+		return COMMAND_FAILED;
+	status = claim_pick(run, &errand.waits, &errand.len);
+	return status == COMMAND_OK ? end_errand(&errand) : status;
+}
+
+/* The flags that choose devices of a resource go together, and without a DEVICE. */
+static const char *lone_flag(const struct command_settings *s)
+{
+	if (s->count > 0)
+		return "--count";
+	if (s->node)
+		return "--node";
+	if (s->any_node)
+		return "--any-node";
+	return s->selector ? "--selector" : NULL;
 }
 
 static int run_claim(struct command_run *run)
 {
-	return run_errand(run, CLAIM_READY);
+	struct command_settings *s = &run->settings;
+
+	if (s->resource && run->words_len > 0)
+		return command_misused(run,
+				       "give either DEVICE or --resource, not both; see --help");
+	if (!s->resource && run->words_len == 0)
+		return command_misused(run, "DEVICE or --resource is missing; see --help");
+	if (!s->resource && lone_flag(s))
+		return command_misused(run, "%s goes with --resource; see --help", lone_flag(s));
+	if (!s->resource)
+		return run_errand(run, CLAIM_READY);
+	if (!s->resource[0])
+		return command_misused(run, "--resource is empty; kubectl hostdev top lists them");
+	if (s->node && s->any_node)
+		return command_misused(run, "give either --node or --any-node, not both");
+	return run_pick(run);
 }
 
 static int run_release(struct command_run *run)
@@ -317,6 +371,36 @@ static const char *const dry_runs[] = { "none", "client", "server", NULL };
 /* clang-format on */
 
 static const struct option_row claim_rows[] = {
+	{ .name = "resource",
+	  .type = OPTION_STRING,
+	  COMMAND_AT(resource),
+	  .argument = "NAME",
+	  .group = "Devices",
+	  .help = "Claim free devices with this resource name (status.resourceName), all or none, "
+		  "and print which." },
+	{ .name = "count",
+	  .type = OPTION_U64,
+	  COMMAND_AT(count),
+	  .min = 1,
+	  .max = COMMAND_WORDS_MAX,
+	  .argument = "NUMBER",
+	  .help = "How many; without it, 1. All are on one node, because a pod can use only devices of "
+		  "its node." },
+	{ .name = "node",
+	  .type = OPTION_STRING,
+	  COMMAND_AT(node),
+	  .argument = "NAME",
+	  .help = "Only devices of this node." },
+	{ .name = "any-node",
+	  .type = OPTION_BOOL,
+	  COMMAND_AT(any_node),
+	  .help = "Devices of several nodes, if no node has enough." },
+	{ .name = "selector",
+	  .letter = 'l',
+	  .type = OPTION_STRING,
+	  COMMAND_AT(selector),
+	  .argument = "SELECTOR",
+	  .help = "Only devices with these labels, in the syntax of kubectl get -l: \"a=b,c!=d\"." },
 	WAIT_ROWS("the device is ready"),
 	COMMAND_CLAIM_ROWS,
 	{ .name = "release-without-driver",
@@ -331,13 +415,18 @@ static const struct option_row claim_rows[] = {
 static const struct options_prose claim_prose = {
 	.program = "kubectl hostdev claim",
 	.summary = "claims devices",
-	.synopsis = "kubectl hostdev claim DEVICE... [FLAG]...",
+	.synopsis = "kubectl hostdev claim DEVICE... [FLAG]...\n\n"
+		    "kubectl hostdev claim --resource NAME [--count NUMBER] [FLAG]...",
 	.description =
 		"Creates a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready, so "
 		"that pods and virtual machines can use the device. Progress goes to standard error. "
 		"Ctrl-C ends the wait; the claim stays.\n\n"
+		"With --resource, the command picks the devices: those that can be claimed now and that "
+		"you may claim, on one node and if possible on one NUMA node. Either all claims are "
+		"created or none: if one fails, another device is tried, and if there are too few, the "
+		"command releases what it has claimed and prints why. Each run claims new devices.\n\n"
 		"Functions that share an IOMMU group are claimed together: name them all, or use "
-		"--include-group.\n\n"
+		"--include-group. --resource picks such a function only with --include-group.\n\n"
 		"If you have already claimed the device, the command waits for that claim, and adds "
 		"--include-group and --release-without-driver to it. It is an error if --driver or --for "
 		"differs from the claim, because a claim cannot change these.",
@@ -346,14 +435,16 @@ static const struct options_prose claim_prose = {
 		"2 for a wrong flag; 3 when not ready within --timeout; 130 when interrupted.",
 	.examples = " kubectl hostdev claim vm1-000001000\n"
 		    " kubectl hostdev claim vm1/01:00.0 --dry-run=server\n"
-		    " kubectl hostdev claim vm1/1-2.3 --timeout 10s -o yaml",
+		    " kubectl hostdev claim vm1/1-2.3 --timeout 10s -o yaml\n"
+		    " kubectl hostdev claim --resource intel.com/X710 --count 2",
 };
 
 const struct command claim_command = {
 	.word = "claim",
 	.summary = "Claim devices, and wait until they are ready",
 	COMMAND_LINE(claim_prose, claim_rows),
-	COMMAND_DEVICES(COMMAND_WORDS_MAX, COMPLETE_CLAIMABLE),
+	.words_max = COMMAND_WORDS_MAX,
+	.completes = COMPLETE_CLAIMABLE,
 	.run = run_claim,
 };
 

@@ -56,7 +56,7 @@ struct command_settings {
 
 	char *output; /* of out_format_parse() */
 	bool no_headers;
-	char *selector; /* tree, who, top */
+	char *selector; /* tree, who, top, claim */
 	bool watch;     /* tree */
 
 	uint64_t timeout_ms; /* claim, release */
@@ -66,6 +66,10 @@ struct command_settings {
 	bool include_group;
 	bool release;                /* plan */
 	bool release_without_driver; /* claim */
+	char *resource;              /* likewise */
+	uint64_t count;
+	char *node;
+	bool any_node;
 	char *driver;
 	char *claim_user; /* --for */
 	bool client;      /* version */

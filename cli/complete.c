@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/str.h"
@@ -61,16 +62,23 @@ static void offer_flags(const struct command *command, const char *prefix, struc
 	complete_offer(to, prefix, "--help", "Show the command's help");
 }
 
-/* Flags whose values are names in the kubeconfig or in the cluster. */
-static bool has_names(const struct option_row *row)
+/* What completes the value of a flag, if the kubeconfig or the cluster has names for it. */
+static enum complete_words names_of(const struct option_row *row)
 {
-	static const char *const flags[] = { "context", "cluster", "user", "namespace" };
+	static const struct {
+		const char *flag;
+		enum complete_words words;
+	} flags[] = {
+		{ "context", COMPLETE_VALUES }, { "cluster", COMPLETE_VALUES },
+		{ "user", COMPLETE_VALUES },    { "namespace", COMPLETE_VALUES },
+		{ "node", COMPLETE_NODES },     { "resource", COMPLETE_RESOURCES },
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
-		if (strcmp(row->name, flags[i]) == 0)
-			return true;
+		if (strcmp(row->name, flags[i].flag) == 0)
+			return flags[i].words;
 	}
-	return false;
+	return COMPLETE_NOTHING;
 }
 
 static bool is_file(const struct option_row *row)
@@ -87,8 +95,8 @@ static int offer_values(const struct option_row *row, const char *before, const 
 
 		complete_offer(to, prefix, word, NULL);
 	}
-	if (has_names(row)) {
-		want->words = COMPLETE_VALUES;
+	want->words = names_of(row);
+	if (want->words != COMPLETE_NOTHING) {
 		want->value = row;
 		want->before = xstrdup(before);
 	}
@@ -230,9 +238,53 @@ static bool is_wanted(const struct complete_want *want, const struct cluster_dev
 	case COMPLETE_SHELLS:
 	case COMPLETE_COMMANDS:
 	case COMPLETE_VALUES:
+	case COMPLETE_RESOURCES:
 		break;
 	}
 	return false;
+}
+
+/* The value of a flag, behind what is before it in the same word. */
+static void offer_value(const struct complete_want *want, const char *value, const char *words,
+			const char *prefix, struct str *to)
+{
+	auto_free char *word = xasprintf("%s%s", want->before ? want->before : "", value);
+
+	complete_offer(to, prefix, word, words);
+}
+
+static bool may_be_claimed(const struct cluster_device *device)
+{
+	return device->resource[0] && device->verdict.state == STATE_CLAIMABLE;
+}
+
+/* Each resource once, with the number of its claimable devices. */
+static void offer_resources(const struct cluster_view *view, const struct complete_want *want,
+			    const char *prefix, struct str *to)
+{
+	auto_free size_t *counts = xcalloc(view->len + 1, sizeof(*counts));
+	struct map *firsts = map_new(); /* resource -> the count of its first device */
+
+	for (size_t i = 0; i < view->len; i++) {
+		const char *resource = view->devices[i].resource;
+		size_t *count;
+
+		if (!may_be_claimed(&view->devices[i]))
+			continue;
+		count = map_get(firsts, resource);
+		if (!count) {
+			count = &counts[i];
+			map_set(firsts, resource, count);
+		}
+		(*count)++;
+	}
+	for (size_t i = 0; i < view->len; i++) {
+		auto_free char *words = xasprintf("%zu claimable", counts[i]);
+
+		if (counts[i] > 0)
+			offer_value(want, view->devices[i].resource, words, prefix, to);
+	}
+	map_free(firsts);
 }
 
 static void offer_device(const struct complete_want *want, const struct cluster_device *device,
@@ -258,8 +310,10 @@ void complete_names(struct cluster *cluster, const struct complete_want *want, c
 
 	for (size_t i = 0; want->words == COMPLETE_NODES && i < view->nodes_len; i++) {
 		if (view->nodes[i].name[0])
-			complete_offer(to, prefix, view->nodes[i].name, NULL);
+			offer_value(want, view->nodes[i].name, NULL, prefix, to);
 	}
+	if (want->words == COMPLETE_RESOURCES)
+		offer_resources(view, want, prefix, to);
 	for (size_t i = 0; i < view->len; i++) {
 		if (is_wanted(want, &view->devices[i]))
 			offer_device(want, &view->devices[i], prefix, to);

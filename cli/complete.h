@@ -23,7 +23,8 @@ enum complete_words {
 	COMPLETE_CLAIMED,   /* devices that have a claim     */
 	COMPLETE_SHELLS,
 	COMPLETE_COMMANDS,
-	COMPLETE_VALUES, /* of a flag: contexts, clusters, users, namespaces */
+	COMPLETE_VALUES,    /* of a flag: contexts, clusters, users, namespaces */
+	COMPLETE_RESOURCES, /* likewise: resources with a device that may be claimed */
 };
 
 /* Directives that end an answer (cobra's ShellCompDirective). */
@@ -41,7 +42,8 @@ struct complete_want {
 	const struct command *command; /* NULL: none yet */
 	enum complete_words words;
 	const struct option_row *value; /* COMPLETE_VALUES: of this flag                      */
-	char *before;           /* text before the value in the same word: "--context=", or "" */
+	/* Of a flag: text before the value in the same word: "--context=", or "". NULL: no flag. */
+	char *before;
 	struct options cluster; /* the line's connection flags, which fill the settings */
 	struct command_settings *settings;
 	char **taken; /* words that the command already has; they are not suggested again */

@@ -145,7 +145,7 @@ static int ask(struct session *session, const struct claim_target *target,
 	auto_str struct str path = STR_INIT;
 	struct url_query query = { .dry_run = question->dry_run };
 
-	if (body)
+	if (body && strcmp(question->method, "DELETE") != 0)
 		query.field_manager = "kubectl-hostdev";
 	url_object(&path, kind, NULL, question->of_all ? NULL : target->name, NULL);
 	url_add_query(&path, &query);
@@ -189,6 +189,18 @@ int claim_delete(struct session *session, const struct claim_target *target, boo
 	const struct question question = { .verb = "delete",
 					   .method = "DELETE",
 					   .dry_run = dry_run };
+
+	return ask(session, target, &question, ret_answer, err);
+}
+
+int claim_delete_own(struct session *session, const struct claim_target *target, const char *uid,
+		     struct session_answer *ret_answer, struct err *err)
+{
+	auto_json json_t *options = json_pack("{ss,ss,s{ss}}", "apiVersion", "v1", "kind",
+					      "DeleteOptions", "preconditions", "uid", uid);
+	auto_free char *text = json_map_text(options);
+	const struct question question = { "delete", "DELETE", text,
+					   false,    false,    "application/json" };
 
 	return ask(session, target, &question, ret_answer, err);
 }

@@ -59,6 +59,9 @@ int claim_patch(struct session *session, const struct claim_target *target, cons
 		bool dry_run, struct session_answer *ret_answer, struct err *err);
 int claim_delete(struct session *session, const struct claim_target *target, bool dry_run,
 		 struct session_answer *ret_answer, struct err *err);
+/* Delete only the claim with this uid. */
+int claim_delete_own(struct session *session, const struct claim_target *target, const char *uid,
+		     struct session_answer *ret_answer, struct err *err);
 int claim_read(struct session *session, const struct claim_target *target,
 	       struct session_answer *ret_answer, struct err *err);
 

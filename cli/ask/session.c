@@ -32,7 +32,8 @@ struct session {
 	uint64_t end_ms; /* by timefmt_now_ms(); 0: none */
 	uv_timer_t timer;
 	uv_signal_t signals[2];
-	bool interrupted;
+	unsigned interrupts; /* signals that have arrived */
+	const char *notice;  /* not NULL: the first one ends nothing, and prints this */
 };
 
 static void tell_hint(const char *hint)
@@ -153,7 +154,9 @@ static void on_signal(uv_signal_t *handle, int number)
 	struct session *session = handle->data;
 
 	(void)number;
-	session->interrupted = true;
+	session->interrupts++;
+	if (session->notice && session->interrupts == 1)
+		tell_hint(session->notice);
 }
 
 void session_catch_signals(struct session *session)
@@ -167,16 +170,26 @@ void session_catch_signals(struct session *session)
 	}
 }
 
+void session_hold_signals(struct session *session, const char *notice)
+{
+	session->notice = notice;
+}
+
 bool session_interrupted(const struct session *session)
 {
-	return session->interrupted;
+	return session->interrupts > 0;
+}
+
+static bool is_ended(const struct session *session)
+{
+	return session->interrupts > (session->notice ? 1 : 0);
 }
 
 int session_run(struct session *session, const size_t *pending)
 {
-	while (*pending > 0 && !session->interrupted)
+	while (*pending > 0 && !is_ended(session))
 		uv_run(&session->loop, UV_RUN_ONCE);
-	return session->interrupted ? -EINTR : 0;
+	return is_ended(session) ? -EINTR : 0;
 }
 
 struct asking {

@@ -48,6 +48,10 @@ bool session_late(const struct session *session);
 
 /* From now on SIGINT and SIGTERM end the current wait with -EINTR, instead of the process. */
 void session_catch_signals(struct session *session);
+/* From now on the first signal ends no request and no wait, but prints @notice; a second one ends
+ * them. For requests that belong together. NULL: the first one ends them again. Signals must be
+ * caught. */
+void session_hold_signals(struct session *session, const char *notice);
 /* Has a signal arrived? */
 bool session_interrupted(const struct session *session);
 

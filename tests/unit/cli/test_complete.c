@@ -47,6 +47,9 @@ static struct ask_case {
 	{ "names of the kubeconfig", "why --context ", COMPLETE_VALUES },
 	{ "names of the kubeconfig behind =", "why --cluster=a", COMPLETE_VALUES },
 	{ "namespaces", "who -n ", COMPLETE_VALUES },
+	{ "resources", "claim --resource ", COMPLETE_RESOURCES },
+	{ "resources behind =", "claim --count 2 --resource=i", COMPLETE_RESOURCES },
+	{ "nodes of a claim", "claim --resource r --node ", COMPLETE_NODES },
 };
 
 static struct file_case {
@@ -175,6 +178,34 @@ static void names_are_offered(void **state)
 	assert_string_equal(str_cstr(&to), c->offered);
 }
 
+/* Two that may be claimed and one that has a claim, of one resource; one of another. */
+static void resources_are_offered_once(void **state)
+{
+	char before[] = "--resource=";
+	struct cluster *cluster = cluster_new();
+	struct complete_want want = { .words = COMPLETE_RESOURCES, .before = before };
+	auto_str struct str to = STR_INIT;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		auto_free char *json = xasprintf(
+			MADE_PCI("n-%d", "n", "0000:00:0%d.0",
+				 "'resourceName':'a.com/%s','conditions':[" MADE_CONDITION(
+					 "Claimable", "True", "Available", "") "]"),
+			i, i, i < 3 ? "x" : "y");
+
+		made_put(cluster, CLUSTER_PCIDEVICE, json);
+	}
+	made_put(cluster, CLUSTER_PCICLAIM, "{'metadata':{'name':'n-0'}}");
+	complete_names(cluster, &want, "--resource=a", &to);
+	assert_string_equal(str_cstr(&to),
+			    "--resource=a.com/x\t2 claimable\n--resource=a.com/y\t1 claimable\n");
+	str_clear(&to);
+	complete_names(cluster, &want, "--resource=b", &to);
+	assert_string_equal(str_cstr(&to), "");
+	cluster_free(cluster);
+}
+
 static void what_is_on_the_line_is_not_offered_again(void **state)
 {
 	char taken[] = "vm1-000003100";
@@ -200,6 +231,7 @@ int main(void)
 	suite_rows(&suite, files, files_are_the_shells);
 	suite_add(&suite, "the line says which cluster is asked", the_line_says_which_cluster,
 		  NULL);
+	suite_add(&suite, "resources are offered once", resources_are_offered_once, NULL);
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, names, names_are_offered);
 	suite_add(&suite, "what is on the line is not offered again",

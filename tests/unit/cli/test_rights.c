@@ -1,0 +1,71 @@
+#include "unit/suite.h"
+
+#include <string.h>
+
+#include "api/json_values.h"
+#include "base/err.h"
+#include "cli/ask/rights.h"
+#include "unit/cli/made.h"
+
+#define RULE(verbs, groups, resources, names) \
+	"{'verbs':[" verbs "],'apiGroups':[" groups "],'resources':[" resources "]" names "}"
+#define REVIEW(more, rules) "{'status':{" more "'resourceRules':[" rules "]}}"
+#define GROUP               "'devices.harvesterhci.io'"
+#define ONE                 RULE("'get','claim'", GROUP, "'pcidevices'", ",'resourceNames':['n1-a']")
+
+static struct rights_case {
+	const char *name;
+	const char *review;
+	bool allowed; /* to claim pcidevices/n1-a */
+	const char *names;
+} cases[] = {
+	{ "no rule", REVIEW("", ""), false, "" },
+	{ "a rule of this name", REVIEW("", ONE), true, "n1-a " },
+	{ "a rule of another name",
+	  REVIEW("", RULE("'claim'", GROUP, "'pcidevices'", ",'resourceNames':['n1-b']")), false,
+	  "n1-b " },
+	{ "a rule of all names", REVIEW("", RULE("'claim'", GROUP, "'pcidevices'", "")), true, "" },
+	{ "a rule of everything", REVIEW("", RULE("'*'", "'*'", "'*'", "")), true, "" },
+	{ "another verb", REVIEW("", RULE("'get'", GROUP, "'pcidevices'", "")), false, "" },
+	{ "another group", REVIEW("", RULE("'claim'", "''", "'pcidevices'", "")), false, "" },
+	{ "another kind", REVIEW("", RULE("'claim'", GROUP, "'usbdevices'", "")), false, "" },
+	{ "rules that are not all", REVIEW("'incomplete':true,", ""), true, "" },
+	{ "no review", "{}", false, "" },
+};
+
+static void rules_decide(void **state)
+{
+	const struct rights_case *c = *state;
+	auto_free char *json = made_json(c->review);
+	auto_str struct str names = STR_INIT;
+	struct json_strs list = { 0 };
+	struct rights *rights = NULL;
+
+	assert_int_equal(rights_parse(json, strlen(json), &rights, NULL), 0);
+	assert_int_equal(rights_allow(rights, "pcidevices", "n1-a", "claim"), c->allowed);
+	rights_names(rights, "pcidevices", "claim", &list);
+	for (size_t i = 0; i < list.len; i++)
+		str_addf(&names, "%s ", list.items[i]);
+	assert_string_equal(str_cstr(&names), c->names);
+	json_strs_done(&list);
+	rights_free(rights);
+}
+
+static void what_is_not_known_is_allowed(void **state)
+{
+	struct rights *rights = NULL;
+
+	(void)state;
+	assert_true(rights_allow(NULL, "pcidevices", "n1-a", "claim"));
+	assert_true(rights_parse("{", 1, &rights, NULL) < 0);
+	assert_null(rights);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, rules_decide);
+	suite_add(&suite, "what is not known is allowed", what_is_not_known_is_allowed, NULL);
+	return suite_run(&suite, "rights");
+}

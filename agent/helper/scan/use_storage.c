@@ -911,6 +911,30 @@ static void add_targets(struct use_look *look, const struct target_kind *kind)
 				  kind->what, kind->module, kind->folder));
 }
 
+/* A gadget makes this machine a USB device of another one, as which it may serve a disk. */
+static void add_gadget(struct use_look *look, const char *gadget)
+{
+	auto_free char *folder = xasprintf("kernel/config/usb_gadget/%s/functions", gadget);
+	auto_names struct sysfs_names names = { 0 };
+
+	if (sysfs_list_prefix(look->sysfs_fd, folder, "mass_storage.", &names, NULL) == 0 &&
+	    names.len > 0)
+		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+				 xasprintf("which disks the USB gadget '%.64s' exports is not "
+					   "looked up",
+					   gadget));
+}
+
+static void add_gadgets(struct use_look *look)
+{
+	auto_names struct sysfs_names names = { 0 };
+
+	if (sysfs_list(look->sysfs_fd, "kernel/config/usb_gadget", &names, NULL) != 0)
+		return;
+	for (size_t i = 0; i < names.len; i++)
+		add_gadget(look, names.items[i]);
+}
+
 static void add_exported(struct use_look *look)
 {
 	static const struct target_kind kinds[] = {
@@ -922,7 +946,6 @@ static void add_exported(struct use_look *look)
 		{ "NVMe", "nvmet", "kernel/config/nvmet/subsystems", { "" } },
 		{ "RNBD", "rnbd_server", "class/rnbd-server/ctl/devices", { "" } },
 		{ "SCST", "scst", "kernel/scst_tgt/devices", { "" } },
-		{ "USB", "usb_f_mass_storage", "kernel/config/usb_gadget", { "" } },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -945,6 +968,7 @@ void use_storage_collect(struct use_look *look)
 	add_zfs_pools(look);
 	add_replicated(look);
 	add_exported(look);
+	add_gadgets(look);
 	add_flash(look);
 	add_locked(look);
 	add_loops(look); /* last, as it asks of disks that are not used otherwise */

@@ -457,10 +457,10 @@ static struct storage_case {
 			  "is loaded, and /sys/kernel/config/target/core is not there") },
 	{ "other servers of disks",
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/class/rnbd-server/ctl/devices/nvme0n1/",
-	    "sys/kernel/scst_tgt/devices/disk01/", "sys/kernel/config/usb_gadget/g1/" },
+	    "sys/kernel/scst_tgt/devices/disk01/", "sys/kernel/config/usb_gadget/g1/functions/mass_storage.0/", "sys/kernel/config/usb_gadget/g2/functions/ecm.usb0/" },
 	  UNKNOWN_STORAGE("Members", "false", "which disks the RNBD target 'nvme0n1' exports is not looked up")
 	  UNKNOWN_STORAGE("Members", "false", "which disks the SCST target 'disk01' exports is not looked up")
-	  UNKNOWN_STORAGE("Members", "false", "which disks the USB target 'g1' exports is not looked up") },
+	  UNKNOWN_STORAGE("Members", "false", "which disks the USB gadget 'g1' exports is not looked up") },
 	{ "without a target the modules export nothing",
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/kernel/config/target/core/alua/",
 	    "sys/kernel/config/nvmet/subsystems/", "sys/module/target_core_mod/", "sys/module/nvmet/" },

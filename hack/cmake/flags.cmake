@@ -18,7 +18,10 @@ target_compile_options(build_flags INTERFACE ${COMMON_WARNINGS}
   $<$<C_COMPILER_ID:Clang>:${CLANG_WARNINGS}>
   $<$<BOOL:${HOSTDEV_WERROR}>:-Werror>
   -include ${CMAKE_SOURCE_DIR}/lib/base/banned.h)
-target_compile_definitions(build_flags INTERFACE _GNU_SOURCE HOSTDEV_VERSION="${PROJECT_VERSION}")
+if(NOT HOSTDEV_VERSION)
+  set(HOSTDEV_VERSION ${PROJECT_VERSION})
+endif()
+target_compile_definitions(build_flags INTERFACE _GNU_SOURCE HOSTDEV_VERSION="${HOSTDEV_VERSION}")
 target_include_directories(build_flags INTERFACE ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR})
 
 if(HOSTDEV_HARDEN)
@@ -40,6 +43,10 @@ if(HOSTDEV_HARDEN)
     $<$<C_COMPILER_ID:Clang>:-ftrivial-auto-var-init=pattern>)
   target_link_options(build_flags INTERFACE
     -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed)
+endif()
+
+if(HOSTDEV_STATIC)
+  target_compile_definitions(build_flags INTERFACE HOSTDEV_STATIC)
 endif()
 
 if(HOSTDEV_FAILPOINTS)

@@ -1,5 +1,5 @@
 """What hack/release makes, part by part: manifests, the Helm chart, the plugin's archive with its krew manifest, the SBOM.
-The whole of it, of both architectures and twice: tests/flow/images/test_release.py.
+The programs are those of build/: what is built for a release is tested by test_image.py and tests/flow/images.
 """
 
 import hashlib
@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from cluster import ROOT
-from test_image import make
+from programs import program
+from test_image import LABEL, PROGRAMS, Image, make
 from test_manifests import try_out
 
 BIN = ROOT / "build/local/bin"
@@ -25,8 +26,20 @@ COMPONENTS = sorted(folder.name for folder in (ROOT / "manifests/components").it
 OVERLAYS = ["kubevirt", "harvester"]
 
 
+def commit(folder):
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "one"]):
+        subprocess.run(["git", "-C", folder, *words], check=True)
+
+
 def part(name, *args):
     return subprocess.run([PARTS / name, *map(str, args)], check=True, stdout=subprocess.PIPE, text=True, env=os.environ | KUBECTL).stdout
+
+
+def release(folder, version, registry):
+    """What test_docs_installed.py needs of a release."""
+    part("manifests", version, registry, folder)
+    part("chart", version, registry, folder / "chart/hostdev")
+    subprocess.run(["tar", "-C", folder / "chart", "-czf", folder / f"hostdev-{version}.tgz", "hostdev"], check=True)
 
 
 def helm(*args, check=True):
@@ -278,6 +291,79 @@ def test_the_sbom_lists_what_is_in_images_and_plugins(bom):
         {"algorithm": "SHA256", "checksumValue": hashlib.sha256(archive.read_bytes()).hexdigest()}]
 
 
+# --- all of it ----------------------------------------------------------------------------------------------------
+
+
+CMAKE = """#!/bin/bash
+# In place of builds that take minutes: programs that are built already.
+echo "$*" >>"$TOLD"
+[[ $1 == --build ]] || exit 0
+mkdir -p "build/$3/bin"
+for name in "${@:5}"; do cp "$BUILT/$name" "build/$3/bin/"; done
+"""
+
+
+@pytest.fixture(scope="module")
+def released(plugin, tmp_path_factory):
+    """A folder with the commit's tree, what two runs of hack/release have made of it, and what they have built."""
+    folder = tmp_path_factory.mktemp("released")
+    tree, built = folder / "tree", folder / "built"
+    tree.mkdir()
+    files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                           stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run(["xargs", "-0", "cp", "--parents", "-t", tree], input=files, check=True, cwd=ROOT)
+    commit(tree)
+    subprocess.run(["git", "-C", tree, "tag", "v1.2.3"], check=True)
+    built.mkdir()
+    for name in sum(PROGRAMS.values(), []):
+        shutil.copy(program(name), built)
+    shutil.copy(plugin[0].parent / "built", built / "kubectl-hostdev")
+    (folder / "bin").mkdir()
+    (folder / "bin/cmake").write_text(CMAKE)
+    (folder / "bin/cmake").chmod(0o755)
+    for run, umask in (("one", 0o022), ("two", 0o077)):
+        (folder / run).mkdir()
+        environment = os.environ | {"TMPDIR": str(folder / run), "TOLD": str(folder / "told"), "BUILT": str(built),
+                                    "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+        subprocess.run([tree / "hack/release", "--arch", "amd64", "--registry", REGISTRY, "--output", folder / run / "out"],
+                       env=environment, umask=umask, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def test_two_releases_of_a_commit_are_the_same(released):
+    one, two = ({file.name: (file.read_bytes(), file.stat().st_mode) for file in (released / run / "out").iterdir()} for run in ("one", "two"))
+    assert one == two
+    assert one.keys() == {
+        "hostdev-agent.oci.tar", "hostdev-controller.oci.tar", "crds.yaml", "install.yaml", "install-kubevirt.yaml", "install-harvester.yaml",
+        "install-processes.yaml", "hostdev-1.2.3.tgz", "kubectl-hostdev-linux-amd64.tar.gz", "hostdev.krew.yaml", "hostdev.spdx.json",
+        "SHA256SUMS"}
+    assert [path.name for path in (released / "one").iterdir()] == ["out"]
+
+
+def test_the_checksums_are_of_all_files(released):
+    folder = released / "one/out"
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+    named = {line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
+    assert named == {file.name for file in folder.iterdir()} - {"SHA256SUMS"}
+
+
+def test_the_tag_is_the_version_of_all_that_is_built(released):
+    told = (released / "told").read_text().splitlines()
+    assert [line for line in told if "1.2.3" in line] == [f"--preset {preset} -DHOSTDEV_VERSION=1.2.3" for preset in
+                                                          ("release-minimal", "release-static")] * 2
+    folder = released / "one/out"
+    head = subprocess.run(["git", "-C", released / "tree", "rev-parse", "HEAD"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    for name in ("agent", "controller"):
+        image = Image(folder / f"hostdev-{name}.oci.tar")
+        assert image.reference["annotations"]["io.containerd.image.name"] == f"localhost/hostdev/{name}:1.2.3"
+        labels = image.config["config"]["Labels"]
+        assert (labels[f"{LABEL}version"], labels[f"{LABEL}revision"]) == ("1.2.3", head)
+        assert f"image: {REGISTRY}/{name}:1.2.3" in (folder / "install.yaml").read_text()
+    assert "version: 1.2.3" in helm("show", "chart", folder / "hostdev-1.2.3.tgz").stdout.splitlines()
+    assert yaml.safe_load((folder / "hostdev.krew.yaml").read_text())["spec"]["version"] == "v1.2.3"
+    assert head in (folder / "hostdev.spdx.json").read_text()
+
+
 # --- which version ------------------------------------------------------------------------------------------------
 
 
@@ -287,8 +373,7 @@ def clone(tmp_path):
     folder = tmp_path / "clone"
     folder.mkdir()
     shutil.copytree(ROOT / "hack", folder / "hack")
-    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "one"]):
-        subprocess.run(["git", "-C", folder, *words], check=True)
+    commit(folder)
     return folder
 
 

@@ -45,10 +45,6 @@ if(HOSTDEV_HARDEN)
     -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed)
 endif()
 
-if(HOSTDEV_STATIC)
-  target_compile_definitions(build_flags INTERFACE HOSTDEV_STATIC)
-endif()
-
 if(HOSTDEV_FAILPOINTS)
   target_compile_definitions(build_flags INTERFACE HOSTDEV_FAILPOINTS)
 endif()

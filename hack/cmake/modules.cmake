@@ -22,6 +22,7 @@ function(program name main)
     # CMake knows no static-pie: its own -pie would win.
     set_property(TARGET ${name} PROPERTY POSITION_INDEPENDENT_CODE)
     target_compile_options(${name} PRIVATE -fPIE)
+    target_compile_definitions(${name} PRIVATE $<$<BOOL:${HOSTDEV_STATIC}>:HOSTDEV_STATIC>)
     target_link_options(${name} PRIVATE -static-pie)
   endif()
 endfunction()

@@ -1,6 +1,9 @@
 /* kubectl-hostdev: parses the command line of `kubectl hostdev`. Each subcommand is in a file of
  * its own. */
 #include <errno.h>
+#ifdef HOSTDEV_STATIC
+#include <nss.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +327,16 @@ static int run_complete(int argc, char *const *argv, int at)
 	return complete_run(&line);
 }
 
+/* A static program has the name services "files" and "dns" in it (glibc 2.34 and later). Any other
+ * that nsswitch.conf names, such as "resolve", it would load from the machine, and a library for
+ * another glibc can end the program. */
+static void keep_to_own_name_services(void)
+{
+#ifdef HOSTDEV_STATIC
+	(void)__nss_configure_lookup("hosts", "files dns");
+#endif
+}
+
 int main(int argc, char *argv[])
 {
 	struct err err = { 0 };
@@ -331,6 +344,7 @@ int main(int argc, char *argv[])
 	int r;
 
 	standard_fds_open();
+	keep_to_own_name_services();
 	/* Log lines are for services. Here, errors are printed by the commands. */
 	log_set_level(LOG_ERROR);
 	/* With SIGPIPE ignored, a closed connection is an error of write(). out_flush() handles

@@ -186,6 +186,16 @@ remove_cache() {
 	rmdir --ignore-fail-on-non-empty "$CACHE"
 }
 
+# --- archives -------------------------------------------------------------
+
+# reproducible_tar FOLDER FILE PATH…: neither time nor owner nor order of this machine.
+reproducible_tar() {
+	local folder=$1 file=$2
+	shift 2
+	tar -C "$folder" --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner \
+		--mode=u+rwX,go+rX,go-w -cf "$file" "$@"
+}
+
 # --- one script at a time --------------------------------------------------
 
 # under_lock FILE WAITING SCRIPT WORD…: returns in a run of SCRIPT that is alone: no other holds the

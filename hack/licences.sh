@@ -6,7 +6,8 @@
 # empty for this machine's own, else what hack/sysroot prints.
 
 # SYMBOL PACKAGE: what a program defines only if the static library of that package is
-# linked into it, and be it the library's own smaller build; see hack/cmake/minimal_curl.cmake.
+# linked into it, and be it the library's own smaller build; see hack/cmake/minimal_curl.cmake
+# and, of static programs, hack/cmake/dependencies.cmake.
 static_libraries() {
 	cat <<'END_OF_TABLE'
 curl_easy_perform libcurl4-gnutls-dev
@@ -15,6 +16,11 @@ MHD_start_daemon libmicrohttpd-dev
 nettle_sha256_init nettle-dev
 nettle_rsa_public_key_init nettle-dev
 __gmpn_mul_1 libgmp-dev
+json_loads libjansson-dev
+yaml_parser_initialize libyaml-dev
+uv_loop_init libuv1-dev
+nghttp2_session_client_new libnghttp2-dev
+protobuf_c_message_unpack libprotobuf-c-dev
 __libc_start_main libc6
 END_OF_TABLE
 }

@@ -18,7 +18,10 @@ target_compile_options(build_flags INTERFACE ${COMMON_WARNINGS}
   $<$<C_COMPILER_ID:Clang>:${CLANG_WARNINGS}>
   $<$<BOOL:${HOSTDEV_WERROR}>:-Werror>
   -include ${CMAKE_SOURCE_DIR}/lib/base/banned.h)
-target_compile_definitions(build_flags INTERFACE _GNU_SOURCE HOSTDEV_VERSION="${PROJECT_VERSION}")
+if(NOT HOSTDEV_VERSION)
+  set(HOSTDEV_VERSION ${PROJECT_VERSION})
+endif()
+target_compile_definitions(build_flags INTERFACE _GNU_SOURCE HOSTDEV_VERSION="${HOSTDEV_VERSION}")
 target_include_directories(build_flags INTERFACE ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR})
 
 if(HOSTDEV_HARDEN)

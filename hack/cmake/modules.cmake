@@ -12,16 +12,17 @@ function(module name)
 endfunction()
 
 # program(<name> main.c [STATIC] USES ...): with STATIC it starts without the dynamic linker, which
-# costs more than a short run itself; so it may need libc alone, and of that no name service. The
-# sanitizers are for dynamic programs only.
+# costs more than a short run itself; so it may need libc alone, and of that no name service.
+# HOSTDEV_STATIC makes all programs so. The sanitizers are for dynamic programs only.
 function(program name main)
   cmake_parse_arguments(P "STATIC" "" "USES" ${ARGN})
   add_executable(${name} ${main})
   target_link_libraries(${name} PRIVATE build_flags ${P_USES})
-  if(P_STATIC AND NOT HOSTDEV_ASAN AND NOT HOSTDEV_FUZZ)
+  if((P_STATIC OR HOSTDEV_STATIC) AND NOT HOSTDEV_ASAN AND NOT HOSTDEV_FUZZ)
     # CMake knows no static-pie: its own -pie would win.
     set_property(TARGET ${name} PROPERTY POSITION_INDEPENDENT_CODE)
     target_compile_options(${name} PRIVATE -fPIE)
+    target_compile_definitions(${name} PRIVATE $<$<BOOL:${HOSTDEV_STATIC}>:HOSTDEV_STATIC>)
     target_link_options(${name} PRIVATE -static-pie)
   endif()
 endfunction()

@@ -150,6 +150,8 @@ layer_api() {
 	"$ROOT/hack/packages" install browser
 	prometheus_tools
 	link_prometheus "$ROOT/build/local/bin"
+	installers
+	link_installers "$ROOT/build/local/bin"
 	find_go
 	export GO
 	flow_tests api 4 1500

@@ -20,7 +20,9 @@ IMAGE = r"build/images/hostdev-(?P<image>agent|controller)\.tar"
 OTHERS = {  # programs that the tree has not: the words that pages give them
     "ctr": rf"-n k8s.io images import {IMAGE}",
     "env": r"",
+    "git": r"tag v0\.2\.0",
     "grep": r"pcidevices|msg=audit",
+    "helm": r"(install|uninstall|upgrade) hostdev( hostdev-0\.2\.0\.tgz)? --namespace kube-system( --set components\.usb=true| --wait)?",
     "ls": r"/dev/vfio",
     "lspci": r"-nnk|-k -s [\da-f:.]+",
     "pkill": r"-9 (kubelet|hostdev-agent)",
@@ -38,7 +40,11 @@ MADE = {  # by what: files that are not in the tree
     "build/docs/api.md": "hack/docs",
     "build/images/hostdev-agent.tar": "hack/image",
     "build/images/hostdev-controller.tar": "hack/image",
+    "install.yaml": "hack/release",
+    "crds.yaml": "hack/release",
 }
+
+KREW = ["install", "--manifest=hostdev.krew.yaml", "--archive=kubectl-hostdev-linux-amd64.tar.gz"]  # test_release.py runs it
 
 
 @dataclass
@@ -60,7 +66,7 @@ class Page:
 
     def needs(self, path):
         path = str(path)
-        if not re.search(r"[A-Z$]", path.split("/")[0]) and path not in self.files and not (ROOT / path).exists():
+        if not re.search(r"[A-Z$]", path.split("/")[0]) and path not in self.files | MADE.keys() and not (ROOT / path).exists():
             raise Wrong(f"there is no file {path!r}, and the page has not made it")
 
 
@@ -188,6 +194,9 @@ class Commands:
     def check_kubectl(self, words, page):
         if words[:1] == ["hostdev"]:
             self.check_program("kubectl-hostdev", words[1:])
+        elif words[:1] == ["krew"]:
+            if words[1:] != KREW:
+                raise Wrong("these are not the words of KREW")
         elif words:
             self.check(self.kubectl.check(words, page), page)
 

@@ -19,7 +19,7 @@ from machine import Machine
 from programs import run
 from transcript import Shell, blocks, commands
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")), *sorted((ROOT / "docs").glob("*.md"))]
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$")
 
@@ -235,7 +235,7 @@ def hand_made(request, installed):
 
 
 OF_THEIR_OWN = {  # pages that want another cluster, or more on it
-    "install.md": "test_docs_installed.py", "upgrade.md": "test_docs_installed.py", "migration.md": "test_docs_installed.py",
+    "install.md": "test_docs_installed.py", "upgrade.md": "test_docs_installed.py", "releases.md": "test_docs_installed.py", "migration.md": "test_docs_installed.py",
     "kubectl-hostdev.md": "test_docs_plugin.py"}
 TRANSCRIPTS = [page for page in PAGES if commands(page, "api") and page.name not in OF_THEIR_OWN]
 

@@ -15,6 +15,7 @@ from cluster import ROOT, Cluster, wait_until
 from hollow import HollowNodes
 from programs import program
 from test_migration import MACHINES
+from test_release import release
 from transcript import Shell, commands
 
 NODE, NIC, GROUP = "node1", "0000:01:00.0", "devices.harvesterhci.io"
@@ -59,6 +60,16 @@ def installed(fresh, tree):
 def test_install(fresh, tree):
     shell = Shell(tree, Path(fresh._kubectl).parent, fresh.kubeconfig, PROGRAMS)
     for command in commands(ROOT / "docs/install.md", "api"):
+        shell.run(command)
+    assert "hostdev" not in fresh.kubectl("get", "crd,clusterroles,namespaces,validatingadmissionpolicies", "-o", "name").stdout
+
+
+def test_releases(fresh, tmp_path):
+    """With the files of hack/release that they name."""
+    release(tmp_path, "0.2.0", "registry.example.com/hostdev")
+    path = f"{ROOT}/build/local/bin:{Path(fresh._kubectl).parent}"
+    shell = Shell(tmp_path, path, fresh.kubeconfig)
+    for command in commands(ROOT / "docs/releases.md", "api"):
         shell.run(command)
     assert "hostdev" not in fresh.kubectl("get", "crd,clusterroles,namespaces,validatingadmissionpolicies", "-o", "name").stdout
 

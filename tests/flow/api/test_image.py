@@ -158,9 +158,10 @@ def test_the_common_licences_that_a_text_names_are_there(unpacked, name):
         assert gzip.decompress(file.read_bytes()) == Path("/usr/share/common-licenses", each).read_bytes()
 
 
-# hack/cmake/minimal_curl.cmake's libraries and the packages that they, or their sources, are of.
+# The archives of hack/cmake/minimal_curl.cmake and dependencies.cmake, and the packages that they, or their sources, are of.
 STATIC = {"curl": "libcurl4-gnutls-dev", "gnutls": "libgnutls28-dev", "microhttpd": "libmicrohttpd-dev",
-          "nettle": "nettle-dev", "hogweed": "nettle-dev", "gmp": "libgmp-dev"}
+          "nettle": "nettle-dev", "hogweed": "nettle-dev", "gmp": "libgmp-dev", "jansson": "libjansson-dev",
+          "yaml": "libyaml-dev", "uv": "libuv1-dev", "nghttp2": "libnghttp2-dev", "protobufc": "libprotobuf-c-dev"}
 
 
 def compiled(folder, code, *options):
@@ -181,7 +182,9 @@ def texts_of(folder, programs):
 
 @pytest.mark.parametrize("symbol, library", [
     ("curl_easy_perform", "curl"), ("gnutls_init", "gnutls"), ("MHD_start_daemon", "microhttpd"),
-    ("nettle_sha256_init", "nettle"), ("nettle_rsa_public_key_init", "hogweed"), ("__gmpn_mul_1", "gmp")])
+    ("nettle_sha256_init", "nettle"), ("nettle_rsa_public_key_init", "hogweed"), ("__gmpn_mul_1", "gmp"),
+    ("json_loads", "jansson"), ("yaml_parser_initialize", "yaml"), ("uv_loop_init", "uv"),
+    ("nghttp2_session_client_new", "nghttp2"), ("protobuf_c_message_unpack", "protobufc")])
 def test_the_licence_of_a_library_that_is_linked_into_a_program_is_there(tmp_path, symbol, library):
     """Of a program that is linked to the shared one, it is not; that is the library's own package's."""
     programs = compiled(tmp_path / "bin", f"void {symbol}(void) {{}}\nint main() {{ {symbol}(); }}")
@@ -189,8 +192,9 @@ def test_the_licence_of_a_library_that_is_linked_into_a_program_is_there(tmp_pat
 
 
 def test_every_library_that_may_be_linked_into_a_program_is_looked_for():
-    cmake = (ROOT / "hack/cmake/minimal_curl.cmake").read_text()
-    assert set(re.findall(r"^archive\((\w+)", cmake, re.MULTILINE)) == STATIC.keys()
+    minimal, other = ((ROOT / "hack/cmake" / f"{name}.cmake").read_text() for name in ("minimal_curl", "dependencies"))
+    archives = re.findall(r"^archive\((\w+)", minimal, re.MULTILINE)
+    assert {*archives, *re.findall(r"^dependency\((\w+) \S+ lib\S+\.a\)", other, re.MULTILINE)} == STATIC.keys()
 
 
 def test_the_licence_of_a_static_program_is_that_of_the_c_library(tmp_path):

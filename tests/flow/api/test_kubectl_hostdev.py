@@ -267,7 +267,7 @@ def test_a_refused_deletion_is_one_event_and_a_release_that_waits_is_none(plugin
                 and event["involvedObject"]["name"] == device]
 
     assert plugin("release", device, "--timeout", "4s", status=3) == ""
-    assert f"{device}: admission webhook" in plugin.said and "pod default/p has it" in plugin.said
+    assert f"{device}: PCIDeviceClaim '{device}': pod default/p has it" in plugin.said and "denied" not in plugin.said
     assert f"Timed out (--timeout): 1 device is not released: {device}.\n" in plugin.said
     assert f"{device}: its claim is not deleted, for the reason above" in plugin.said
     assert rest.request("DELETE", f"{CLAIMS}/{device}")[0] == 409

@@ -471,9 +471,11 @@ def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
     plugin("tree", "--ass", "jane", status=2)
     assert "unknown flag '--ass': see --help" in plugin.said  # and nobody is led to act as somebody
     for before in (), ("help",):
-        plugin(*before, "clam", status=1)
+        plugin(*before, "clam", status=2)
         assert plugin.said.endswith("unknown command 'clam': did you mean 'claim'?\n") and plugin.said.count("\n") == 1
-        plugin(*before, "bogus", status=1)
+        plugin(*before, "explain", status=2)
+        assert plugin.said.endswith("unknown command 'explain': did you mean 'why'?\n")
+        plugin(*before, "bogus", status=2)
         assert plugin.said.endswith("unknown command 'bogus': see kubectl hostdev --help\n")
     assert plugin("help", "claim") == plugin("claim", "--help") and plugin("help", "options") == plugin("options")
     assert "why" in plugin() and "why" in plugin("help") and "EXIT STATUS" in plugin("claim", "--help")

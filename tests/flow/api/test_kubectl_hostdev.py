@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 from cluster import ROOT, wait_until
+from map_scene import NIC as NIC_MODEL
+from map_scene import Scene
 from programs import clean_environment, program
 from replicas import GROUP
 from webhook import Webhook
@@ -110,6 +112,13 @@ def lender(agents, machine, node, rest):
     made.give_back()
     wait_until(lambda: rest.request("GET", f"{CLAIMS}/{name(node, TWIN)}")[0] == 404, 60, "the claim's end")
     rest.remove(f"{CLAIMS}/{name(node, NIC)}")
+
+
+@pytest.fixture
+def scene(rest):
+    made = Scene(rest)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -363,8 +372,8 @@ def test_top_counts_by_resource_name(plugin, controllers, world, node):
     wait_until(replica.leads, 30)
     world.node(node)
     devices = [world.device(node, number, resource) for number in range(3)]
-    world.claim(devices[0], node)
-    world.claim(devices[1], node, ready=None)
+    scene.claim(devices[0], node)
+    scene.claim(devices[1], node, ready=None)
     wait_until(lambda: world.counts(resource) == (3, 2, 1, 0, 1), 20, lambda: world.pool(resource))
     rows = [line.split() for line in plugin("top").splitlines()]
     assert rows[0] == ["RESOURCE", "DEVICES", "CLAIMABLE", "CLAIMED", "ALLOCATED", "AVAILABLE"]
@@ -448,6 +457,33 @@ def test_tables_fit_the_terminal(plugin, lender, node, rest):
     assert table()[0].split() == ["NAME", "DRIVER", "CLAIMABLE", "DESCRIPTION"]
     assert max(map(len, table())) <= 120
     assert "ADDRESS" in table("-o", "wide")[0] and table("-o", "wide")[0].endswith("DESCRIPTION")
+
+
+@pytest.mark.parametrize("columns", [100, 80])
+def test_tables_fit_with_devices_that_are_claimed_too(plugin, scene, node, columns):
+    """Ready for a pod, waiting, and with a pod, by names as long as those of hack/up."""
+    scene.node(node)
+    pod = [{"namespace": "default", "pod": "try", "container": "main"}]
+    ready, waits, used = (scene.pci(node, f"0000:0{slot}:00.0", NIC_MODEL, slot, **more) for slot, more in (
+        (1, {}), (2, {}), (3, {"allocations": pod, "kernelDriverInUse": "vfio-pci"})))
+    scene.claim(ready, user="kubernetes-admin")
+    scene.claim(waits, "False", "NotOffered", "the kubelet of the node does not list intel.com/82574L_GIGABIT_NETWORK_CONNECTION "
+                "yet: it does so every 10 s", user="kubernetes-admin")
+    scene.claim(used, user="kubernetes-admin")
+    scene.event(waits, "NotOffered", "the kubelet does not list intel.com/82574L_GIGABIT_NETWORK_CONNECTION yet", warning=True)
+    counts = {"devices": 3, "claimed": 3, "healthy": 3, "allocated": 1}
+    scene.create("/apis/hostdev.io/v1alpha1/devicepools", {
+        "apiVersion": "hostdev.io/v1alpha1", "kind": "DevicePool", "metadata": {"name": node},
+        "spec": {"resourceName": "intel.com/82574L_GIGABIT_NETWORK_CONNECTION"}}, {
+            **counts, "nodes": 1, "perNode": [{"nodeName": node, **counts}]})
+    names = [path.rsplit("/", 1)[1] for path in (ready, waits, used)]
+    for words in (["tree", node], ["top"], ["who"], *(["who", one] for one in names), *(["why", one] for one in names),
+                  ["log", names[1]]):
+        whole, seen = plugin(*words), plugin.on_terminal(*words, columns=columns, TERM="dumb").splitlines()
+        assert len(seen) >= len(whole.splitlines()) > 0
+        assert [line for line in seen if len(line) > columns and " kubectl " not in line] == [], words
+    tree = plugin.on_terminal("tree", node, columns=columns, TERM="dumb")
+    assert all(word in tree for word in ("+ available", "~ pending", "# in use", "kubernetes", "default")), tree
 
 
 def test_a_reader_who_leaves_is_no_error(plugin, lender, node):

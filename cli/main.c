@@ -254,14 +254,25 @@ static int find_word(int argc, char *const *argv, int *ret_at, struct err *err)
 	return r;
 }
 
-/* Exits with 1, as kubectl does. @word: the command that the user ran; NULL: kubectl hostdev
- * itself. */
-static int unknown_command(const char *word, const char *unknown)
+/* The command that @unknown means: by a word of kubectl's that the plugin does not have, or by
+ * spelling. NULL: none. */
+static const char *meant_command(const char *unknown)
 {
-	auto_free char *message = NULL;
+	static const struct {
+		const char *kubectls;
+		const char *ours;
+	} words[] = { { "explain", "why" },
+		      { "describe", "why" },
+		      { "get", "tree" },
+		      { "delete", "release" },
+		      { "logs", "log" } };
 	const char *nearest = NULL;
 	size_t least = str_far(unknown);
 
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(unknown, words[i].kubectls) == 0)
+			return words[i].ours;
+	}
 	for (size_t i = 0; commands[i]; i++) {
 		size_t distance = str_distance(unknown, commands[i]->word);
 
@@ -270,10 +281,18 @@ static int unknown_command(const char *word, const char *unknown)
 			nearest = commands[i]->word;
 		}
 	}
+	return nearest;
+}
+
+/* @word: the command that the user ran; NULL: kubectl hostdev itself. */
+static int unknown_command(const char *word, const char *unknown)
+{
+	const char *nearest = meant_command(unknown);
+	auto_free char *message = NULL;
+
 	message = nearest ? xasprintf("unknown command '%s': did you mean '%s'?", unknown, nearest)
 			  : xasprintf("unknown command '%s': see kubectl hostdev --help", unknown);
-	(void)misused(word, message);
-	return COMMAND_FAILED;
+	return misused(word, message);
 }
 
 /* Run the command with the rest of the line: argv without the subcommand's word. */

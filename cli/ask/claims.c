@@ -252,9 +252,14 @@ void claims_warn(const struct session_answer *answer)
 
 char *claims_refusal(const struct session_answer *answer, const struct err *err)
 {
+	static const char before[] = "denied the request: ";
 	auto_free char *message = session_answer_message(answer);
+	const char *webhook = message && answer->status == 409 ? strstr(message, before) : NULL;
 	auto_str struct str text = STR_INIT;
 
-	out_text(&text, message && message[0] ? message : err->msg);
+	if (webhook)
+		out_text(&text, webhook + strlen(before));
+	else
+		out_text(&text, message && message[0] ? message : err->msg);
 	return str_detach(&text);
 }

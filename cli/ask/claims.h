@@ -72,6 +72,6 @@ char *claims_caller(struct session *session);
 /* Print the warnings of @answer on standard error, as kubectl does. */
 void claims_warn(const struct session_answer *answer);
 
-/* The whole message of the API server about an error, or else err.msg; cleaned. The caller
- * frees. */
+/* The whole message of the API server about an error, or else err.msg; cleaned. Of a conflict, which
+ * may end by itself, only the words of the webhook. The caller frees. */
 char *claims_refusal(const struct session_answer *answer, const struct err *err);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "api/migconfiguration.h"
+#include "api/pcidevice.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "api/vgpudevice.h"
@@ -148,6 +149,43 @@ static int say_other(const char *word, const struct cluster_device *device, stru
 	return -EINVAL;
 }
 
+/* The device behind the bridge that @word, an address or NODE/ADDRESS, names; NULL: no bridge. */
+static const struct cluster_device *find_behind(const struct cluster_view *view, const char *word)
+{
+	size_t node = find_node_len(word);
+	const char *address = node > 0 ? word + node + 1 : word;
+
+	for (size_t i = 0; i < view->len; i++) {
+		const struct cluster_device *d = &view->devices[i];
+		const struct pcidevice *pci = d->type == DEVICE_PCI ? d->object : NULL;
+
+		if (!pci || (node > 0 && (strncmp(word, d->node, node) != 0 || d->node[node])))
+			continue;
+		for (size_t at = 0; at < pci->status.bridges.len; at++) {
+			if (address_means(address, pci->status.bridges.items[at]))
+				return d;
+		}
+	}
+	return NULL;
+}
+
+static int say_not_listed(const struct cluster_view *view, const char *word, struct str *why)
+{
+	const struct cluster_device *behind = find_behind(view, word);
+
+	if (!behind)
+		str_add(why, "no device ");
+	str_add_char(why, '\'');
+	out_text(why, word);
+	if (!behind) {
+		str_add(why, "' is listed: kubectl hostdev tree shows which are");
+		return -ENOENT;
+	}
+	str_add(why, "' is a bridge and cannot be claimed; a device behind it is ");
+	out_text(why, behind->name);
+	return -EINVAL;
+}
+
 int find_device(struct cluster *cluster, const char *word, struct cluster_device **ret_device,
 		struct str *why)
 {
@@ -166,10 +204,7 @@ int find_device(struct cluster *cluster, const char *word, struct cluster_device
 	} else if (found->count == 0 && by_name.other) {
 		r = say_other(word, by_name.other, why);
 	} else if (found->count == 0) {
-		str_add(why, "no device '");
-		out_text(why, word);
-		str_add(why, "' is listed: kubectl hostdev tree shows which are");
-		r = -ENOENT;
+		r = say_not_listed(view, word, why);
 	} else {
 		str_add_char(why, '\'');
 		out_text(why, word);

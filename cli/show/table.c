@@ -196,6 +196,27 @@ static void hide_spare(struct printing *p)
 	}
 }
 
+/* The room that the lines of the last column need. A word is not broken. */
+static size_t least_to_wrap(const struct printing *p)
+{
+	const struct table *table = p->table;
+	size_t least = TABLE_WRAP_LEAST;
+
+	for (size_t at = p->last; at < table->len; at += table->columns_len) {
+		const char *word = table->cells[at].text;
+
+		while (*(word += strspn(word, " "))) {
+			size_t len = strcspn(word, " ");
+			auto_free char *copy = xstrndup(word, len);
+			size_t width = out_width(copy);
+
+			least = width > least ? width : least;
+			word += len;
+		}
+	}
+	return least;
+}
+
 /* Hide empty columns that may be cut, and cut the others, until the table fits. */
 static void fit(struct printing *p)
 {
@@ -220,7 +241,7 @@ static void fit(struct printing *p)
 	if (table->columns[p->last].wraps && total_width(p) > p->out->width) {
 		size_t at = total_width(p) - p->widths[p->last];
 
-		p->wrap_at = at + TABLE_WRAP_LEAST <= p->out->width ? at : TABLE_WRAP_INDENT;
+		p->wrap_at = at + least_to_wrap(p) <= p->out->width ? at : TABLE_WRAP_INDENT;
 	}
 }
 

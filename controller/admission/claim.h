@@ -1,5 +1,5 @@
 /* claim: what the webhook does for PCI and USB claims alike: checks the owner, the device's condition
- * Claimable, the annotations and a deletion, and fills in what is missing. Pure. */
+ * Claimable and a deletion, and fills in what is missing. Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -26,12 +26,6 @@ void claim_deletion(const struct rule_case *c, const struct api_meta *claim, con
  * warning. */
 bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
 		    bool (*lifts)(const char *reason), const struct view *device);
-
-/* Warn about annotations of a claim that do not have the effect that they seem to have: those that
- * are not known, and values other than "true". Only about those that @old, the metadata before
- * (NULL: a creation), does not have. @usb: it is a USBDeviceClaim. */
-void claimable_rule_annotations(const struct rule_case *c, const struct api_meta *claim,
-				const struct api_meta *old, bool usb);
 
 /*
  * For a mutation: fill missing fields of a claim: address and node of its device, user, owner.

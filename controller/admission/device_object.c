@@ -7,6 +7,7 @@
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
+#include "controller/admission/annotation_rule.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
 
@@ -30,8 +31,10 @@ void pci_device_write(const struct rule_case *c)
 {
 	const struct pcidevice *device = c->object;
 	const struct pcidevice *old = c->old;
+	const struct api_meta *before = old ? &old->meta : NULL;
 
-	resource_misnamed(c, &device->meta, old ? &old->meta : NULL);
+	if (!resource_misnamed(c, &device->meta, before))
+		annotation_rule(c, &device->meta, before, ANNOTATION_OF_PCIDEVICE);
 }
 
 /* The garbage collector would delete the claims that the device owns. */

@@ -1,5 +1,5 @@
 /*
- * device_object: rules for PCIDevices and USBDevices: the resource annotation of a PCIDevice, and
+ * device_object: rules for PCIDevices and USBDevices: the annotations of a PCIDevice, and
  * deletion, which also deletes the claims. Pure.
  */
 #pragma once
@@ -14,6 +14,7 @@ struct rule_case;
  * reports it. */
 bool resource_misnamed(const struct rule_case *c, const struct api_meta *meta,
 		       const struct api_meta *old);
+/* Also warns about annotations that have no effect on a PCIDevice. */
 void pci_device_write(const struct rule_case *c);
 
 void pci_device_delete(const struct rule_case *c);

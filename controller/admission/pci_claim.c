@@ -5,6 +5,7 @@
 #include "api/pcideviceclaim.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/admission/annotation_rule.h"
 #include "controller/admission/claim.h"
 #include "controller/admission/device_object.h"
 #include "controller/admission/known.h"
@@ -483,7 +484,7 @@ void pci_claim_create(const struct rule_case *c)
 		refuse_missing(c);
 		return;
 	}
-	claimable_rule_annotations(c, &claim->meta, NULL, false);
+	annotation_rule(c, &claim->meta, NULL, ANNOTATION_OF_PCICLAIM);
 	if (is_contradictory(c, claim, device) || resource_misnamed(c, &claim->meta, NULL) ||
 	    claim_owner_refused(c, VIEW_PCIDEVICE, &claim->meta) || is_refused(c, claim, device))
 		return;
@@ -499,7 +500,7 @@ void pci_claim_update(const struct rule_case *c)
 
 	if (claim->meta.deletion_timestamp)
 		return;
-	claimable_rule_annotations(c, &claim->meta, &old->meta, false);
+	annotation_rule(c, &claim->meta, &old->meta, ANNOTATION_OF_PCICLAIM);
 	if (!device || resource_misnamed(c, &claim->meta, &old->meta))
 		return;
 	if (!known_same(claim->spec.address, old->spec.address) ||

@@ -2,6 +2,7 @@
 
 #include "api/override.h"
 #include "api/usbdeviceclaim.h"
+#include "controller/admission/annotation_rule.h"
 #include "controller/admission/claim.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
@@ -84,7 +85,7 @@ void usb_claim_create(const struct rule_case *c)
 		refuse_missing(c);
 		return;
 	}
-	claimable_rule_annotations(c, &claim->meta, NULL, true);
+	annotation_rule(c, &claim->meta, NULL, ANNOTATION_OF_USBCLAIM);
 	if (claim_owner_refused(c, VIEW_USBDEVICE, &claim->meta) ||
 	    claimable_rule(c, &claim->meta, override_lifts_usb, device) ||
 	    is_controller_claimed(c, device) || is_socket_claimed(c, claim->meta.name, device))
@@ -103,7 +104,7 @@ void usb_claim_update(const struct rule_case *c)
 	const struct usbdeviceclaim *old = c->old;
 
 	if (!claim->meta.deletion_timestamp)
-		claimable_rule_annotations(c, &claim->meta, &old->meta, true);
+		annotation_rule(c, &claim->meta, &old->meta, ANNOTATION_OF_USBCLAIM);
 }
 
 void usb_claim_delete(const struct rule_case *c)

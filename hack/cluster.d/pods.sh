@@ -64,10 +64,16 @@ webhook_answers() {
 	) && [[ $answer == *"there is no PCIDevice of this name"* ]]
 }
 
+# rolled_out KIND NAME: says every 30 s what it waits for.
 rolled_out() {
-	kubectl -n hostdev-system rollout status --timeout=600s "$1" "$2" >"$LOCAL/logs/rollout.log" 2>&1 && return 0
+	local log=$LOCAL/logs/rollout.log attempt
+	for attempt in {1..20}; do
+		kubectl -n hostdev-system rollout status --timeout=30s "$1" "$2" >"$log" 2>&1 && return 0
+		grep -q "timed out waiting" "$log" || break
+		((attempt == 20)) || step "$(grep -v "timed out waiting" "$log" | tail -n 1)"
+	done
 	kubectl -n hostdev-system get pods -o wide >&2
-	die "the pods of $2 are not ready after 600 s; see: kubectl -n hostdev-system describe pods"
+	die "the pods of $2 are not ready after $((30 * attempt)) s; see: kubectl -n hostdev-system describe pods"
 }
 
 remove_pods() {

@@ -63,5 +63,19 @@ unplug() {
 # monitor, but only an error's answer is shown.
 quietly() {
 	local answer
-	answer=$(monitor "$@") || die "the machine $NAME refuses: ${answer:-no answer}"
+	answer=$(monitor "$@") || die "the machine $NAME refuses: $(in_words "$answer")"
+}
+
+# in_words ANSWER: of QEMU's error its sentence, and what to do about it.
+in_words() {
+	local sentence
+	sentence=$(sed -nE 's/.*"desc": "(([^"\\]|\\.)*)".*/\1/p' <<<"$1")
+	case $sentence in
+	"Duplicate device ID '"* | *"already in use"*)
+		printf '%s: it is plugged already; unplug it first, or choose another --id\n' "$sentence"
+		;;
+	*"in use by "* | *"already occupied"*) printf '%s: choose another --bus\n' "$sentence" ;;
+	"Device '"*"' not found") printf '%s: it is not plugged\n' "$sentence" ;;
+	*) printf '%s\n' "${sentence:-${1:-no answer}}" ;;
+	esac
 }

@@ -2,8 +2,8 @@
 
 A block to run begins with ```console PLACE; the place says what it is run against. In it, "$ " begins a command, which
 goes on for as long as a shell wants more, and the lines up to the next one are its output: "..." stands for any text,
-alone in its line for any lines, white space is as good as other white space, and an age such as 16s as any other.
-A block may stand in a list, moved in as the item's text is.
+alone in its line for any lines but refusals, which a page must show, white space is as good as other white space, and an
+age such as 16s as any other. A block may stand in a list, moved in as the item's text is.
 """
 
 import os
@@ -16,6 +16,7 @@ FENCE = re.compile(r"^( *)```(.*)$")
 AGE = re.compile(r"(?<![\w.-])(?:\d+[smhd])+(?![\w.-])")
 # As kubectl and its plugin say them: it must fail.
 REFUSALS = ("Error from server", "The request is invalid", "kubectl hostdev ", "  admission webhook ")
+HIDDEN = re.compile(r"\bdenied\b|^Error from server")  # no reader takes such a line for left out
 LOOKS = ("kubectl get ", *(f"kubectl hostdev {verb} " for verb in ("tree", "why", "who", "top")))
 
 
@@ -104,7 +105,8 @@ def matches(wanted, seen):
         if w == len(wanted):
             return s == len(seen)
         if wanted[w].strip() == "...":
-            return any(from_here(w + 1, at) for at in range(s, len(seen) + 1))
+            shown = next((at for at in range(s, len(seen)) if HIDDEN.search(seen[at])), len(seen))
+            return any(from_here(w + 1, at) for at in range(s, shown + 1))
         return s < len(seen) and bool(_pattern(wanted[w]).fullmatch(seen[s])) and from_here(w + 1, s + 1)
 
     return from_here(0, 0)

@@ -102,11 +102,15 @@ function drawTotals() {
   }
   for (const node of [...nodes.values()]) if (node.stale || node.ill) drawNode(node); /* it says since when */
   const all = wanted.terms.length === 0 && wanted.states.size === 0;
-  const text = all ? `${cards.size} devices, ${nodes.size} nodes` : `${matching} of ${cards.size} devices`;
+  const text = all ? `${counted(cards.size, "device")}, ${counted(nodes.size, "node")}` : `${matching} of ${counted(cards.size, "device")}`;
   if ($("count").textContent !== text) $("count").textContent = text;
   settleCurrent();
   $("empty").hidden = matching > 0;
   if (!matching) $("empty").textContent = emptyText(all);
+}
+
+function counted(number, word) {
+  return `${number} ${word}${number === 1 ? "" : "s"}`;
 }
 
 function emptyText(all) {

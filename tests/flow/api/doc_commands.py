@@ -26,7 +26,7 @@ OTHERS = {  # programs that the tree has not: the words that pages give them
     "ls": r"/dev/vfio",
     "lspci": r"-nnk|-k -s [\da-f:.]+",
     "pkill": r"-9 (kubelet|hostdev-agent)",
-    "sed": r"s/(\S+)/(\S+)/ pod.yaml|-i s/newTag: [\d.]+/newTag: [\d.]+/ \.\./site/kustomization\.yaml",
+    "sed": r"s/(\S+)/(\S+)/ /tmp/pod.yaml|-i s/newTag: [\d.]+/newTag: [\d.]+/ \.\./site/kustomization\.yaml",
     "skopeo": rf"copy( --all| oci-archive:{IMAGE} docker://registry.example.com/hostdev/(?P=image):0\.1\.0)",
     "tests/journal/run": r"record HEAD(~20)? api/test_controller\.py|compare OLD NEW",
     "tail": r"/run/hostdev-node/logs/kubelet.log",

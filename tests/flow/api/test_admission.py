@@ -254,6 +254,25 @@ def test_a_pcidevice_is_not_given_such_a_name_either(webhook):
     assert named("vendor.com/NIC").returncode == 0
 
 
+@pytest.mark.parametrize("kind", ["pcidevice", "pcideviceclaim"])
+def test_a_misspelled_annotation_is_told_on_a_device_and_on_a_claim(webhook, rest, kind):
+    """Once, and only of hostdev's domains."""
+    def annotate(*pairs):
+        return webhook.cluster.kubectl("annotate", "--overwrite", kind, NIC, *pairs).stderr
+
+    if kind == "pcideviceclaim":
+        rest.create("pcideviceclaims", claim(NIC))
+    keys = ["pcidevice.harvesterhci.io/overide-resource-name", "pcidevices.harvesterhci.io/skip-vfio", "hostdev.io/x"]
+    try:
+        for key in keys:
+            says(webhook.cluster.kubectl("annotate", kind, NIC, f"{key}=a.b/c"), f"the annotation {key} has no effect: ")
+        assert "has no effect" not in annotate("example.com/overide-resource-name=a.b/c", "harvesterhci.io/description=x")
+    finally:
+        annotate(*(f"{key}-" for key in [*keys, "example.com/overide-resource-name", "harvesterhci.io/description"]))
+        if kind == "pcideviceclaim":
+            rest.remove(path("pcideviceclaims", NIC))
+
+
 def pod(name, node=None, resource="adm.test/e1000e"):
     """A ServiceAccount is there only where the manifests have one."""
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "hostdev-system"},

@@ -54,6 +54,26 @@ def test_every_block_is_run_or_checked_or_holds_no_commands(page):
     assert list(wrong_blocks(page)) == []
 
 
+ELSEWHERE = {  # pages with devices of another cluster than hack/up's, and what they say of that
+    "kubectl-hostdev.md": "are example nodes", "nvidia.md": "`hack/up` has no such card"}
+
+
+def devices_elsewhere(page):
+    """Names of devices in what a reader types, where the local cluster has no such node."""
+    typed = [text for _, text in executed(page)] + [text for _, text in inline(page)]
+    typed += [block.text for block in blocks(page) if block.words[:1] == ["yaml"]]
+    return sorted({name for text in typed for name in re.findall(r"\b(?!vm1-)\w+-[\da-f]{9}\b", text)})
+
+
+@by_page
+def test_devices_in_commands_are_those_of_the_local_cluster_or_the_page_says_so(page):
+    assert devices_elsewhere(page) == [] or ELSEWHERE.get(page.name, "nothing") in page.read_text()
+
+
+def test_no_page_is_excused_that_has_no_such_device():
+    assert [name for name in ELSEWHERE if not devices_elsewhere(ROOT / "docs" / name)] == []
+
+
 @pytest.mark.parametrize("text", [
     "```\nkubectl get nodes\n```\n", "```bash\nkubectl get nodes\n```\n", "```console\n$ kubectl get nodes\n```\n",
     "```console elsewhere\n$ kubectl get nodes\n```\n", "```console api\n```\n", "```sh\n# nothing\n```\n",

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -293,5 +294,19 @@ def test_a_program_that_is_not_built_is_named_before_anything_is_made(tmp_path, 
     """Else a new image of one would be beside an old one of the other."""
     programs = compiled(tmp_path / "bin", "int main() {}")
     (programs / missing).unlink()
-    assert f"there is no program {programs}/{missing}; build it" in refused(tmp_path / "made", programs)
+    assert f"there is no program {programs}/{missing}; --programs takes" in refused(tmp_path / "made", programs)
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("preset", ["release", "release-minimal", "dev"])
+def test_a_folder_of_a_preset_that_is_not_built_names_that_preset(tmp_path, preset):
+    """Run in a tree where nothing is built."""
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / "hack", tree / "hack")
+    for name in ("CMakeLists.txt", "CMakePresets.json"):
+        shutil.copy(ROOT / name, tree)
+    run = subprocess.run([tree / "hack/image", "--programs", f"build/{preset}/bin", "--output", tmp_path / "made"], cwd=tree,
+                         capture_output=True, text=True)
+    assert run.returncode == 1 and run.stderr == (
+        f"error: there is no program {tree}/build/{preset}/bin/hostdev-agent; "
+        f"build it: cmake --preset {preset} && cmake --build --preset {preset}\n"), run

@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 from cluster import ROOT, wait_until
+from map_scene import NIC as NIC_MODEL
+from map_scene import Scene
 from programs import clean_environment, program
 from replicas import GROUP
 from webhook import Webhook
@@ -110,6 +112,13 @@ def lender(agents, machine, node, rest):
     made.give_back()
     wait_until(lambda: rest.request("GET", f"{CLAIMS}/{name(node, TWIN)}")[0] == 404, 60, "the claim's end")
     rest.remove(f"{CLAIMS}/{name(node, NIC)}")
+
+
+@pytest.fixture
+def scene(rest):
+    made = Scene(rest)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -267,7 +276,7 @@ def test_a_refused_deletion_is_one_event_and_a_release_that_waits_is_none(plugin
                 and event["involvedObject"]["name"] == device]
 
     assert plugin("release", device, "--timeout", "4s", status=3) == ""
-    assert f"{device}: admission webhook" in plugin.said and "pod default/p has it" in plugin.said
+    assert f"{device}: PCIDeviceClaim '{device}': pod default/p has it" in plugin.said and "denied" not in plugin.said
     assert f"Timed out (--timeout): 1 device is not released: {device}.\n" in plugin.said
     assert f"{device}: its claim is not deleted, for the reason above" in plugin.said
     assert rest.request("DELETE", f"{CLAIMS}/{device}")[0] == 409
@@ -363,8 +372,8 @@ def test_top_counts_by_resource_name(plugin, controllers, world, node):
     wait_until(replica.leads, 30)
     world.node(node)
     devices = [world.device(node, number, resource) for number in range(3)]
-    world.claim(devices[0], node)
-    world.claim(devices[1], node, ready=None)
+    scene.claim(devices[0], node)
+    scene.claim(devices[1], node, ready=None)
     wait_until(lambda: world.counts(resource) == (3, 2, 1, 0, 1), 20, lambda: world.pool(resource))
     rows = [line.split() for line in plugin("top").splitlines()]
     assert rows[0] == ["RESOURCE", "DEVICES", "CLAIMABLE", "CLAIMED", "ALLOCATED", "AVAILABLE"]
@@ -450,6 +459,33 @@ def test_tables_fit_the_terminal(plugin, lender, node, rest):
     assert "ADDRESS" in table("-o", "wide")[0] and table("-o", "wide")[0].endswith("DESCRIPTION")
 
 
+@pytest.mark.parametrize("columns", [100, 80])
+def test_tables_fit_with_devices_that_are_claimed_too(plugin, scene, node, columns):
+    """Ready for a pod, waiting, and with a pod, by names as long as those of hack/up."""
+    scene.node(node)
+    pod = [{"namespace": "default", "pod": "try", "container": "main"}]
+    ready, waits, used = (scene.pci(node, f"0000:0{slot}:00.0", NIC_MODEL, slot, **more) for slot, more in (
+        (1, {}), (2, {}), (3, {"allocations": pod, "kernelDriverInUse": "vfio-pci"})))
+    scene.claim(ready, user="kubernetes-admin")
+    scene.claim(waits, "False", "NotOffered", "the kubelet of the node does not list intel.com/82574L_GIGABIT_NETWORK_CONNECTION "
+                "yet: it does so every 10 s", user="kubernetes-admin")
+    scene.claim(used, user="kubernetes-admin")
+    scene.event(waits, "NotOffered", "the kubelet does not list intel.com/82574L_GIGABIT_NETWORK_CONNECTION yet", warning=True)
+    counts = {"devices": 3, "claimed": 3, "healthy": 3, "allocated": 1}
+    scene.create("/apis/hostdev.io/v1alpha1/devicepools", {
+        "apiVersion": "hostdev.io/v1alpha1", "kind": "DevicePool", "metadata": {"name": node},
+        "spec": {"resourceName": "intel.com/82574L_GIGABIT_NETWORK_CONNECTION"}}, {
+            **counts, "nodes": 1, "perNode": [{"nodeName": node, **counts}]})
+    names = [path.rsplit("/", 1)[1] for path in (ready, waits, used)]
+    for words in (["tree", node], ["top"], ["who"], *(["who", one] for one in names), *(["why", one] for one in names),
+                  ["log", names[1]]):
+        whole, seen = plugin(*words), plugin.on_terminal(*words, columns=columns, TERM="dumb").splitlines()
+        assert len(seen) >= len(whole.splitlines()) > 0
+        assert [line for line in seen if len(line) > columns and " kubectl " not in line] == [], words
+    tree = plugin.on_terminal("tree", node, columns=columns, TERM="dumb")
+    assert all(word in tree for word in ("+ available", "~ pending", "# in use", "kubernetes", "default")), tree
+
+
 def test_a_reader_who_leaves_is_no_error(plugin, lender, node):
     ours, theirs = os.pipe()
     os.close(ours)
@@ -471,9 +507,11 @@ def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
     plugin("tree", "--ass", "jane", status=2)
     assert "unknown flag '--ass': see --help" in plugin.said  # and nobody is led to act as somebody
     for before in (), ("help",):
-        plugin(*before, "clam", status=1)
+        plugin(*before, "clam", status=2)
         assert plugin.said.endswith("unknown command 'clam': did you mean 'claim'?\n") and plugin.said.count("\n") == 1
-        plugin(*before, "bogus", status=1)
+        plugin(*before, "explain", status=2)
+        assert plugin.said.endswith("unknown command 'explain': did you mean 'why'?\n")
+        plugin(*before, "bogus", status=2)
         assert plugin.said.endswith("unknown command 'bogus': see kubectl hostdev --help\n")
     assert plugin("help", "claim") == plugin("claim", "--help") and plugin("help", "options") == plugin("options")
     assert "why" in plugin() and "why" in plugin("help") and "EXIT STATUS" in plugin("claim", "--help")

@@ -243,6 +243,12 @@ def test_a_pause_of_a_minute_restarts_nothing(installed, kind, name):
     assert container["livenessProbe"]["timeoutSeconds"] >= 5
 
 
+def test_webhooks_have_the_time_that_a_loaded_machine_needs(installed):
+    """The first request to a new controller is the slowest one."""
+    hooks = [hook for key, o in render(installed, "base").items() if key[0].endswith("WebhookConfiguration") for hook in o["webhooks"]]
+    assert len(hooks) >= 6 and {hook["timeoutSeconds"] for hook in hooks} == {10}, hooks
+
+
 def test_who_may_connect(installed):
     """Readers of metrics by their namespace's label; API servers, which are no pods, to the webhook from anywhere."""
     rules = {key[2]: o["spec"] for key, o in render(installed, "base").items() if key[0] == "NetworkPolicy"}

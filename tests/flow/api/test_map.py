@@ -325,6 +325,11 @@ def test_trouble_is_over_once_a_watch_is_answered(crds, browser, rack, faultprox
 # --- keys and labels ---
 
 
+def test_one_is_not_told_as_many(page):
+    assert page.run("[0, 1, 2].map((number) => counted(number, 'node')).join()") == "0 nodes,1 node,2 nodes"
+    page.wait(f"/^{DEVICES} devices, [0-9]+ nodes$/.test(document.getElementById('count').textContent)")
+
+
 def test_the_filter_works_by_keyboard(page):
     page.key("/")
     assert page.run("document.activeElement.id") == "filter"

@@ -2,20 +2,24 @@
 their own, on a control plane that has controllers: quotas, roles that are put together, and garbage collection.
 """
 
+import re
 import shutil
 import subprocess
 import tempfile
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import yaml
 
 from cluster import ROOT, Cluster, wait_until
+from doc_commands import executed
 from identities import Identities, wait_fenced
 from machine import Machine
 from programs import Agent, program
 from rest import Rest
+from shell_words import simple_commands
 from transcript import Shell, commands
 
 DOCUMENT = (ROOT / "docs/self-service.md").read_text()
@@ -112,14 +116,18 @@ def lent(site, agent):
                "the quota")
 
 
-def end_claim(site, agent, user):
-    """The user deletes the claim, and the made-up machine does what a kernel does then."""
-    site.as_user(user, "delete", "pcideviceclaim", DEVICE, "--ignore-not-found", "--wait=false")
+def give_back(site, agent):
+    """The made-up machine does what a kernel does when a claim is deleted."""
     agent.machine.bind("0000:01:00.1", "e1000e")
     agent.machine.tell()
     wait_until(lambda: not site.cluster.get("pcideviceclaims"), 30, "the claim's end")
     agent.machine.bind("0000:01:00.1", "vfio-pci")
     agent.machine.tell()
+
+
+def end_claim(site, agent, user):
+    site.as_user(user, "delete", "pcideviceclaim", DEVICE, "--ignore-not-found", "--wait=false")
+    give_back(site, agent)
 
 
 @pytest.fixture
@@ -132,10 +140,13 @@ def claimed(site, agent, lent):
 
 
 def test_alice_does_what_the_document_says(site, agent, lent, tmp_path):
+    assert [one.words for _, text in executed(ROOT / "docs/self-service.md") for one in simple_commands(text)
+            if "bob" in one.words] == [["kubectl", "hostdev", "claim", "vm1-000003000", "--for", "bob"]]
     site.cluster.kubectl("create", "-f", "-", input=claim(OTHER, userName="bob"))
     site.as_user("alice", "version")  # her kubeconfig is made
     path = f"{program('kubectl-hostdev').parent}:{Path(site.cluster._kubectl).parent}"
-    shell = Shell(tmp_path, path, site.people["alice"], {NAMED: DEVICE, "vm1-000001000": OTHER, "vm1-000003000": OTHER})
+    here = {NAMED: DEVICE, "vm1-000001000": OTHER, "vm1-000003000": OTHER, "/tmp/pod.yaml": f"{tmp_path}/pod.yaml"}
+    shell = Shell(tmp_path, path, site.people["alice"], here)
     try:
         for command in commands(ROOT / "docs/self-service.md", "alice"):
             shell.run(command)
@@ -147,26 +158,72 @@ def test_alice_does_what_the_document_says(site, agent, lent, tmp_path):
 
 COMMANDS = [  # of the page's table: words, and the role that they need beside those of the example
     (["why", DEVICE], None), (["who", DEVICE], None), (["plan", DEVICE], None), (["claim", DEVICE, "--dry-run=client"], None),
+    (["release", DEVICE, "--dry-run=client"], None),
     (["tree"], "hostdev-view"), (["top"], "hostdev-view"), (["who"], "hostdev-view"),
 ]
+NEEDED = ("list pcidevices", "list devicepools")  # one of these is what the plugin says of a user without the role
+
+
+@pytest.fixture
+def eve(site, lent, agent):
+    """A user of alice's rights; eve(words) runs the plugin as her."""
+    for part in ("hostdev-user", f"claim-{DEVICE}"):
+        site.bind("eve", part)
+    wait_until(lambda: site.can("eve", "claim", f"pcidevices.devices.harvesterhci.io/{DEVICE}"), 20, "the roles")
+    wait_until(lambda: site.can("eve", "create", CLAIMS), 20, "the roles")
+    return lambda words, user="eve": subprocess.run(
+        [program("kubectl-hostdev"), "--kubeconfig", site.people[user], *words], capture_output=True, text=True, timeout=60)
+
+
+def test_every_command_of_the_table_is_tried():
+    table = re.findall(r"^\| (.*kubectl hostdev.*) \| (?:those of the example|`hostdev-view`) \|$", DOCUMENT, re.MULTILINE)
+    told = {word for row in table for word in re.findall(r"`(?:kubectl hostdev )?([a-z]+)`", row)}
+    assert len(table) == 2 and told - {"map"} == {words[0] for words, _ in COMMANDS}
 
 
 @pytest.mark.parametrize("words, role", COMMANDS, ids=[" ".join(words) for words, _ in COMMANDS])
-def test_alice_may_run_what_the_table_says(site, lent, agent, words, role):
-    """A user of her rights, without a claim."""
-    for part in ("hostdev-user", f"claim-{DEVICE}", *([role] if role else [])):
-        site.bind("eve", part)
-    wait_until(lambda: site.can("eve", "claim", f"pcidevices.devices.harvesterhci.io/{DEVICE}"), 20, "the roles")
-    wait_until(lambda: not role or site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "the role")
-    run = subprocess.run([program("kubectl-hostdev"), "--kubeconfig", site.people["eve"], *words], capture_output=True,
-                         text=True, timeout=60)
-    assert run.returncode == 0 and "list pcidevices" not in (run.stderr if role else ""), run
+def test_alice_may_run_what_the_table_says(site, eve, agent, words, role):
+    """By name without hostdev-view, and it does not help anybody who has no right to the device."""
+    with_claim = words[0] == "release"
     if role:
-        site.cluster.kubectl("delete", "clusterrolebinding", f"eve-{role}")
-        wait_until(lambda: not site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "no role")
-        run = subprocess.run([program("kubectl-hostdev"), "--kubeconfig", site.people["eve"], *words], capture_output=True,
-                             text=True, timeout=60)
-        assert run.returncode != 0 and "403" in run.stderr, run
+        run = eve(words)
+        assert run.returncode != 0 and run.stderr.count("403 forbidden") and any(one in run.stderr for one in NEEDED), run
+        site.bind("eve", role)
+        wait_until(lambda: site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "the role")
+    else:
+        site.can("zoe", "list", CLAIMS)  # her kubeconfig is made
+        run = eve(words, "zoe")
+        assert run.returncode != 0 and DEVICE not in run.stdout, run
+    try:
+        if with_claim:
+            assert site.create("eve", claim(DEVICE)).returncode == 0
+        run = eve(words)
+        assert run.returncode == 0, run
+        assert not any(one in run.stderr for one in NEEDED) if role else DEVICE in run.stdout, run
+    finally:
+        if with_claim:
+            end_claim(site, agent, "eve")
+        if role:
+            site.cluster.kubectl("delete", "clusterrolebinding", f"eve-{role}")
+            wait_until(lambda: not site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "no role")
+
+
+def test_alice_releases_her_device_with_the_plugin(site, eve, agent):
+    """The command waits until the device is on its driver."""
+    assert site.create("eve", claim(DEVICE)).returncode == 0
+    wait_until(lambda: site.cluster.get("pcideviceclaim", DEVICE)["metadata"].get("finalizers"), 20, "the agent's record")
+    with ThreadPoolExecutor() as pool:
+        released = pool.submit(eve, ["release", DEVICE])
+        wait_until(lambda: site.cluster.get("pcideviceclaim", DEVICE)["metadata"].get("deletionTimestamp"), 20, "the deletion")
+        give_back(site, agent)
+        run = released.result()
+    assert run.returncode == 0 and run.stdout.endswith(f"{DEVICE} released\n"), run
+
+
+def test_kubectl_warns_of_a_verb_that_it_does_not_know(site, eve):
+    run = site.as_user("eve", "auth", "can-i", "claim", f"pcidevices.devices.harvesterhci.io/{DEVICE}")
+    assert run.stdout == "yes\n" and run.stderr.count("Warning: ") == 2, run
+    assert "'claim' is not a known verb" in run.stderr and "is not namespace scoped" in run.stderr, run
 
 
 def test_alice_claims_her_device_and_gives_it_back(site, claimed, agent):

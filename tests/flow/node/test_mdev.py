@@ -176,7 +176,7 @@ def test_instances_are_lent_to_pods_and_stay_while_a_pod_has_them(node, kubelet,
     lent = [{"resourceName": RESOURCE, "mdevNameSelector": "Dual port serial"}]
     mdevs.want("mtty-2", mediatedDevices=lent)
     kubelet.wait_allocatable(RESOURCE, 12)
-    assert all(o["resourceName"] == RESOURCE for o in mdevs.objects().values())
+    assert [o["resourceName"] for o in mdevs.objects().values()] == [RESOURCE] * 12
 
     pod = Pod(kubelet, "mdev-1", {RESOURCE: 2})
     pod.create()

@@ -60,7 +60,7 @@ static struct cluster_case updates[] = {
 	{ .name = "one of PCI devices has none", .object = NOTED("pcidevice.harvesterhci.io/override-resource-name", "a.b/c"),
 	  .old = CLAIM(STICK, ""), .warned = "override-resource-name has no effect on the claim of a USB device" },
 	{ .name = "one that is not known", .object = NOTED("hostdev.io/x", "true"), .old = CLAIM(STICK, ""),
-	  .warned = "hostdev.io/x has no effect: a claim can have hostdev.io/allow-host-critical" },
+	  .warned = "hostdev.io/x has no effect: hostdev has no such annotation of the claim of a USB device" },
 };
 
 static struct cluster_case deletions[] = {
@@ -88,7 +88,8 @@ static struct cluster_case devices[] = {
 	  .old = "{'metadata':{'name':'" HC "'},'status':{'nodeName':'node3'}}" },
 };
 
-#define NAMED(resource) "{'metadata':{'name':'" HC "','annotations':{'pcidevice.harvesterhci.io/override-resource-name':'" resource "'}}}"
+#define HAS(key, value) "{'metadata':{'name':'" HC "','annotations':{'" key "':'" value "'}}}"
+#define NAMED(resource) HAS("pcidevice.harvesterhci.io/override-resource-name", resource)
 static struct cluster_case names[] = {
 	{ .name = "a PCIDevice may name its resource", .object = NAMED("vendor.com/HC"), .old = "{'metadata':{'name':'" HC "'}}" },
 	{ .name = "but not as no kubelet takes it", .object = NAMED("not a name!!"), .old = "{'metadata':{'name':'" HC "'}}",
@@ -96,6 +97,16 @@ static struct cluster_case names[] = {
 	{ .name = "nor as one of the kubelet itself", .object = NAMED("cpu"), .old = NAMED("vendor.com/HC"), .refused = "is 'cpu', but kubelets refuse" },
 	{ .name = "what is there already may stay", .object = NAMED("cpu"), .old = NAMED("cpu") },
 	{ .name = "a new one is looked at, too", .object = NAMED("cpu"), .refused = "is 'cpu'" },
+	{ .name = "a misspelled key is told", .object = HAS("pcidevice.harvesterhci.io/overide-resource-name", "a.b/c"), .old = NAMED("cpu"),
+	  .warned = "overide-resource-name has no effect: did you mean pcidevice.harvesterhci.io/override-resource-name?" },
+	{ .name = "so is one of a new device", .object = HAS("hostdev.io/x", "a"), .warned = "the annotation hostdev.io/x has no effect: hostdev has no such annotation of a PCIDevice" },
+	{ .name = "and one with another domain", .object = HAS("hostdev.io/override-resource-name", "a.b/c"),
+	  .warned = "hostdev.io/override-resource-name has no effect: set pcidevice.harvesterhci.io/override-resource-name" },
+	{ .name = "once", .object = HAS("hostdev.io/x", "a"), .old = HAS("hostdev.io/x", "a") },
+	{ .name = "one of claims has no effect there", .object = HAS("pcidevices.harvesterhci.io/skip-vfio-binding", "true"),
+	  .warned = "skip-vfio-binding has no effect on a PCIDevice: set it on its claim" },
+	{ .name = "the agent's has one", .object = HAS("harvesterhci.io/pcideviceDriver", "e1000e"), .old = "{'metadata':{'name':'" HC "'}}" },
+	{ .name = "those of others are not told", .object = HAS("example.com/overide-resource-name", "x") },
 };
 /* clang-format on */
 

@@ -89,6 +89,40 @@ static void word_means_device(void **state)
 		assert_null(device);
 }
 
+static void a_bridge_is_told_from_a_word_that_means_nothing(void **state)
+{
+	static const struct {
+		const char *word;
+		const char *why;
+		int code;
+	} bridges[] = {
+		{ "00:1c.0",
+		  "'00:1c.0' is a bridge and cannot be claimed; a device behind it is vm1-000009000",
+		  -EINVAL },
+		{ "vm1/0000:00:1c.0",
+		  "'vm1/0000:00:1c.0' is a bridge and cannot be claimed; a device behind it is vm1-000009000",
+		  -EINVAL },
+		{ "vm2/0000:00:1c.0",
+		  "no device 'vm2/0000:00:1c.0' is listed: kubectl hostdev tree shows which are",
+		  -ENOENT },
+		{ "00:1d.0", "no device '00:1d.0' is listed: kubectl hostdev tree shows which are",
+		  -ENOENT },
+	};
+	struct cluster *cluster = *state;
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("vm1-000009000", "vm1", "0000:09:00.0", "'bridges':['0000:00:1c.0']"));
+	for (size_t i = 0; i < ARRAY_LEN(bridges); i++) {
+		auto_str struct str why = STR_INIT;
+		struct cluster_device *device = NULL;
+
+		assert_int_equal(find_device(cluster, bridges[i].word, &device, &why),
+				 bridges[i].code);
+		assert_string_equal(str_cstr(&why), bridges[i].why);
+		assert_null(device);
+	}
+}
+
 static void many_candidates_are_cut(void **state)
 {
 	struct cluster *cluster = cluster_new();
@@ -159,5 +193,7 @@ int main(void)
 	suite_add(&suite, "PCI addresses are told from others", pci_addresses_are_told, NULL);
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, words, word_means_device);
+	suite_add(&suite, "a bridge is told from a word that means nothing",
+		  a_bridge_is_told_from_a_word_that_means_nothing, NULL);
 	return suite_run(&suite, "find");
 }

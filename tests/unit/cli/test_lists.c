@@ -391,6 +391,24 @@ static void a_refusal_is_said_in_full(void **state)
 	session_answer_done(&said);
 }
 
+static void a_conflict_is_said_in_the_webhooks_words(void **state)
+{
+	char text[] =
+		"{\"message\":\"admission webhook \\\"x\\\" denied the request: pod a/p has it\"}";
+	struct session_answer said = { .status = 409, .body = text, .len = strlen(text) };
+	static const struct line lines[] = { { NULL, 0, NULL } };
+	auto_free char *conflict = NULL, *refusal = NULL;
+	struct scene *scene = *state;
+	struct err err = { 0 };
+
+	scene_begin(scene, lines);
+	conflict = claims_refusal(&said, &err);
+	assert_string_equal(conflict, "pod a/p has it");
+	said.status = 403;
+	refusal = claims_refusal(&said, &err);
+	assert_string_equal(refusal, "admission webhook \"x\" denied the request: pod a/p has it");
+}
+
 /* What a claim of the command line asks for, and what of it a USB device cannot have. */
 static struct spec_case {
 	const char *name;
@@ -501,5 +519,7 @@ int main(void)
 		  who_may_list_nothing_gets_along_with_names, NULL);
 	suite_add(&suite, "a refusal is said in full, and cleaned", a_refusal_is_said_in_full,
 		  NULL);
+	suite_add(&suite, "a conflict is said in the webhook's words",
+		  a_conflict_is_said_in_the_webhooks_words, NULL);
 	return suite_run(&suite, "lists");
 }

@@ -1,0 +1,89 @@
+"""What scripts of the local cluster say: of QEMU's answers, and while they wait."""
+
+import os
+import subprocess
+
+import pytest
+
+from cluster import ROOT
+
+
+def shell(script, **env):
+    return subprocess.run(["bash", "-euc", f"source {ROOT}/hack/lib.sh; {script}"], env=os.environ | env,
+                          capture_output=True, text=True, timeout=60)
+
+
+def qemus(sentence):
+    return f'{{"error": {{"class": "GenericError", "desc": "{sentence}"}}}}'
+
+
+ANSWERS = [  # what QEMU says, and what somebody reads who has plugged or unplugged a device
+    (qemus("Duplicate device ID 'plugged-nic'"),
+     "Duplicate device ID 'plugged-nic': it is plugged already; unplug it first, or choose another --id"),
+    (qemus("PCI: slot 0 function 0 not available for e1000e, in use by e1000e,id=a"),
+     "PCI: slot 0 function 0 not available for e1000e, in use by e1000e,id=a: choose another --bus"),
+    (qemus("Device 'plugged-nic' not found"), "Device 'plugged-nic' not found: it is not plugged"),
+    (qemus("Bus 'spare9' not found"), "Bus 'spare9' not found"),
+    ("", "no answer"),
+    ("what is no JSON", "what is no JSON"),
+]
+
+
+@pytest.mark.parametrize("answer, words", ANSWERS, ids=[words for _, words in ANSWERS])
+def test_a_refusal_of_qemu_is_said_in_words(answer, words):
+    ended = shell('source "$PLUG"; monitor() { printf "%s\\n" "$ANSWER"; return 1; }; NAME=vm1; quietly "{}"',
+                  PLUG=str(ROOT / "hack/vm.d/plug.sh"), ANSWER=answer)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"error: the machine vm1 refuses: {words}\n")
+
+
+KUBECTL = """#!/bin/bash
+# rollout status is in time at the Nth call; get pods
+[[ $* == *" rollout "* ]] || { echo the pods; exit; }
+echo "$*" >>"$CALLS"
+[[ $(wc -l <"$CALLS") -lt $READY ]] || exit 0
+echo 'Waiting for daemon set "hostdev-agent" rollout to finish: 0 of 1 updated pods are available...'
+echo "$ERROR" >&2
+exit 1
+"""
+
+
+def rolled_out(tmp_path, ready, error):
+    (tmp_path / "logs").mkdir()
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(KUBECTL)
+    kubectl.chmod(0o755)
+    return shell('LOCAL=$FOLDER; source "$PODS"; rolled_out daemonset hostdev-agent', PATH=f"{tmp_path}:/usr/bin:/bin",
+                 PODS=str(ROOT / "hack/cluster.d/pods.sh"), FOLDER=str(tmp_path), CALLS=str(tmp_path / "calls"),
+                 READY=str(ready), ERROR=error)
+
+
+LATE = "error: timed out waiting for the condition"
+
+
+def test_a_long_wait_for_pods_says_what_for(tmp_path):
+    ended = rolled_out(tmp_path, 3, LATE)
+    assert ended.returncode == 0 and ended.stdout == "", ended
+    assert [line.split("] ")[1] for line in ended.stderr.splitlines()] == [
+        'Waiting for daemon set "hostdev-agent" rollout to finish: 0 of 1 updated pods are available...'] * 2
+    assert all("--timeout=30s" in line for line in (tmp_path / "calls").read_text().splitlines())
+
+
+def test_it_has_an_end(tmp_path):
+    ended = rolled_out(tmp_path, 99, LATE)
+    assert ended.returncode == 1 and len((tmp_path / "calls").read_text().splitlines()) == 20
+    assert "error: the pods of hostdev-agent are not ready after 600 s" in ended.stderr and "the pods\n" in ended.stderr
+
+
+def test_what_is_refused_is_not_waited_for(tmp_path):
+    ended = rolled_out(tmp_path, 99, 'error: deployment "x" exceeded its progress deadline')
+    assert ended.returncode == 1 and len((tmp_path / "calls").read_text().splitlines()) == 1
+
+
+def test_these_are_the_words_of_kubectl(installed):
+    """No controller is there, so that the Deployment is never rolled out."""
+    installed.kubectl("create", "deployment", "late", "--image=none")
+    try:
+        ended = installed.kubectl("rollout", "status", "--timeout=1s", "deployment/late", check=False)
+        assert ended.returncode == 1 and ended.stderr == f"{LATE}\n" and ended.stdout.startswith("Waiting for "), ended
+    finally:
+        installed.kubectl("delete", "deployment", "late")

@@ -166,6 +166,18 @@ const struct mount *mounts_backing(const struct mounts *mounts, const char *path
 	return best;
 }
 
+static struct swap swap_from_words(const struct words *words)
+{
+	struct swap swap = {
+		.path = xstrdup(words->items[0]),
+		.is_device = strcmp(words->items[1], "file") != 0,
+	};
+
+	if (words->len < 3 || !str_to_u64(words->items[2], &swap.kib))
+		swap.kib = 0;
+	return swap;
+}
+
 size_t swaps_parse(const char *text, size_t len, struct swaps *swaps)
 {
 	const char *end = text + len;
@@ -179,10 +191,7 @@ size_t swaps_parse(const char *text, size_t len, struct swaps *swaps)
 
 		words_split(&words, line, line_len);
 		if (words.len >= 2 && words.items[0][0] == '/')
-			*array_add(swaps) = (struct swap){
-				.path = xstrdup(words.items[0]),
-				.is_device = strcmp(words.items[1], "file") != 0,
-			};
+			*array_add(swaps) = swap_from_words(&words);
 		else if (words.len > 0 && !heading)
 			bad++;
 		heading = false;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* One line of mountinfo; escapes are resolved. */
 struct mount {
@@ -37,6 +38,7 @@ bool mounts_path_below(const char *path, const char *folder);
 struct swap {
 	char *path; /* by which it was opened: of a device not always the one in /dev */
 	bool is_device;
+	uint64_t kib; /* its size; 0: not said */
 };
 
 struct swaps {

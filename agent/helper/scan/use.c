@@ -46,6 +46,7 @@ static const struct {
 	const char *prefix;
 	unsigned about;
 } pci_classes[] = {
+	{ "0000", STORAGE                     }, /* a virtio-scsi of Google's     */
 	{ "0001", CONSOLE                     }, /* VGA before classes            */
 	{ "0002", STORAGE                     }, /* QEMU's virtio-9p              */
 	{ "00ff", STORAGE                     }, /* that of other hypervisors     */

@@ -286,6 +286,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	swaps_done(&look.swaps);
 	routes_done(&look.routes);
 	block_set_done(&look.mounted);
+	block_set_done(&look.in_sight);
 	block_set_done(&look.used);
 	look.blocks = blocks_free(look.blocks);
 	look.links = netlinks_free(look.links);

@@ -27,8 +27,9 @@ struct use_look {
 	struct routes routes;
 	char *other_default; /* a routing table other than main with a default route, or NULL    */
 	struct blocks *blocks;
-	struct block_set mounted; /* disks whose mounts have been told                   */
-	struct block_set used;    /* all disks that mounts and swap stand on, all the way */
+	struct block_set mounted;  /* disks whose mounts have been told                   */
+	struct block_set in_sight; /* disks whose file systems are mounted where that can be seen */
+	struct block_set used;     /* all disks that mounts and swap stand on, all the way */
 	struct netlinks *links;
 	struct uses uses;
 	struct report *report;

@@ -104,7 +104,7 @@ static const struct {
 /* Filesystems that live in memory or are the kernel's own: nothing stands behind them. */
 static const char *const no_storage[] = {
 	"autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts",
-	"devtmpfs", "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue", "nfsd", "nsfs", "ocfs2_dlmfs", "proc",
+	"devtmpfs", "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue", "nfsd", "nsfs", "ocfs2_dlmfs", "pidfs", "proc",
 	"pstore", "ramfs", "resctrl", "rootfs", "rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sysfs", "tmpfs",
 	"tracefs", "xenfs",
 };
@@ -324,6 +324,35 @@ static bool read_number(const struct use_look *look, size_t block, const char *a
 	       str_to_u64(attr.text, ret_number);
 }
 
+/* Has @block the size that @loop would have on it (get_size() of the kernel's drivers/block/loop.c)? */
+static bool fits_loop(const struct use_look *look, size_t block, size_t loop)
+{
+	uint64_t disk;
+	uint64_t size;
+	uint64_t offset = 0;
+	uint64_t limit = 0;
+
+	if (!read_number(look, block, "size", &disk) || !read_number(look, loop, "size", &size) ||
+	    disk == 0 || size == 0)
+		return false;
+	(void)read_number(look, loop, "loop/offset", &offset);
+	(void)read_number(look, loop, "loop/sizelimit", &limit);
+	offset = offset / SECTOR + (offset % SECTOR > 0);
+	if (offset >= disk)
+		return false;
+	return limit > 0 ? disk - offset >= size : disk - offset == size;
+}
+
+/* Is @loop not on @block, by their sizes? */
+static bool has_other_size(const struct use_look *look, size_t block, size_t loop)
+{
+	uint64_t disk;
+	uint64_t size;
+
+	return read_number(look, block, "size", &disk) && read_number(look, loop, "size", &size) &&
+	       !fits_loop(look, block, loop);
+}
+
 static void add_opaque(struct use_look *look, size_t block)
 {
 	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
@@ -374,7 +403,7 @@ static void add_disk(struct use_look *look, size_t top, const struct use_cause *
 
 /* XFS may have its log, or files' data, on other disks than the one that is mounted, ReiserFS its journal; EROFS names
  * further disks. F2FS and JFS, which may have some, do not. */
-static void add_further_disks(struct use_look *look, const struct mount *mount,
+static void add_further_disks(struct use_look *look, const struct mount *mount, bool elsewhere,
 			      const struct use_cause *cause)
 {
 	static const char *const keys[] = { "logdev=", "rtdev=", "device=", "jdev=" };
@@ -387,7 +416,7 @@ static void add_further_disks(struct use_look *look, const struct mount *mount,
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		auto_free char *path = option_of(mount, keys[i]);
-		long disk = path ? blocks_by_path(look->blocks, path) : BLOCK_NONE;
+		long disk = path && !elsewhere ? blocks_by_path(look->blocks, path) : BLOCK_NONE;
 
 		if (disk != BLOCK_NONE)
 			add_disk(look, (size_t)disk, cause);
@@ -395,6 +424,16 @@ static void add_further_disks(struct use_look *look, const struct mount *mount,
 			uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
 					 xasprintf("which disk %s%.64s of %s is cannot be seen",
 						   keys[i], path, mount->point));
+	}
+}
+
+/* The disks of a file system that is mounted in sight. */
+static void add_disks(struct use_look *look, const struct block_set *set,
+		      const struct use_cause *cause)
+{
+	for (size_t i = 0; i < set->len; i++) {
+		block_set_add(&look->in_sight, set->items[i]);
+		add_disk(look, set->items[i], cause);
 	}
 }
 
@@ -406,9 +445,8 @@ static bool add_mount(struct use_look *look, const struct mount *mount,
 
 	if (!blocks_of_mount(look->blocks, mount, &set))
 		return add_foreign(look, mount, cause);
-	for (size_t i = 0; i < set.len; i++)
-		add_disk(look, set.items[i], cause);
-	add_further_disks(look, mount, cause);
+	add_disks(look, &set, cause);
+	add_further_disks(look, mount, false, cause);
 	return true;
 }
 
@@ -469,20 +507,28 @@ static int by_point(const void *a, const void *b)
 	return strcmp(left->point, right->point);
 }
 
+/* Does only a path say which disk it is on? In another mount namespace that may be another one. Those of btrfs are in
+ * /sys. */
+static bool is_named_only(const struct use_look *look, const struct mount *mount)
+{
+	return blocks_by_number(look->blocks, mount->major, mount->minor) == BLOCK_NONE &&
+	       strcmp(mount->fstype, "btrfs") != 0;
+}
+
 /* A mount whose disk cannot be found may be on any disk. Folders of the node are handled before. @where follows the
  * mount point in messages. */
 static void add_other_mount(struct use_look *look, const struct mount *mount, const char *where)
 {
+	bool elsewhere = *where != '\0';
 	auto_free char *why = xasprintf("is mounted at %s%s", mount->point, where);
 	const struct use_cause cause = { USE_MOUNTED, why };
 	long node = disk_of_mount(look, mount);
 	auto_block_set struct block_set set = { 0 };
 
-	if (node != BLOCK_NONE)
-		block_set_add(&set, (size_t)node);
-	else if (strcmp(mount->fstype, "zfs") == 0)
+	if (strcmp(mount->fstype, "zfs") == 0)
 		add_zfs_pool(look, mount->source);
-	else if (!blocks_of_mount(look->blocks, mount, &set) &&
+	else if (((elsewhere && is_named_only(look, mount)) ||
+		  !blocks_of_mount(look->blocks, mount, &set)) &&
 		 !use_served_add(look, mount, &cause) && !has_no_disk(mount) &&
 		 !is_repeated(look, mount, ARRAY_LEN(host_folders)))
 		uses_add_unknown(
@@ -490,10 +536,11 @@ static void add_other_mount(struct use_look *look, const struct mount *mount, co
 			xasprintf("no disk is known to hold '%s'%s (%s '%s'): unmount it if it "
 				  "is not needed",
 				  mount->point, where, mount->fstype, mount->source));
-	for (size_t i = 0; i < set.len; i++)
-		add_disk(look, set.items[i], &cause);
+	if (node != BLOCK_NONE)
+		add_disk(look, (size_t)node, &cause);
+	add_disks(look, &set, &cause);
 	if (set.len > 0)
-		add_further_disks(look, mount, &cause);
+		add_further_disks(look, mount, elsewhere, &cause);
 }
 
 /* All other mounts, by mount point, so that of several on one disk always the same is named. */
@@ -586,6 +633,14 @@ static void add_unseen_mounts(struct use_look *look)
 		add_unseen(look, disk_modules[i].module, disk_modules[i].fstype);
 }
 
+/* A container's /dev may have another disk by that name. */
+static bool has_room(const struct use_look *look, size_t block, uint64_t kib)
+{
+	uint64_t sectors;
+
+	return !read_number(look, block, "size", &sectors) || kib <= sectors / (1024 / SECTOR);
+}
+
 /* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on swapping. The node of a
  * device says nothing about the disk that the node is on. */
 static void add_swap(struct use_look *look, const struct swap *swap)
@@ -602,7 +657,8 @@ static void add_swap(struct use_look *look, const struct swap *swap)
 
 	if (block != BLOCK_NONE)
 		add_disk(look, (size_t)block, &cause);
-	else if (!mount || !add_mount(look, mount, &cause))
+	if (block == BLOCK_NONE ? !mount || !add_mount(look, mount, &cause)
+				: !has_room(look, (size_t)block, swap->kib))
 		uses_add_unknown(
 			&look->uses, USE_ASK_MEMBERS,
 			xasprintf("which disk the swap area '%s' is on cannot be seen", path));
@@ -640,7 +696,7 @@ static void add_hidden_disks(struct use_look *look, const char *folder, bool may
 
 	(void)list_disks(look, look->sysfs_fd, folder, &set);
 	for (size_t i = 0; i < set.len; i++) {
-		if (may_have_more && !block_set_has(&look->mounted, set.items[i]))
+		if (may_have_more && !block_set_has(&look->in_sight, set.items[i]))
 			uses_add_unknown(
 				&look->uses, USE_ASK_MEMBERS,
 				xasprintf("%s is mounted out of sight, and which further disks its "
@@ -693,35 +749,21 @@ static void add_holders(struct use_look *look)
 	}
 }
 
-/* Has @block the size that @loop would have on it (get_size() of the kernel's drivers/block/loop.c)? */
-static bool fits_loop(const struct use_look *look, size_t block, size_t loop)
-{
-	uint64_t disk;
-	uint64_t size;
-	uint64_t offset = 0;
-	uint64_t limit = 0;
-
-	if (!read_number(look, block, "size", &disk) || !read_number(look, loop, "size", &size) ||
-	    disk == 0 || size == 0)
-		return false;
-	(void)read_number(look, loop, "loop/offset", &offset);
-	(void)read_number(look, loop, "loop/sizelimit", &limit);
-	offset = offset / SECTOR + (offset % SECTOR > 0);
-	if (offset >= disk)
-		return false;
-	return limit > 0 ? disk - offset >= size : disk - offset == size;
-}
-
 /*
- * A loop device whose file is a disk's node, but not the one in /dev: made by mknod(1), or a container's. The kernel
- * tells the path alone. It has the size of that disk, which an image hardly has.
+ * A loop device whose file is a disk's node, but not the one in /dev: made by mknod(1), or a container's, whose /dev may
+ * have another disk by the same name. The kernel tells the path alone. It has the size of that disk, which an image
+ * hardly has.
  */
 static void add_possible_disks(struct use_look *look, size_t loop)
 {
 	const char *name = blocks_name(look->blocks, loop);
 	struct sysfs_attr file;
+	long disk;
 
-	if (!loop_backing(look, loop, &file) || disk_at(look, file.text) != BLOCK_NONE)
+	if (!loop_backing(look, loop, &file))
+		return;
+	disk = disk_at(look, file.text);
+	if (disk != BLOCK_NONE && !has_other_size(look, (size_t)disk, loop))
 		return;
 	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
 		auto_free char *why =

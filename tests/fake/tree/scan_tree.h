@@ -20,15 +20,16 @@
 #define UNKNOWN_LINE(question, unread, pci, usb, detail)                                     \
 	"{'kind':'unknown','question':'" question "','unread':" unread ",'pciClasses':[" pci \
 	"],'usbClasses':[" usb "],'detail':'" detail "'}\n"
-#define UNKNOWN_STORAGE(question, unread, detail)                                               \
-	UNKNOWN_LINE(question, unread, "'0002','00ff','01','0805','0c00','0c03','0c04','0c06'", \
-		     "'08'", detail)
+#define UNKNOWN_STORAGE(question, unread, detail)                                            \
+	UNKNOWN_LINE(question, unread,                                                       \
+		     "'0000','0002','00ff','01','0805','0c00','0c03','0c04','0c06'", "'08'", \
+		     detail)
 #define UNKNOWN_NETWORK(question, unread, detail)                                               \
 	UNKNOWN_LINE(question, unread, "'02','0c03','0c04','0c06','0d'", "'02','0a','e0','ff'", \
 		     detail)
-#define UNKNOWN_BOTH(question, unread, detail)                                          \
-	UNKNOWN_LINE(question, unread,                                                  \
-		     "'0002','00ff','01','02','0805','0c00','0c03','0c04','0c06','0d'", \
+#define UNKNOWN_BOTH(question, unread, detail)                                                 \
+	UNKNOWN_LINE(question, unread,                                                         \
+		     "'0000','0002','00ff','01','02','0805','0c00','0c03','0c04','0c06','0d'", \
 		     "'02','08','0a','e0','ff'", detail)
 
 /* Append to @ret_lines the lines whose kind is among @kinds ("use problem"). */

@@ -259,6 +259,20 @@ static struct storage_case {
 	    MOUNTS(MOUNT("8:1", "/", "ext4 /dev/sda rw")) },
 	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /")
 	  USE("0000:03:00.0", "BlockHolder", "loop1 on nvme0n1 is set up") },
+	{ "a disk by that name in /dev that has another size may be a container's",
+	  { NVME, NVME_SIZE("4096"), SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=64\n", LOOP("0", "/dev/sda"),
+	    LOOP_ATTR("0", "size", "4096"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  USE("0000:00:17.0", "BlockHolder", "loop0 on sda is set up")
+	  USE("0000:03:00.0", "Unknown", "nvme0n1 has the size of loop0, whose file '/dev/sda' may be a node of it") },
+	{ "so may one that is too small for its swap",
+	  { SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=64\n", MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
+	    SWAPS("/dev/sda partition 33 0 -2\n") },
+	  UNKNOWN_STORAGE("Members", "false", "which disk the swap area '/dev/sda' is on cannot be seen")
+	  USE("0000:00:17.0", "HostSwap", "sda holds swap") },
+	{ "one that is as large as its swap is not",
+	  { SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=64\n", MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
+	    SWAPS("/dev/sda partition 32 0 -2\n") },
+	  USE("0000:00:17.0", "HostSwap", "sda holds swap") },
 	{ "a loop device whose disk is known is on no other of that size",
 	  { NVME, NVME_SIZE("8"), SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=8\n",
 	    LOOP("0", "/dev/nvme0n1"), LOOP_ATTR("0", "size", "8"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
@@ -313,6 +327,21 @@ static struct storage_case {
 	  USE("0000:00:17.0", "Mounted", "sda is mounted out of sight")
 	  USE("0000:00:17.0", "Mounted", "sdb is mounted out of sight")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted out of sight") },
+	{ "a node of its disk on a file is no mount of it",
+	  { SATA("a", "1"), "sys/fs/xfs/sda/",
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") "21 20 0:5 /sda /srv/disk rw - devtmpfs udev rw\n") },
+	  UNKNOWN_STORAGE("Members", "false", "sda is mounted out of sight, and which further disks its file system is on "
+			  "cannot be seen")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv/disk") },
+	{ "names in another mount namespace are no names of this one",
+	  { NVME, SATA("a", "1"), SATA("b", "2"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
+	    "proc/77/mountinfo=90 1 0:30 / / rw - overlay overlay rw\n"
+	    "91 90 8:1 / /x rw - xfs /dev/sdq rw,logdev=/dev/sdb\n"
+	    "92 90 0:44 / /b rw - bcachefs /dev/sdb rw\n" },
+	  UNKNOWN_STORAGE("Members", "false", "no disk is known to hold '/b' in another mount namespace (bcachefs '/dev/sdb'): "
+			  "unmount it if it is not needed")
+	  UNKNOWN_STORAGE("Members", "false", "which disk logdev=/dev/sdb of /x is cannot be seen")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /x in another mount namespace") },
 	{ "a JFS does not say where its journal is, a ReiserFS does",
 	  { NVME, SATA("a", "1"), SATA("b", "2"),
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "jfs /dev/sda rw")

@@ -343,16 +343,6 @@ static bool fits_loop(const struct use_look *look, size_t block, size_t loop)
 	return limit > 0 ? disk - offset >= size : disk - offset == size;
 }
 
-/* Is @loop not on @block, by their sizes? */
-static bool has_other_size(const struct use_look *look, size_t block, size_t loop)
-{
-	uint64_t disk;
-	uint64_t size;
-
-	return read_number(look, block, "size", &disk) && read_number(look, loop, "size", &size) &&
-	       !fits_loop(look, block, loop);
-}
-
 static void add_opaque(struct use_look *look, size_t block)
 {
 	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
@@ -758,13 +748,12 @@ static void add_possible_disks(struct use_look *look, size_t loop)
 {
 	const char *name = blocks_name(look->blocks, loop);
 	struct sysfs_attr file;
-	long disk;
 
 	if (!loop_backing(look, loop, &file))
 		return;
-	disk = disk_at(look, file.text);
-	if (disk != BLOCK_NONE && !has_other_size(look, (size_t)disk, loop))
-		return;
+	if (blocks_by_path(look->blocks, file.text) == BLOCK_NONE &&
+	    disk_at(look, file.text) != BLOCK_NONE)
+		return; /* a node that is mounted on the file, of which the name is the host's */
 	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
 		auto_free char *why =
 			xasprintf("has the size of %s, whose file '%.64s' may be a node of it",

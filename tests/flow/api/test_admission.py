@@ -295,9 +295,13 @@ def test_a_pod_that_names_a_node_without_its_device_is_warned_of(webhook, rest):
         says(kubectl("create", "-f", "-", input=pod("pinned", NODE)), SILENT)
         # A claim's event comes after what there would be of the pod.
         claim_and_await_its_event(webhook, rest)
-        writes = [e for e in webhook.cluster.audit()[asked:] if e.get("objectRef", {}).get("resource") == "events"
-                  and e["user"]["username"].endswith(":hostdev-controller") and e["verb"] == "create"]
-        assert {e["objectRef"]["namespace"] for e in writes} == {"default"}, writes
+        def namespaces():
+            return {e["objectRef"]["namespace"] for e in webhook.cluster.audit()[asked:]
+                    if e.get("objectRef", {}).get("resource") == "events" and e["verb"] == "create"
+                    and e["user"]["username"].endswith(":hostdev-controller")}
+
+        wait_until(namespaces, 20, "the claim's event in the audit log, which is written a moment later")
+        assert namespaces() == {"default"}
     finally:
         kubectl("delete", "pod", "pinned", "-n", "hostdev-system", "--force", "--ignore-not-found", check=False)
 

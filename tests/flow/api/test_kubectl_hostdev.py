@@ -372,8 +372,8 @@ def test_top_counts_by_resource_name(plugin, controllers, world, node):
     wait_until(replica.leads, 30)
     world.node(node)
     devices = [world.device(node, number, resource) for number in range(3)]
-    scene.claim(devices[0], node)
-    scene.claim(devices[1], node, ready=None)
+    world.claim(devices[0], node)
+    world.claim(devices[1], node, ready=None)
     wait_until(lambda: world.counts(resource) == (3, 2, 1, 0, 1), 20, lambda: world.pool(resource))
     rows = [line.split() for line in plugin("top").splitlines()]
     assert rows[0] == ["RESOURCE", "DEVICES", "CLAIMABLE", "CLAIMED", "ALLOCATED", "AVAILABLE"]

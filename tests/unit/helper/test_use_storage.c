@@ -264,7 +264,7 @@ static struct storage_case {
 	    LOOP_ATTR("0", "size", "4096"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
 	  USE("0000:00:17.0", "BlockHolder", "loop0 on sda is set up")
 	  USE("0000:03:00.0", "Unknown", "nvme0n1 has the size of loop0, whose file '/dev/sda' may be a node of it") },
-	{ "so may one that is too small for its swap",
+	{ "a disk that is too small for its swap may be another one",
 	  { SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=64\n", MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
 	    SWAPS("/dev/sda partition 33 0 -2\n") },
 	  UNKNOWN_STORAGE("Members", "false", "which disk the swap area '/dev/sda' is on cannot be seen")
@@ -273,9 +273,16 @@ static struct storage_case {
 	  { SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=64\n", MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
 	    SWAPS("/dev/sda partition 32 0 -2\n") },
 	  USE("0000:00:17.0", "HostSwap", "sda holds swap") },
-	{ "a loop device whose disk is known is on no other of that size",
+	{ "so may one of the same size",
 	  { NVME, NVME_SIZE("8"), SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=8\n",
 	    LOOP("0", "/dev/nvme0n1"), LOOP_ATTR("0", "size", "8"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  USE("0000:00:17.0", "Unknown", "sda has the size of loop0, whose file '/dev/nvme0n1' may be a node of it")
+	  USE("0000:03:00.0", "BlockHolder", "loop0 on nvme0n1 is set up") },
+	{ "but not if a node of the host is mounted on the file",
+	  { NVME, NVME_SIZE("8"), SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=8\n",
+	    LOOP("0", RAW "/uid"), LOOP_ATTR("0", "size", "8"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") "21 20 0:5 /nvme0n1 " RAW "/uid rw - devtmpfs udev rw\n") },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at " RAW "/uid")
 	  USE("0000:03:00.0", "BlockHolder", "loop0 on nvme0n1 is set up") },
 	{ "a loop device that nobody has mounted still holds its disk, not that of a file",
 	  { NVME, SATA("a", "1"), LOOP("0", "/dev/nvme0n1"), LOOP("1", "/data/image"),

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,12 +10,13 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/num.h"
 
 enum { LOCKS_MAX = 16 << 20 };
 
 /* Inode numbers of files that are locked. */
 struct inodes {
-	unsigned long long *items;
+	uint64_t *items;
 	size_t len;
 	size_t cap;
 };
@@ -26,21 +26,31 @@ struct inodes {
  * the file system @dev, and one that only the user of a disk takes? udev takes flock(2)'s shared one of every disk for
  * a moment, and tells nobody that it has let it go.
  */
-static bool parse_lock(const char *line, dev_t dev, unsigned long long *ret_inode)
+static bool parse_lock(const char *line, size_t len, dev_t dev, uint64_t *ret_inode)
 {
-	char type[16];
-	char mode[16];
-	unsigned major;
-	unsigned minor;
+	enum { TYPE = 1, MODE = 3, FILE_ID = 5, WORDS };
+	auto_free char *text = xstrndup(line, len);
+	char *words[WORDS];
+	char *rest = text;
+	uint64_t major;
+	uint64_t minor;
 
-	if (sscanf(line, "%*[0-9]: %15s %*s %15s %*d %x:%x:%llu", type, mode, &major, &minor,
-		   ret_inode) != 5)
+	for (int i = 0; i < WORDS; i++) {
+		rest += strspn(rest, " ");
+		words[i] = rest;
+		rest += strcspn(rest, " ");
+		if (*rest)
+			*rest++ = '\0';
+	}
+	rest = words[FILE_ID];
+	if (!str_to_hex(strsep(&rest, ":"), &major) || !rest ||
+	    !str_to_hex(strsep(&rest, ":"), &minor) || !rest || !str_to_u64(rest, ret_inode))
 		return false;
 	return major == major(dev) && minor == minor(dev) &&
-	       (strcmp(mode, "WRITE") == 0 || strcmp(type, "OFDLCK") == 0);
+	       (strcmp(words[MODE], "WRITE") == 0 || strcmp(words[TYPE], "OFDLCK") == 0);
 }
 
-static bool has_inode(const struct inodes *inodes, unsigned long long inode)
+static bool has_inode(const struct inodes *inodes, uint64_t inode)
 {
 	for (size_t i = 0; i < inodes->len; i++) {
 		if (inodes->items[i] == inode)
@@ -55,7 +65,7 @@ static void read_locks(struct use_look *look, dev_t dev, struct inodes *ret_inod
 	struct err err;
 	size_t len;
 	int r = file_read(look->proc_fd, "locks", LOCKS_MAX, &text, &len, &err);
-	unsigned long long inode;
+	uint64_t inode;
 
 	if (r == -ENOENT)
 		use_check_proc(look, USE_ASK_DISKS);
@@ -63,9 +73,11 @@ static void read_locks(struct use_look *look, dev_t dev, struct inodes *ret_inod
 		uses_add_unknown(&look->uses, USE_ASK_DISKS,
 				 xasprintf("in the proc tree: %s", err.msg));
 	for (const char *line = text; line && *line; line += strspn(line, "\n")) {
-		if (parse_lock(line, dev, &inode) && !has_inode(ret_inodes, inode))
+		size_t line_len = strcspn(line, "\n");
+
+		if (parse_lock(line, line_len, dev, &inode) && !has_inode(ret_inodes, inode))
 			*array_add(ret_inodes) = inode;
-		line += strcspn(line, "\n");
+		line += line_len;
 	}
 }
 

@@ -297,7 +297,7 @@ def test_a_pod_that_names_a_node_without_its_device_is_warned_of(webhook, rest):
         claim_and_await_its_event(webhook, rest)
         def namespaces():
             return {e["objectRef"]["namespace"] for e in webhook.cluster.audit()[asked:]
-                    if e.get("objectRef", {}).get("resource") == "events" and e["verb"] == "create"
+                    if e.get("objectRef", {}).get("resource") == "events" and e["verb"] in ("create", "patch")
                     and e["user"]["username"].endswith(":hostdev-controller")}
 
         wait_until(namespaces, 20, "the claim's event in the audit log, which is written a moment later")

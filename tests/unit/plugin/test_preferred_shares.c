@@ -73,13 +73,13 @@ static void share_matches_table(void **state)
 
 /* --- one by one --------------------------------------------------------------------------- */
 
-enum { CARDS = 4, SHARES = 8 };
+enum { CARDS = 4, SHARES = 8, ALL_SHARES = CARDS * SHARES };
 
 struct room {
-	char ids[CARDS * SHARES][8];
+	char ids[ALL_SHARES][8];
 	char cards[CARDS][4];
-	struct plugin_device devices[CARDS * SHARES];
-	struct preferred_candidate candidates[CARDS * SHARES];
+	struct plugin_device devices[ALL_SHARES];
+	struct preferred_candidate candidates[ALL_SHARES];
 	size_t len;
 	size_t given[CARDS];
 };
@@ -87,7 +87,7 @@ struct room {
 static void room_fill(struct room *room, uint64_t *seed)
 {
 	memset(room, 0, sizeof(*room));
-	for (size_t i = 0; i < CARDS * SHARES; i++) {
+	for (size_t i = 0; i < ALL_SHARES; i++) {
 		size_t card = i / SHARES;
 		bool free_share = suite_random(seed) % 2;
 
@@ -137,11 +137,11 @@ static void one_by_one_is_the_same(void **state)
 		bool packed = round % 2;
 
 		room_fill(&room, &seed);
-		assert_int_equal(device_list_new(room.devices, CARDS * SHARES, toys_refused, NULL,
-						 &list, NULL),
-				 0);
-		preferred_shares(list, room.candidates, room.len,
-				 suite_random(&seed) % (CARDS * SHARES), packed, &chosen);
+		assert_int_equal(
+			device_list_new(room.devices, ALL_SHARES, toys_refused, NULL, &list, NULL),
+			0);
+		preferred_shares(list, room.candidates, room.len, suite_random(&seed) % ALL_SHARES,
+				 packed, &chosen);
 		for (size_t i = 0; i < CARDS; i++)
 			free_shares[i] = SHARES - room.given[i];
 		for (size_t i = 0; i < chosen.len; i++) {

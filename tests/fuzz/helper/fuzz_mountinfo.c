@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	swaps_parse(text, size, &swaps);
 	for (size_t i = 0; i < swaps.len; i++)
-		assert(swaps.items[i][0] == '/');
+		assert(swaps.items[i].path[0] == '/');
 	mounts_done(&mounts);
 	swaps_done(&swaps);
 	return 0;

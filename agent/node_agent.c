@@ -300,7 +300,7 @@ static void offer_generic(void *arg, struct plugins *plugins)
 
 /* --- the parts are made -------------------------------------------------------------------------- */
 
-/* What changes of each kind of devices; no claims: nobody claims it. */
+/* The changes that concern each kind of devices. claims is NULL if the kind has no claims. */
 static const struct {
 	const struct api_kind *claims;
 	enum change device, claim, list;

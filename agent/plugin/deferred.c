@@ -144,7 +144,7 @@ static void on_deadline(void *arg)
 
 /* --- the type's side ------------------------------------------------------------------- */
 
-/* Returns the call; NULL: nobody waits any more. */
+/* Returns the call. NULL: it has ended, so there is no answer to give. */
 static struct deferred_call *deferred_take(struct deferred *deferred, size_t *ret_container)
 {
 	struct deferred_call *call = deferred->call;

@@ -182,6 +182,43 @@ static void collect_unread_drivers(struct use_look *look, const struct pci_funct
 	}
 }
 
+/*
+ * Note that @device may be in use, if that is unknown of functions of the class @like, and @device has another class of
+ * which nothing is unknown, though the disk or interface @name is on it: not every vendor keeps to the classes.
+ */
+static void add_oddity(struct use_look *look, const struct devpath *device, int like,
+		       const char *name)
+{
+	auto_free char *path = xasprintf("bus/pci/devices/%s/class", device->pci);
+	const char *why = uses_unknown_for(&look->uses, like);
+	struct sysfs_attr attr;
+	uint64_t class_id;
+
+	if (!why || !device->pci[0] || sysfs_read(look->sysfs_fd, path, &attr, NULL) != 0 ||
+	    !str_to_hex(attr.text, &class_id) || class_id > 0xffffff ||
+	    uses_unknown_for(&look->uses, (int)class_id))
+		return;
+	uses_add(&look->uses, device, USE_UNKNOWN, name,
+		 xasprintf("%s is on it, and %s", name, why));
+}
+
+static void collect_oddities(struct use_look *look)
+{
+	enum { SCSI = 0x010000, ETHERNET = 0x020000 };
+
+	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
+		struct devpaths devices = { 0 };
+
+		blocks_devices(look->blocks, i, &devices);
+		for (size_t k = 0; k < devices.len; k++)
+			add_oddity(look, &devices.items[k], SCSI, blocks_name(look->blocks, i));
+		array_done(&devices);
+	}
+	for (size_t i = 0; i < netlinks_len(look->links); i++)
+		add_oddity(look, netlinks_device(look->links, i), ETHERNET,
+			   netlinks_name(look->links, i));
+}
+
 void use_add_function(int sysfs_fd, const char *address, struct pci_functions *functions)
 {
 	auto_free char *class_path = xasprintf("bus/pci/devices/%s/class", address);
@@ -276,6 +313,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	use_console_collect(&look, functions);
 	check_reads(&look, USE_ASK_CONSOLE);
 	collect_unread_drivers(&look, functions);
+	collect_oddities(&look);
 	for (size_t i = 0, len = look.uses.len; i < len; i++)
 		add_carriers(&look, look.uses.items[i]);
 	check_reads(&look, USE_ASK_DISKS);

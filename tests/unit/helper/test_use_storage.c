@@ -349,6 +349,13 @@ static struct storage_case {
 			  "unmount it if it is not needed")
 	  UNKNOWN_STORAGE("Members", "false", "which disk logdev=/dev/sdb of /x is cannot be seen")
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /x in another mount namespace") },
+	{ "a disk on a function of an odd class",
+	  { NVME, "sys/bus/pci/devices/0000:03:00.0/class=0xff0000\n", SATA("a", "1"),
+	    "sys/bus/pci/devices/0000:00:17.0/class=0x010601\n",
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:21", "/odd", "odd odd rw")) },
+	  UNKNOWN_STORAGE("Members", "false", "no disk is known to hold '/odd' (odd 'odd'): unmount it if it is not needed")
+	  USE("0000:03:00.0", "Unknown", "nvme0n1 is on it, and no disk is known to hold '/odd' (odd 'odd'): unmount it if "
+	      "it is not needed") },
 	{ "a JFS does not say where its journal is, a ReiserFS does",
 	  { NVME, SATA("a", "1"), SATA("b", "2"),
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "jfs /dev/sda rw")

@@ -338,6 +338,31 @@ port_taken() {
 	(: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
+# free_ports COUNT: the first of that many in a row that nothing listens on, below the range that the kernel gives to
+# outgoing connections. Whoever asks begins to listen a while later, so for five minutes nobody else is given them.
+free_ports() {
+	local count=$1 given=$CACHE/ports port each
+	mkdir -p "$CACHE"
+	(
+		exec 9>"$given.lock"
+		flock 9
+		[[ -e $given ]] || : >"$given"
+		awk -v from="$((EPOCHSECONDS - 300))" '$2 >= from' "$given" >"$given.new"
+		while :; do
+			port=$((20000 + RANDOM % 12000))
+			for ((each = port; each < port + count; each++)); do
+				if port_taken "$each" || grep -q "^$each " "$given.new"; then continue 2; fi
+			done
+			break
+		done
+		for ((each = port; each < port + count; each++)); do
+			printf '%s %s\n' "$each" "$EPOCHSECONDS"
+		done >>"$given.new"
+		mv "$given.new" "$given"
+		printf '%s\n' "$port"
+	)
+}
+
 # check_port_free PORT PROGRAM VARIABLE: or say what to do.
 check_port_free() {
 	! port_taken "$1" ||

@@ -94,8 +94,8 @@ prepare_state() {
 	rm -f "$STATE"/{qmp.sock,console.log,channel,logs/qemu.log,stick-*.img}
 	: >"$STATE/console.log"
 	: >"$STATE/logs/qemu.log"
-	port=$(free_port)
-	kubelet_port=$(free_port "$port")
+	port=$(free_ports 1)
+	kubelet_port=$(free_ports 1)
 	token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 	(umask 077 && printf '%s %s\n' "$port" "$token" >"$STATE/channel")
 	printf '%s\n' "kernel=$kind" "release=$(<"$kernel/release")" "port=$port" \
@@ -111,16 +111,6 @@ prepare_state() {
 make_disk() {
 	truncate -s 0 "$STATE/$1.img"
 	truncate -s "$2" "$STATE/$1.img"
-}
-
-# free_port [NOT]: below the range that the kernel gives to outgoing connections.
-free_port() {
-	local port
-	while :; do
-		port=$((20000 + RANDOM % 10000))
-		if [[ $port != "${1:-}" ]] && ! port_taken "$port"; then break; fi
-	done
-	printf '%s\n' "$port"
 }
 
 # The kernel's initramfs and, behind it, what only this instance has.

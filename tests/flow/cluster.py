@@ -42,8 +42,8 @@ class Cluster:
 
     @classmethod
     def start(cls, folder, *options):
-        run = subprocess.run([SCRIPT, "start", "--dir", folder, *options], stdout=subprocess.PIPE, text=True)
-        assert run.returncode == 0, "no control plane; the lines above say why"
+        run = subprocess.run([SCRIPT, "start", "--dir", folder, *options], capture_output=True, text=True)
+        assert run.returncode == 0, f"no control plane:\n{run.stderr}"
         return cls(run.stdout.strip())
 
     @staticmethod

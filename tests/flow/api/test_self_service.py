@@ -18,6 +18,7 @@ from doc_commands import executed
 from identities import Identities, wait_fenced
 from machine import Machine
 from programs import Agent, program
+from replicas import condition
 from rest import Rest
 from shell_words import simple_commands
 from transcript import Shell, commands
@@ -211,7 +212,8 @@ def test_alice_may_run_what_the_table_says(site, eve, agent, words, role):
 def test_alice_releases_her_device_with_the_plugin(site, eve, agent):
     """The command waits until the device is on its driver."""
     assert site.create("eve", claim(DEVICE)).returncode == 0
-    wait_until(lambda: site.cluster.get("pcideviceclaim", DEVICE)["metadata"].get("finalizers"), 20, "the agent's record")
+    # Before that the agent has done nothing that it would have to undo.
+    wait_until(lambda: condition(site.cluster.get("pcideviceclaim", DEVICE), "DriverBound")[0] == "True", 20, "the binding")
     with ThreadPoolExecutor() as pool:
         released = pool.submit(eve, ["release", DEVICE])
         wait_until(lambda: site.cluster.get("pcideviceclaim", DEVICE)["metadata"].get("deletionTimestamp"), 20, "the deletion")

@@ -26,6 +26,13 @@ def lines(program, **fields):
     return [line for line in found if fields.items() <= line.items()]
 
 
+def only(program, **fields):
+    """The one line that has these: it is told once what it tells of is written."""
+    wait_until(lambda: lines(program, **fields), 10, f"a line with {fields}")
+    [line] = lines(program, **fields)
+    return line
+
+
 def claim(device):
     return {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim", "metadata": {"name": device}}
 
@@ -110,15 +117,15 @@ def test_a_devices_life_is_told(lender, webhook, installed, alice, reader, node,
     alice.kubectl("create", "--dry-run=server", "-f", "-", input=claim(other))
 
     about = {"user": alice.user, "kind": "PCIDevice", "node": node}
-    [made] = lines(webhook, action="claim", device=device)
+    made = only(webhook, action="claim", device=device)
     about |= {"verified": "false"}  # this API server shows no certificate
     assert made.items() >= {**about, "result": "Done", "owner": alice.user, "reason": "Claimed"}.items()
-    [no] = lines(webhook, action="claim", device=needed)
+    no = only(webhook, action="claim", device=needed)
     assert no.items() >= {**about, "result": "Refused", "reason": "ClaimRefused"}.items()
     assert "HostNetwork: eth0 has the default route" in no["message"]
     assert lines(webhook, device=other) == []
     about.pop("verified")
-    [bound] = lines(lender.agent, action="bind", device=device, result="Done")
+    bound = only(lender.agent, action="bind", device=device, result="Done")
     assert bound.items() >= {**about, "reason": "Bound"}.items()
 
     wait_until(lambda: {"Claimed", "Bound"} <= set(described(installed, device)), 20, "the events")
@@ -148,13 +155,11 @@ def test_a_devices_life_is_told(lender, webhook, installed, alice, reader, node,
 
     lender.was_on("e1000e")
     alice.kubectl("delete", "pcideviceclaim", device, "--wait=false")
-    wait_until(lambda: "deletionTimestamp" in rest.get(f"{CLAIMS}/{device}")["metadata"], 10)
-    lender.give_back()
+    lender.give_back_after_a_try()
     wait_until(lambda: rest.request("GET", f"{CLAIMS}/{device}")[0] == 404, 60, "the claim's end")
-    [asked] = lines(webhook, action="unclaim")
+    asked = only(webhook, action="unclaim")
     assert asked.items() >= {**about, "result": "Done", "device": device}.items()
-    wait_until(lambda: lines(lender.agent, action="release", result="Done"), 10, "it is told once it is written")
-    [back] = lines(lender.agent, action="release", result="Done")
+    back = only(lender.agent, action="release", result="Done")
     assert back.items() >= {**about, "device": device, "reason": "Released"}.items()
     wait_until(lambda: {"Claimed", "Bound", "Unclaimed", "Released"} <= set(described(installed, device)), 20, "all of it")
     rows = json.loads(admin("log", device, "-o", "json"))["events"]

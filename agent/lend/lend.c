@@ -133,9 +133,11 @@ bool lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatabl
 	return offered_set(lend->offered, allocatable);
 }
 
-bool lend_node_counts(const struct lend *lend, const char *resource)
+bool lend_is_offered(const struct lend *lend, const struct device_type *type, const char *resource,
+		     const char *id)
 {
-	return !lend->plugins || offered_counts(lend->offered, resource);
+	return !lend->plugins || offered_counts(lend->offered, resource,
+						plugins_list(lend->plugins, type, resource, id));
 }
 
 bool lend_set_no_node(struct lend *lend, const char *denied)
@@ -299,6 +301,14 @@ static void on_refused(const struct lend *lend, const struct plugin_event *event
 		tell_refused(lend, event, event->ids->items[i]);
 }
 
+static void tell_listed(const struct lend *lend)
+{
+	for (size_t i = 0; i < lend->types.len; i++) {
+		if (lend->types.items[i].listed)
+			lend->types.items[i].listed(lend->types.items[i].arg);
+	}
+}
+
 static void on_plugin(void *arg, const struct plugin_event *event)
 {
 	struct lend *lend = arg;
@@ -311,6 +321,7 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 		return;
 	case PLUGIN_LISTED:
 		offered_look_again(lend->offered);
+		tell_listed(lend);
 		return;
 	case PLUGIN_WAITING:
 		log_warn("resource not registered yet", log_str("resource", resource),

@@ -15,6 +15,7 @@
 #include "agent/plugin/registration.h"
 
 struct config;
+struct device_type;
 struct json_pairs;
 struct json_strs;
 struct lend;
@@ -58,6 +59,8 @@ struct lend_type {
 	/* Add the device nodes ("/dev/vfio/12") without which what it offers is not healthy: when one of them comes or goes,
 	 * offer() is called again. NULL: none. */
 	void (*nodes)(void *arg, struct json_strs *nodes);
+	/* The kubelet has opened a resource's list: lend_is_offered() may have another answer. NULL: none. */
+	void (*listed)(void *arg);
 };
 
 /* Before the loop runs. @type is copied; its arg lives until after lend_free(). */
@@ -77,8 +80,10 @@ void lend_set_heartbeat(struct lend *lend, int64_t heartbeat_ms);
  * nothing counts as offered. Returns whether that is new. */
 bool lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatable);
 
-/* As offered_counts(); true without a kubelet. */
-bool lend_node_counts(const struct lend *lend, const char *resource);
+/* Would a pod get a unit of @resource now: has the kubelet the device @id of @type on its list, as healthy, and does the
+ * Node count a unit? As offered_counts(); true without a kubelet. */
+bool lend_is_offered(const struct lend *lend, const struct device_type *type, const char *resource,
+		     const char *id);
 
 /* As offered_set_no_node(). */
 bool lend_set_no_node(struct lend *lend, const char *denied);

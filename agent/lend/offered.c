@@ -145,10 +145,10 @@ bool offered_set(struct offered *offered, const struct json_pairs *allocatable)
 	return changed;
 }
 
-bool offered_counts(const struct offered *offered, const char *resource)
+bool offered_counts(const struct offered *offered, const char *resource, bool listed)
 {
 	if (offered->node == NODE_LISTS)
-		return count_of(offered, resource) > 0;
+		return listed && count_of(offered, resource) > 0;
 	return offered->node != NODE_UNSEEN;
 }
 

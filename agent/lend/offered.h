@@ -61,8 +61,10 @@ bool offered_set_no_node(struct offered *offered, const char *denied);
 /* The offers, or the kubelet's list of them, may have changed: `changed` runs inside. */
 void offered_look_again(struct offered *offered);
 
-/* Does the Node count a unit of @resource? Also true where no kubelet has written the Node, or it cannot be read. */
-bool offered_counts(const struct offered *offered, const char *resource);
+/* Would a pod get a device of @resource: is it @listed by the kubelet, and does the Node count a unit? The Node counts a
+ * device that went for up to 10 s, and would seem to count one that came instead. Also true where no kubelet has written
+ * the Node, or it cannot be read. */
+bool offered_counts(const struct offered *offered, const char *resource, bool listed);
 
 /* The answer for @address. `changed` is called when the caller should ask again. */
 struct offered_answer offered_ask(struct offered *offered, const char *address);

@@ -155,12 +155,12 @@ static bool is_taken(void *arg, const char *name)
 	return json_strs_has(&usb->taken, name);
 }
 
-static bool is_counted(void *arg, const char *name)
+static bool is_offered(void *arg, const char *name, const char *port)
 {
 	const struct usb *usb = arg;
 	auto_free char *resource = resource_name_usb(name);
 
-	return lend_node_counts(usb->deps.lend, resource);
+	return lend_is_offered(usb->deps.lend, &usb_device_type, resource, port);
 }
 
 static bool is_out_of_reach(void *arg, const char *port)
@@ -172,15 +172,13 @@ static bool is_out_of_reach(void *arg, const char *port)
 	return device && usb_lent_is_out_of_reach(&usb->view, device);
 }
 
-/* Which claims get nothing although all is well with their devices. True: others than before. */
-static bool find_taken(struct usb *usb)
+/* Which claims get nothing although all is well with their devices. */
+static void find_taken(struct usb *usb)
 {
-	struct json_strs before = usb->taken;
 	const struct entry *entry;
 	size_t cursor = 0;
-	bool changed;
 
-	usb->taken = (struct json_strs){ 0 };
+	json_strs_done(&usb->taken);
 	while ((entry = store_next(usb->view.claims, &cursor))) {
 		const struct usbdeviceclaim *claim = entry->object;
 		auto_free char *resource = NULL;
@@ -194,11 +192,6 @@ static bool find_taken(struct usb *usb)
 		if (owner && strcmp(owner, usb_device_type.name) != 0)
 			json_strs_add(&usb->taken, claim->meta.name);
 	}
-	changed = before.len != usb->taken.len;
-	for (size_t i = 0; i < before.len && !changed; i++)
-		changed = !json_strs_has(&usb->taken, before.items[i]);
-	json_strs_done(&before);
-	return changed;
 }
 
 static uint64_t unproven_ms(void *arg, const char *port, bool refused)
@@ -257,7 +250,6 @@ static void offer(void *arg, struct plugins *plugins)
 	struct usb *usb = arg;
 	struct config_troubles troubles = { 0 };
 	bool selected;
-	bool changed;
 	bool known = usb->node->inventory && informer_synced(usb->node->claims[INVENTORY_USB]);
 
 	/* A pod's unit of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
@@ -268,10 +260,9 @@ static void offer(void *arg, struct plugins *plugins)
 	config_troubles_done(&troubles);
 	if (!known)
 		return;
-	changed = find_taken(usb) || !usb->offered;
+	find_taken(usb);
 	usb->offered = true;
-	if (changed)
-		usb_claims_enqueue_all(usb->claims);
+	usb_claims_enqueue_all(usb->claims);
 	selected |= usb->view.config && !usb->selects;
 	usb->selects |= usb->view.config != NULL;
 	if (selected && usb->deps.selected)
@@ -279,6 +270,13 @@ static void offer(void *arg, struct plugins *plugins)
 	/* Whose pods' the devices are that are offered no more, their USBDevices say. */
 	if (informer_synced(usb->node->devices[INVENTORY_USB]))
 		clock_timer_start(usb->node->clock, usb->timer, 0);
+}
+
+static void listed(void *arg)
+{
+	const struct usb *usb = arg;
+
+	usb_claims_enqueue_all(usb->claims);
 }
 
 struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps)
@@ -298,13 +296,14 @@ struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps)
 	usb->claims = usb_claims_new(node, &(struct usb_claims_deps){
 						   .is_free = is_free,
 						   .is_taken = is_taken,
-						   .is_counted = is_counted,
+						   .is_offered = is_offered,
 						   .is_out_of_reach = is_out_of_reach,
 						   .unproven_ms = unproven_ms,
 						   .give_back = give_back,
 						   .arg = usb,
 					   });
-	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = usb, .had = had });
+	lend_add(deps->lend,
+		 &(struct lend_type){ .offer = offer, .arg = usb, .had = had, .listed = listed });
 	return usb;
 }
 

@@ -40,7 +40,7 @@ struct usb_claim_case {
 	bool held;                      /* a pod has the device in its socket, or may have it   */
 	const char *holder;             /* "pod default/vm-1"; NULL: not known yet              */
 	bool taken;                     /* claimed devices of another kind have its resource    */
-	bool uncounted;                 /* the Node's allocatable does not count its resource   */
+	bool not_offered;               /* the Node or its kubelet does not list it             */
 	bool out_of_reach;              /* its node is not QEMU's, and cannot be made so        */
 	uint64_t unproven_ms;           /* until it counts as free: use_log.h; 0: it does       */
 	int64_t now_wall_ms;

@@ -128,7 +128,7 @@ static void say_judged(struct sketch *s)
 		return;
 	}
 	/* It stays Ready while a kubelet restarts. */
-	if (s->c->uncounted && !is_ready(s)) {
+	if (s->c->not_offered && !is_ready(s)) {
 		message = xasprintf(
 			"the kubelet does not list %s in the allocatable resources of node %s yet; "
 			"it updates them every 10 s",

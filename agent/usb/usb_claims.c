@@ -93,7 +93,7 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 		.owner = device ? &device->meta : NULL,
 		.held = port && !deps->is_free(deps->arg, port, &holder),
 		.taken = deps->is_taken(deps->arg, view->key),
-		.uncounted = !deps->is_counted(deps->arg, view->key),
+		.not_offered = port && !deps->is_offered(deps->arg, view->key, port),
 		.out_of_reach = port && deps->is_out_of_reach(deps->arg, port),
 		.now_wall_ms = view->now_wall_ms,
 	};

@@ -50,10 +50,6 @@ class UsbClaims:
                    if name == "hostdev_kubelet_registrations_total"
                    and f'resource="{resource}"' in labels and 'result="done"' in labels)
 
-    def listed(self, resource):
-        """How many healthy devices of the resource are in the list for the kubelet."""
-        return self.node.agent.metrics().get(("hostdev_plugin_devices", f'resource="{resource}",health="healthy"'))
-
     def claim(self, port, lent=True):
         """(name, resource) of the device in a socket, claimed, Ready and, with a kubelet, lent: what its Node
         says may still be what it said of a claim before."""

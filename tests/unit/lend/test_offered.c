@@ -1,6 +1,8 @@
 /* offered: offers in the Node's status.allocatable. */
 #include "agent/lend/offered.h"
 
+#include "agent/lend/pci_type.h"
+#include "agent/plugin/device_type.h"
 #include "api/json_values.h"
 #include "api/names.h"
 #include "fake/fake_clock.h"
@@ -118,11 +120,16 @@ static void without_a_kubelets_folder_too(void **state)
 	lend_begin(scene, true);
 	node_lists(scene, "2");
 	assert_int_equal(state_of(scene, NIC), OFFERED_BY_NOBODY);
-	assert_true(lend_node_counts(scene->lend, "example.com/other"));
+	assert_true(lend_is_offered(scene->lend, &pci_device_type, "example.com/other", NIC));
 	scene_free(scene);
 }
 
-static void a_resource_counts_once_the_node_lists_a_unit(void **state)
+static bool is_offered(const struct scene *scene, const char *resource, const char *address)
+{
+	return lend_is_offered(scene->lend, &pci_device_type, resource, address);
+}
+
+static void a_device_is_offered_once_the_node_lists_a_unit(void **state)
 {
 	static const struct {
 		const char *quantity;
@@ -132,19 +139,56 @@ static void a_resource_counts_once_the_node_lists_a_unit(void **state)
 		     { "1", true, false },  { "1k", true, true }, { "k", false, true } };
 	struct scene *scene = scene_of_two();
 
-	assert_false(lend_node_counts(scene->lend, MODEL)); /* no Node seen */
+	assert_false(is_offered(scene, MODEL, NIC)); /* no Node seen */
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(node_lists(scene, rows[i].quantity), rows[i].changed);
-		assert_int_equal(lend_node_counts(scene->lend, MODEL), rows[i].counts);
-		assert_false(lend_node_counts(scene->lend, "example.com/other"));
+		assert_int_equal(is_offered(scene, MODEL, NIC), rows[i].counts);
+		assert_false(is_offered(scene, "example.com/other", NIC));
 	}
 	assert_true(lend_set_no_node(scene->lend, NULL));
 	assert_false(lend_set_no_node(scene->lend, NULL));
-	assert_true(lend_node_counts(scene->lend, MODEL));
+	assert_true(is_offered(scene, MODEL, NIC));
 	assert_true(lend_set_no_node(scene->lend, "HTTP 403"));
-	assert_true(lend_node_counts(scene->lend, MODEL));
+	assert_true(is_offered(scene, MODEL, NIC));
 	assert_true(lend_set_allocatable(scene->lend, NULL));
-	assert_true(lend_node_counts(scene->lend, MODEL));
+	assert_true(is_offered(scene, MODEL, NIC));
+	scene_free(scene);
+}
+
+static void count_list(void *arg)
+{
+	(*(unsigned *)arg)++;
+}
+
+static void offer_nothing(void *arg, struct plugins *plugins)
+{
+	(void)arg;
+	(void)plugins;
+}
+
+/* The Node still counts what went: what came instead is offered once the kubelet has it on its list. */
+static void what_the_kubelet_does_not_list_is_not_offered(void **state)
+{
+	static const struct device_type other_type = { .name = "other" };
+	struct scene *scene = scene_of(pair);
+	unsigned lists = 0;
+
+	node1_nodes(&scene->node, "13");
+	node1_claim(&scene->node, NIC_CLAIM("", "", WAITS));
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	lend_add(
+		scene->lend,
+		&(struct lend_type){ .offer = offer_nothing, .listed = count_list, .arg = &lists });
+	node_lists(scene, "1");
+	assert_false(is_offered(scene, MODEL, NIC));
+	assert_int_equal(lists, 0);
+	await_stream(scene);
+	settle(scene);
+	assert_int_equal(lists, 1);
+	assert_true(is_offered(scene, MODEL, NIC));
+	assert_false(is_offered(scene, MODEL, TWIN));
+	assert_false(lend_is_offered(scene->lend, &other_type, MODEL, NIC));
 	scene_free(scene);
 }
 
@@ -353,8 +397,10 @@ int main(void)
 	suite_add(&suite, "a Node without a kubelet offers nothing",
 		  a_node_without_a_kubelet_offers_nothing, NULL);
 	suite_add(&suite, "without a kubelet's folder too", without_a_kubelets_folder_too, NULL);
-	suite_add(&suite, "a resource counts once the Node lists a unit",
-		  a_resource_counts_once_the_node_lists_a_unit, NULL);
+	suite_add(&suite, "a device is offered once the Node lists a unit",
+		  a_device_is_offered_once_the_node_lists_a_unit, NULL);
+	suite_add(&suite, "what the kubelet does not list is not offered",
+		  what_the_kubelet_does_not_list_is_not_offered, NULL);
 	suite_add(&suite, "who waits is told once", who_waits_is_told_once, NULL);
 	suite_add(&suite, "who waits is told of what is wrong", who_waits_is_told_of_what_is_wrong,
 		  NULL);

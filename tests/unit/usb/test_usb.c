@@ -130,7 +130,7 @@ static void a_claim_is_ready_once_the_node_counts_it(void **state)
 	const char *body;
 
 	scene_open(scene, true);
-	scene->lend.uncounted = true;
+	scene->lend.unlisted = true;
 	look(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
 	scene->lend.type.offer(scene->lend.type.arg, NULL);
@@ -151,8 +151,8 @@ static void a_claim_is_ready_once_the_node_counts_it(void **state)
 	assert_int_equal(fake_client_line(scene->client, line), 0);
 	fake_clock_advance(scene->clock, 6000);
 	assert_int_equal(asking(scene), 0);
-	scene->lend.uncounted = false;
-	usb_enqueue_all(scene->usb);
+	scene->lend.unlisted = false;
+	scene->lend.type.listed(scene->lend.type.arg);
 	fake_clock_settle(scene->clock);
 	fake_client_choose(scene->client, "/usbdeviceclaims/");
 	assert_null(strstr(fake_client_request(scene->client)->body, "NotOffered"));

@@ -33,7 +33,7 @@ static struct plan_case {
 	const char *pod;       /* "": not known; NULL: none */
 	bool fresh;
 	bool taken;
-	bool uncounted;
+	bool not_offered;
 	bool out_of_reach;
 	bool unlisted; /* the USBDevice is not at the API server yet */
 	const char *step;
@@ -169,14 +169,14 @@ static struct plan_case {
 	  .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NameTaken\"",
 				    "kubevirt.io/" STICK }, .event = "Warning NameTaken" },
 	{ "a resource that the Node does not list yet is not ready", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) },
-	  .uncounted = true, .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NotOffered\"",
+	  .not_offered = true, .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NotOffered\"",
 						      "does not list kubevirt.io/" STICK } },
-	{ "and stays so", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "NotOffered")) }, .uncounted = true,
+	{ "and stays so", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "NotOffered")) }, .not_offered = true,
 	  .step = "tell", .says = { "\"reason\":\"NotOffered\"" } },
 	{ "until it is listed", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "NotOffered")) }, .step = "tell",
 	  .says = { "\"reason\":\"Ready\"" }, .event = "Normal Offered" },
 	{ "a claim that was ready stays so while the kubelet restarts", "1-2=5:A",
-	  { CLAIM(STICK, KNOWN("1-2", "A") SAID("True", "Ready")) }, .uncounted = true, .step = "tell",
+	  { CLAIM(STICK, KNOWN("1-2", "A") SAID("True", "Ready")) }, .not_offered = true, .step = "tell",
 	  .never = { "NotOffered" } },
 	{ "a node that cannot be given away", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .out_of_reach = true,
 	  .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NodeNotWritable\"",
@@ -270,7 +270,7 @@ static void is_planned(void **state)
 						 .held = row->pod,
 						 .holder = row->pod && *row->pod ? row->pod : NULL,
 						 .taken = row->taken,
-						 .uncounted = row->uncounted,
+						 .not_offered = row->not_offered,
 						 .out_of_reach = row->out_of_reach,
 						 .unproven_ms = row->unproven_ms,
 						 .now_wall_ms = 1000 },

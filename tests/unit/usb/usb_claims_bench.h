@@ -118,10 +118,11 @@ static inline bool bench_is_taken(void *arg, const char *name)
 	return false;
 }
 
-static inline bool bench_is_counted(void *arg, const char *name)
+static inline bool bench_is_offered(void *arg, const char *name, const char *port)
 {
 	(void)arg;
 	(void)name;
+	(void)port;
 	return true;
 }
 
@@ -155,7 +156,7 @@ static inline void bench_open(struct bench *b)
 	b->claims = usb_claims_new(&b->this_node, &(struct usb_claims_deps){
 							  .is_free = bench_is_free,
 							  .is_taken = bench_is_taken,
-							  .is_counted = bench_is_counted,
+							  .is_offered = bench_is_offered,
 							  .is_out_of_reach = bench_is_out_of_reach,
 							  .give_back = bench_give_back,
 							  .arg = b,

@@ -45,7 +45,7 @@ struct lend {
 	const char *held;  /* an ID that a pod has */
 	const char *as;    /* the resource that it has it as; NULL: not known */
 	bool silent;       /* no kubelet has said a word */
-	bool uncounted;    /* the Node does not count any resource */
+	bool unlisted;     /* the Node and its kubelet list nothing */
 	size_t offered;    /* resources, lately */
 	const char *owner; /* of every resource, NULL: none */
 };
@@ -67,10 +67,13 @@ bool lend_is_on(const struct lend *lend)
 	return lend->on;
 }
 
-bool lend_node_counts(const struct lend *lend, const char *resource)
+bool lend_is_offered(const struct lend *lend, const struct device_type *type, const char *resource,
+		     const char *id)
 {
+	(void)type;
 	(void)resource;
-	return !lend->uncounted;
+	(void)id;
+	return !lend->unlisted;
 }
 
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from chromium import Chromium
+from cluster import ROOT
 from faultproxy import FaultProxy
 from map_program import Map
 from map_scene import NIC, Scene
@@ -68,6 +69,25 @@ def card(name):
 
 
 # --- what is shown ---
+
+
+def test_the_picture_of_the_readme(page, scene):
+    """Made anew into build/map.png, for docs/map.png to be replaced by it when the page looks different."""
+    before = len(scene.made)
+    picture, shown = ROOT / "build/map.png", ROOT / "docs/map.png"
+    page.resize(1280, 580)
+    try:
+        scene.divided()
+        page.wait(f"{SHOWN} > {DEVICES} + 9")
+        page.run("new Promise((done) => setTimeout(done, 200))")  # a card that comes is faded in
+        page.picture(picture)
+    finally:
+        page.resize(1280, 800)
+        for path in scene.made[before:]:
+            scene.rest.remove(path)
+    assert [path.read_bytes()[:8] for path in (picture, shown)] == [b"\x89PNG\r\n\x1a\n"] * 2
+    assert picture.read_bytes()[16:24] == shown.read_bytes()[16:24]  # width and height
+    page.wait(f"{SHOWN} === {DEVICES}")
 
 
 def test_the_page_loads_and_nothing_complains(page, rack):

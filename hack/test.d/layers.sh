@@ -2,6 +2,8 @@
 # What each layer runs. Sourced by hack/test, which has `check`, `check_junit`
 # and `check_shown`; a layer that dies counts as one failure.
 
+declare -A BESIDE=() # processes that run beside a layer, for a later one
+
 layer_lint() {
 	"$ROOT/hack/packages" install build test
 	check includes "$ROOT/hack/check-includes"
@@ -12,7 +14,7 @@ layer_lint() {
 
 layer_tidy() {
 	"$ROOT/hack/packages" install build test
-	if [[ -n $TIDY ]]; then check tidy await_tidy; else check tidy check_tidy; fi
+	check tidy beside tidy check_tidy
 }
 
 # The programs without sanitizers are what the flow layers run.
@@ -42,23 +44,38 @@ check_tidy() {
 		tidy_files | xargs -d '\n' -r -P "$(nproc)" -I '{}' bash -c 'tidy_one "{}"'
 }
 
-# start_tidy: the tests of the api layer wait most of the time; clang-tidy takes what they leave, and no more.
-start_tidy() {
+# start_beside NAME COMMAND…: COMMAND takes what other layers leave of the processors, and no more: tests wait for much.
+start_beside() {
+	local name=$1
+	shift
 	"$ROOT/hack/packages" install build test
-	rm -f "$LOGS/tidy-beside.status"
+	rm -f "$LOGS/beside-$name.status"
 	export ROOT LOGS CHANGED
-	export -f check_tidy tidy_one tidy_files changed_parts
+	export -f build_preset check_tidy tidy_one tidy_files changed_parts
 	# A session of its own has a share of its own (sched(7), autogroup), whatever the nice values in it.
 	# shellcheck disable=SC2016 # the variables are those of the shell that it starts
-	setsid nice -n 19 bash -o pipefail -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; status=0; check_tidy || status=$?; echo "$status" >"$LOGS/tidy-beside.status"' \
-		>"$LOGS/tidy-beside.log" 2>&1 </dev/null &
-	TIDY=$!
-	trap 'kill -- -"$TIDY" 2>/dev/null || true' EXIT
+	setsid nice -n 19 bash -o pipefail -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null
+		status=0; "${@:2}" || status=$?; echo "$status" >"$LOGS/beside-$1.status"' - "$name" "$@" \
+		>"$LOGS/beside-$name.log" 2>&1 </dev/null &
+	BESIDE[$name]=$!
+	trap end_beside EXIT
 }
 
-await_tidy() {
-	tail -n +1 -f --pid "$TIDY" "$LOGS/tidy-beside.log"
-	return "$(cat "$LOGS/tidy-beside.status" 2>/dev/null || echo 1)"
+end_beside() {
+	local pid
+	for pid in "${BESIDE[@]}"; do kill -- -"$pid" 2>/dev/null || true; done
+}
+
+# beside NAME COMMAND…: the end of what start_beside has begun; runs COMMAND if nothing has.
+beside() {
+	local name=$1
+	shift
+	if [[ -z ${BESIDE[$name]:-} ]]; then
+		"$@"
+		return
+	fi
+	tail -n +1 -f --pid "${BESIDE[$name]}" "$LOGS/beside-$name.log"
+	return "$(cat "$LOGS/beside-$name.status" 2>/dev/null || echo 1)"
 }
 
 # tidy_one FILE: without the count of the warnings in headers that are not ours, which --quiet leaves.
@@ -154,7 +171,7 @@ layer_api() {
 	link_installers "$ROOT/build/local/bin"
 	find_go
 	export GO
-	flow_tests api 4 1500
+	flow_tests api 6 1500
 }
 
 layer_node() {
@@ -199,7 +216,7 @@ layer_bench() {
 layer_fuzz() {
 	local target failed=''
 	"$ROOT/hack/packages" install build test
-	check build-fuzz build_preset fuzz
+	check build-fuzz beside fuzz build_preset fuzz
 	rm -rf "$LOGS/fuzz"
 	mkdir -p "$LOGS/fuzz"
 	step "fuzzing each target for ${FUZZ_SECONDS:=5} s, two at a time"

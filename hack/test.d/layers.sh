@@ -126,18 +126,19 @@ prepare_previous() {
 	((status == 0 || status == 3)) || record failed build-previous
 }
 
-# flow_tests LAYER PROCESSES SECONDS: that many share the files; each has a control plane (and a machine) of its own.
+# flow_tests LAYER PROCESSES SECONDS [load]: that many share the files, with `load` the tests; each process has a control
+# plane (and a machine) of its own, if the tests need one.
 # A test that hangs ends after five minutes, and the layer after SECONDS or ten failures: a result that says where is
 # worth more.
 flow_tests() {
-	local layer=$1 processes=$2 seconds=$3 junit=$LOGS/$1.xml
+	local layer=$1 processes=$2 seconds=$3 dist=${4:-loadfile} junit=$LOGS/$1.xml
 	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra --timeout 300)
 	local -a limited=(timeout --signal INT --kill-after 60) tests=("$ROOT/tests/flow/$layer")
 	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
 	[[ -z $CHANGED ]] || mapfile -t tests < <(changed_parts "$layer" | sed "s|^|$ROOT/tests/flow/|")
 	rm -rf "$LOGS/cache-$layer"
 	check_junit "$layer" "$junit" "${limited[@]}" "$seconds" \
-		"${run[@]}" --numprocesses "$processes" --dist loadfile --maxfail 10 --junitxml "$junit" "${tests[@]}"
+		"${run[@]}" --numprocesses "$processes" --dist "$dist" --maxfail 10 --junitxml "$junit" "${tests[@]}"
 	check_again "$layer" "$LOGS/$layer-again.xml" "${limited[@]}" 600 \
 		"${run[@]}" --last-failed --junitxml "$LOGS/$layer-again.xml" "${tests[@]}"
 }
@@ -193,7 +194,7 @@ layer_interop() {
 	check build-release build_preset release
 	find_go
 	export GO HOSTDEV_TEST_BUILD=build/release
-	flow_tests interop 1 600
+	flow_tests interop 4 600 load # they wait nearly all of the time
 }
 
 # The minimal programs, and those of arm64 by a cross compiler and an emulator: minutes on a machine that has none

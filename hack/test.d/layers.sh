@@ -2,6 +2,8 @@
 # What each layer runs. Sourced by hack/test, which has `check`, `check_junit`
 # and `check_shown`; a layer that dies counts as one failure.
 
+declare -A BESIDE=() # processes that run beside a layer, for a later one
+
 layer_lint() {
 	"$ROOT/hack/packages" install build test
 	check includes "$ROOT/hack/check-includes"
@@ -12,7 +14,7 @@ layer_lint() {
 
 layer_tidy() {
 	"$ROOT/hack/packages" install build test
-	if [[ -n $TIDY ]]; then check tidy await_tidy; else check tidy check_tidy; fi
+	check tidy beside tidy check_tidy
 }
 
 # The programs without sanitizers are what the flow layers run.
@@ -42,23 +44,38 @@ check_tidy() {
 		tidy_files | xargs -d '\n' -r -P "$(nproc)" -I '{}' bash -c 'tidy_one "{}"'
 }
 
-# start_tidy: the tests of the api layer wait most of the time; clang-tidy takes what they leave, and no more.
-start_tidy() {
+# start_beside NAME COMMAND…: COMMAND takes what other layers leave of the processors, and no more: tests wait for much.
+start_beside() {
+	local name=$1
+	shift
 	"$ROOT/hack/packages" install build test
-	rm -f "$LOGS/tidy-beside.status"
+	rm -f "$LOGS/beside-$name.status"
 	export ROOT LOGS CHANGED
-	export -f check_tidy tidy_one tidy_files changed_parts
+	export -f build_preset check_tidy tidy_one tidy_files changed_parts
 	# A session of its own has a share of its own (sched(7), autogroup), whatever the nice values in it.
 	# shellcheck disable=SC2016 # the variables are those of the shell that it starts
-	setsid nice -n 19 bash -o pipefail -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; status=0; check_tidy || status=$?; echo "$status" >"$LOGS/tidy-beside.status"' \
-		>"$LOGS/tidy-beside.log" 2>&1 </dev/null &
-	TIDY=$!
-	trap 'kill -- -"$TIDY" 2>/dev/null || true' EXIT
+	setsid nice -n 19 bash -o pipefail -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null
+		status=0; "${@:2}" || status=$?; echo "$status" >"$LOGS/beside-$1.status"' - "$name" "$@" \
+		>"$LOGS/beside-$name.log" 2>&1 </dev/null &
+	BESIDE[$name]=$!
+	trap end_beside EXIT
 }
 
-await_tidy() {
-	tail -n +1 -f --pid "$TIDY" "$LOGS/tidy-beside.log"
-	return "$(cat "$LOGS/tidy-beside.status" 2>/dev/null || echo 1)"
+end_beside() {
+	local pid
+	for pid in "${BESIDE[@]}"; do kill -- -"$pid" 2>/dev/null || true; done
+}
+
+# beside NAME COMMAND…: the end of what start_beside has begun; runs COMMAND if nothing has.
+beside() {
+	local name=$1
+	shift
+	if [[ -z ${BESIDE[$name]:-} ]]; then
+		"$@"
+		return
+	fi
+	tail -n +1 -f --pid "${BESIDE[$name]}" "$LOGS/beside-$name.log"
+	return "$(cat "$LOGS/beside-$name.status" 2>/dev/null || echo 1)"
 }
 
 # tidy_one FILE: without the count of the warnings in headers that are not ours, which --quiet leaves.
@@ -109,18 +126,19 @@ prepare_previous() {
 	((status == 0 || status == 3)) || record failed build-previous
 }
 
-# flow_tests LAYER PROCESSES SECONDS: that many share the files; each has a control plane (and a machine) of its own.
+# flow_tests LAYER PROCESSES SECONDS [load]: that many share the files, with `load` the tests; each process has a control
+# plane (and a machine) of its own, if the tests need one.
 # A test that hangs ends after five minutes, and the layer after SECONDS or ten failures: a result that says where is
 # worth more.
 flow_tests() {
-	local layer=$1 processes=$2 seconds=$3 junit=$LOGS/$1.xml
+	local layer=$1 processes=$2 seconds=$3 dist=${4:-loadfile} junit=$LOGS/$1.xml
 	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra --timeout 300)
 	local -a limited=(timeout --signal INT --kill-after 60) tests=("$ROOT/tests/flow/$layer")
 	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
 	[[ -z $CHANGED ]] || mapfile -t tests < <(changed_parts "$layer" | sed "s|^|$ROOT/tests/flow/|")
 	rm -rf "$LOGS/cache-$layer"
 	check_junit "$layer" "$junit" "${limited[@]}" "$seconds" \
-		"${run[@]}" --numprocesses "$processes" --dist loadfile --maxfail 10 --junitxml "$junit" "${tests[@]}"
+		"${run[@]}" --numprocesses "$processes" --dist "$dist" --maxfail 10 --junitxml "$junit" "${tests[@]}"
 	check_again "$layer" "$LOGS/$layer-again.xml" "${limited[@]}" 600 \
 		"${run[@]}" --last-failed --junitxml "$LOGS/$layer-again.xml" "${tests[@]}"
 }
@@ -154,7 +172,7 @@ layer_api() {
 	link_installers "$ROOT/build/local/bin"
 	find_go
 	export GO
-	flow_tests api 4 1500
+	flow_tests api 6 1500
 }
 
 layer_node() {
@@ -176,7 +194,7 @@ layer_interop() {
 	check build-release build_preset release
 	find_go
 	export GO HOSTDEV_TEST_BUILD=build/release
-	flow_tests interop 1 600
+	flow_tests interop 4 600 load # they wait nearly all of the time
 }
 
 # The minimal programs, and those of arm64 by a cross compiler and an emulator: minutes on a machine that has none
@@ -199,7 +217,7 @@ layer_bench() {
 layer_fuzz() {
 	local target failed=''
 	"$ROOT/hack/packages" install build test
-	check build-fuzz build_preset fuzz
+	check build-fuzz beside fuzz build_preset fuzz
 	rm -rf "$LOGS/fuzz"
 	mkdir -p "$LOGS/fuzz"
 	step "fuzzing each target for ${FUZZ_SECONDS:=5} s, two at a time"

@@ -60,7 +60,8 @@ class Cluster:
         if input is not None and not isinstance(input, str):
             input = json.dumps(input)
         command = [self._kubectl, "--kubeconfig", self.kubeconfig, *args]
-        run = subprocess.run(command, input=input, capture_output=True, text=True)
+        env = os.environ | {"GOGC": "off"}  # it ends before that much is garbage
+        run = subprocess.run(command, input=input, capture_output=True, text=True, env=env)
         assert not check or run.returncode == 0, f"kubectl {' '.join(map(str, args))}: {run.stderr}"
         return run
 

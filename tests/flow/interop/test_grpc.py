@@ -3,6 +3,7 @@
 Each Go test of this folder is a test here. TestRow26... is about row 26 of the fault matrix.
 """
 
+import fcntl
 import os
 import re
 import subprocess
@@ -18,8 +19,15 @@ NAMES = [name for source in sorted(HERE.glob("*_test.go"))
 
 @pytest.fixture(scope="session")
 def tests(tmp_path_factory):
-    program = tmp_path_factory.mktemp("interop") / "tests"
-    subprocess.run([os.environ.get("GO", "go"), "test", "-c", "-o", program, "."], cwd=HERE, check=True)
+    """The program of all Go tests; whichever process of a run comes first builds it."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    program = folder / "interop-tests"
+    with open(folder / "interop-lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            subprocess.run([os.environ.get("GO", "go"), "test", "-c", "-o", program, "."], cwd=HERE, check=True)
     return program
 
 

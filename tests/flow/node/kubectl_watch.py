@@ -28,6 +28,7 @@ class KubectlWatch:
     def __init__(self, cluster, kind, selector, path=WATCH):
         self.kind = kind
         self.events = []
+        self._objects = {}  # after all of these
         self.changed = threading.Condition()
         self.cluster = cluster
         self.path = path.format(kind) + "&" + urlencode({"labelSelector": selector})
@@ -41,8 +42,13 @@ class KubectlWatch:
     def _collect(self):
         for line in self.process.stdout:
             value = json.loads(line)
+            event = Event(value["type"], value["object"], time.monotonic())
             with self.changed:
-                self.events.append(Event(value["type"], value["object"], time.monotonic()))
+                self.events.append(event)
+                if event.type == "DELETED":
+                    self._objects.pop(event.name, None)
+                else:
+                    self._objects[event.name] = event.object
                 self.changed.notify_all()
 
     def close(self):
@@ -82,11 +88,5 @@ class KubectlWatch:
 
     def objects(self):
         """The objects as they are after all events seen so far, by name."""
-        objects = {}
         with self.changed:
-            for event in self.events:
-                if event.type == "DELETED":
-                    objects.pop(event.name, None)
-                else:
-                    objects[event.name] = event.object
-        return objects
+            return dict(self._objects)

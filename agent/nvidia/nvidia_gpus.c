@@ -109,8 +109,9 @@ static void fall_ill(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, char *tro
 
 		gpu->relapses = again ? gpu->relapses + 1 : 0;
 		gpu->ask_ms = now_ms + GPU_PROBE_MS;
-		gpus->changed = true;
 	}
+	if (!gpu->trouble || strcmp(gpu->trouble, trouble) != 0)
+		gpus->changed = true;
 	free(gpu->trouble);
 	gpu->trouble = trouble;
 	gpu->clean = 0;
@@ -125,6 +126,16 @@ static void keep_ill(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, char *tro
 		free(trouble);
 	else
 		fall_ill(gpus, gpu, trouble, now_ms);
+}
+
+/* Probe it soon, but not at each of many events. */
+static void hurry(struct nvidia_gpu *gpu)
+{
+	uint64_t soon_ms = gpu->asked_ms + GPU_URGENT_MS;
+
+	gpu->urgent = true;
+	if (!gpu->silent && gpu->ask_ms > soon_ms)
+		gpu->ask_ms = soon_ms;
 }
 
 static void recover(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, uint64_t now_ms)
@@ -254,7 +265,7 @@ static void take_event(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 		return;
 	case NVML_EVENT_TYPE_RECOVERY:
 		if (gpu)
-			gpu->urgent = true;
+			hurry(gpu);
 		return;
 	case NVML_EVENT_TYPE_DOUBLE_BIT_ECC:
 	case NVML_EVENT_TYPE_MIG:
@@ -406,6 +417,7 @@ void nvidia_gpus_end(struct nvidia_gpus *gpus, const struct json_strs *addresses
 				 now_ms);
 		/* One that has just been looked at, ill, is probed next. */
 		gpu->ask_ms = now_ms + GPU_PROBE_MS;
+		gpu->asked_ms = now_ms;
 	}
 }
 
@@ -453,7 +465,7 @@ void nvidia_gpus_missed(struct nvidia_gpus *gpus, const struct json_strs *addres
 		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
 
 		if (gpu)
-			gpu->urgent = true;
+			hurry(gpu);
 	}
 }
 

@@ -19,6 +19,7 @@ struct xid_policy;
 enum {
 	NVIDIA_GPUS_MAX = 64, /* as many as hostdev-nvml takes */
 	GPU_PROBE_MS = 5000,
+	GPU_URGENT_MS = 1000,  /* between probes of a GPU that something happened to */
 	GPU_SILENT_MS = 60000, /* until a GPU that hung is asked again */
 	GPU_CLEAN_PROBES = 2,
 	GPU_RELAPSE_MS = 10 * 60 * 1000,
@@ -31,14 +32,15 @@ struct nvidia_gpu {
 	int numa_node; /* -1: unknown */
 	char *uuid;    /* NULL: not told yet */
 	char *name;
-	char *trouble;   /* why it is not healthy; NULL: it is, or nothing is known of it */
-	bool looked;     /* an inventory has told what it is       */
-	bool placed;     /* the topology has told how it is linked */
-	bool silent;     /* a call on it hung: it is asked alone   */
-	bool unwatched;  /* a watch has lost it                    */
-	bool urgent;     /* to be probed although it is healthy    */
-	bool told_ill;   /* for the owner's log                    */
-	uint64_t ask_ms; /* no question about it before            */
+	char *trouble;     /* why it is not healthy; NULL: it is, or nothing is known of it */
+	bool looked;       /* an inventory has told what it is       */
+	bool placed;       /* the topology has told how it is linked */
+	bool silent;       /* a call on it hung: it is asked alone   */
+	bool unwatched;    /* a watch has lost it                    */
+	bool urgent;       /* to be probed although it is healthy    */
+	bool told_ill;     /* for the owner's log                    */
+	uint64_t ask_ms;   /* no question about it before            */
+	uint64_t asked_ms; /* when the last one was answered        */
 
 	/* Of the answer, and of the watch, that is being read. */
 	bool answered;
@@ -54,7 +56,7 @@ struct nvidia_gpu {
 struct nvidia_gpus {
 	struct nvidia_gpu *items; /* by address */
 	size_t len, cap;
-	bool changed;      /* what a kubelet is told; the owner sets it back */
+	bool changed;      /* what a kubelet is told, or why; the owner sets it back */
 	uint16_t *weights; /* of pairs, a row of len for each */
 };
 

@@ -119,7 +119,7 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 		  "pod-resources below it." }, \
 	{ .name = "host-root", .type = OPTION_STRING, AT(host_root), .argument = "DIR", \
 	  .help = "Where the host's file system is mounted, if not at /; used for the sockets in the " \
-		  "HostDeviceConfig." }, \
+		  "HostDeviceConfig and the CDI files of GPUs." }, \
 	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
 	  .fallback = "auto", .argument = "WAY", \
 	  .help = "How resources are registered with the kubelet: direct calls its registration socket, " \

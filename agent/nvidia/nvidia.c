@@ -6,6 +6,7 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
+#include "agent/nvidia/cdi_files.h"
 #include "agent/nvidia/nvidia_gpus.h"
 #include "agent/nvidia/nvidia_plan.h"
 #include "agent/nvidia/nvidia_type.h"
@@ -41,7 +42,9 @@ struct nvidia {
 	struct role question;
 	struct role watch;
 	struct clock_timer *due; /* to plan */
-	bool known;              /* something was known of each GPU once */
+	struct cdi_files cdi;    /* if they are used */
+	struct clock_timer *cdi_due;
+	bool known; /* something was known of each GPU once */
 };
 
 static uint64_t now_ms(const struct nvidia *nvidia)
@@ -247,6 +250,30 @@ static void on_due(void *arg)
 	nvidia_step_done(&step);
 }
 
+/* --- CDI files -------------------------------------------------------------------------------------------- */
+
+/* They may be written late, after a change of the driver, or removed. */
+static void on_cdi_due(void *arg)
+{
+	struct nvidia *nvidia = arg;
+	struct cdi_files now;
+
+	cdi_files_read(nvidia->node->host_root, NVIDIA_CDI_KIND, &now);
+	if (!cdi_files_equal(&nvidia->cdi, &now))
+		nvidia->gpus.changed = true;
+	cdi_files_done(&nvidia->cdi);
+	nvidia->cdi = now;
+	clock_timer_start(nvidia->node->clock, nvidia->cdi_due, NVIDIA_CDI_MS);
+	tell(nvidia);
+}
+
+static const char *hindrance(void *arg, const char *uuid)
+{
+	const struct nvidia *nvidia = arg;
+
+	return cdi_files_trouble(&nvidia->cdi, uuid);
+}
+
 /* --- the GPUs of the node ------------------------------------------------------------------------------- */
 
 static bool is(const char *a, const char *b)
@@ -316,7 +343,14 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	nvidia->type = (struct nvidia_type){ .gpus = &nvidia->gpus,
 					     .lists = options->lists,
 					     .clock = node->clock };
+	if (options->on && (options->lists & NVIDIA_LIST_CDI)) {
+		nvidia->type.hindrance = hindrance;
+		nvidia->type.arg = nvidia;
+	}
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
+	nvidia->cdi_due = clock_timer_new(node->clock, on_cdi_due, nvidia);
+	if (nvidia->type.hindrance)
+		clock_timer_start(node->clock, nvidia->cdi_due, 0);
 	return nvidia;
 }
 
@@ -331,7 +365,9 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	nvml_program_free(nvidia->program);
 	xid_policy_done(&nvidia->policy);
 	nvidia_gpus_done(&nvidia->gpus);
+	cdi_files_done(&nvidia->cdi);
 	clock_timer_free(nvidia->node->clock, nvidia->due);
+	clock_timer_free(nvidia->node->clock, nvidia->cdi_due);
 	free(nvidia);
 	return NULL;
 }

@@ -18,6 +18,7 @@ enum {
 	NVIDIA_COLD_MS = 20000, /* one GPU's first answer: the driver initializes it */
 	NVIDIA_WARM_MS = 5000,  /* any later one                                     */
 	NVIDIA_REPLACE_MS = 60000,
+	NVIDIA_CDI_MS = 5000,     /* between looks at the CDI files, if they are used */
 	NVIDIA_ABSENT_MS = 30000, /* while no GPU has ever answered */
 };
 

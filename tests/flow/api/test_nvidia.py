@@ -42,6 +42,13 @@ class Gpus:
         """What processes find that begin from now on."""
         (self.folder / "scene").write_text(SCENE + more)
 
+    def describe(self, *uuids):
+        """A CDI file with these GPUs, as nvidia-ctk writes it."""
+        path = self.folder / "var/run/cdi/nvidia.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(["---\ncdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n",
+                                 *(f"- name: {uuid}\n  containerEdits: {{}}\n" for uuid in uuids)]))
+
     def watches(self):
         """The processes that watch."""
         pids = [int(path.stem) for path in self.folder.glob("*.socket")]
@@ -124,7 +131,8 @@ ANSWERS = {
 
 @pytest.mark.parametrize("way", ANSWERS)
 def test_a_container_gets_what_nvidia_s_plugin_answers(start, kubelet, gpus, way):
-    offering(start(*gpus.flags, "--nvidia-device-list", way), kubelet)
+    gpus.describe(*UUIDS)
+    offering(start(*gpus.flags, "--nvidia-device-list", way, "--host-root", gpus.folder), kubelet)
     (got,) = kubelet.allocate(RESOURCE, [UUIDS[2], UUIDS[0]])
     keys = got.get("annotations", {}).keys()
     assert all(re.fullmatch(r"cdi\.k8s\.io/nvidia-device-plugin_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", key)
@@ -132,6 +140,19 @@ def test_a_container_gets_what_nvidia_s_plugin_answers(start, kubelet, gpus, way
     if keys:
         got["annotations"] = list(got["annotations"].values())
     assert got == {"envs": {}, "mounts": [], "devices": []} | ANSWERS[way]
+
+
+def test_a_gpu_without_a_cdi_file_is_not_lent(start, kubelet, gpus):
+    gpus.describe(UUIDS[0])
+    offering(start(*gpus.flags, "--nvidia-device-list", "cdi-cri", "--host-root", gpus.folder), kubelet)
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [without(*UUIDS[1:])], 10)
+        with pytest.raises(AssertionError, match="run nvidia-ctk cdi generate"):
+            kubelet.allocate(RESOURCE, [UUIDS[1]])
+        gpus.describe(*UUIDS)
+        wait_until(lambda: messages[1:] == [ALL], 20, "all are described")
+        (gpus.folder / "var/run/cdi/nvidia.yaml").unlink()
+        wait_until(lambda: messages[2:] == [without(*UUIDS)], 20, "the file has gone")
 
 
 def test_gpus_with_nvlinks_are_preferred(agent, kubelet):

@@ -39,7 +39,7 @@ static inline char *gpus_scene_address(const char *number)
 static inline bool gpus_scene_set(struct gpus_scene *scene, size_t len)
 {
 	struct nvidia_card cards[10];
-	char names[10][16];
+	char names[10][32];
 
 	for (size_t i = 0; i < len; i++) {
 		(void)snprintf(names[i], sizeof(names[i]), "0000:3%zu:00.0", i);

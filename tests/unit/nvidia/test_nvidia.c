@@ -290,6 +290,27 @@ static void a_driver_that_comes_late_is_found(void **state)
 	wait_offer(b, ALL);
 }
 
+static void a_cdi_file_is_waited_for(void **state)
+{
+	struct bench *b = *state;
+
+	b->options.lists = NVIDIA_LIST_CDI_CRI;
+	b->node.host_root = b->play.folder.path;
+	folder_put(&b->play.folder, "etc/none", "");
+	folder_put(&b->play.folder, "etc/cdi/a.json",
+		   "{\"kind\":\"nvidia.com/gpu\",\"devices\":[{\"name\":\"" SHORT("0") "\"}]}");
+	b->facts.pci.len = 2;
+	start(b);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT(
+			      "1") "@-1 no CDI file in /etc/cdi or "
+				   "/var/run/cdi describes it; run nvidia-ctk cdi generate with "
+				   "--device-name-strategy=uuid");
+	folder_put(&b->play.folder, "etc/cdi/b.json",
+		   "{\"kind\":\"nvidia.com/gpu\",\"devices\":[{\"name\":\"" SHORT("1") "\"}]}");
+	fake_clock_advance(b->clock, NVIDIA_CDI_MS);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
+}
+
 static void a_program_that_is_missing_offers_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -319,6 +340,7 @@ int main(void)
 		  a_gpu_that_hangs_is_ill_and_the_others_are_offered, NULL);
 	suite_add(&suite, "a driver that comes late is found", a_driver_that_comes_late_is_found,
 		  NULL);
+	suite_add(&suite, "a CDI file is waited for", a_cdi_file_is_waited_for, NULL);
 	suite_add(&suite, "a program that is missing offers nothing",
 		  a_program_that_is_missing_offers_nothing, NULL);
 	return suite_run(&suite, "nvidia");

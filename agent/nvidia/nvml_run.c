@@ -8,7 +8,6 @@
 #include "agent/nvidia/nvml_line.h"
 #include "agent/process/helper_run.h"
 #include "api/json_values.h"
-#include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -19,11 +18,13 @@ struct nvml_program {
 	struct uv_loop_s *loop;
 	char *path;
 	char *driver_root;
-	ARRAY(struct nvml_run *) killed; /* that have not ended yet */
+	struct nvml_run *killed; /* that have not ended yet */
+	unsigned nkilled;
 };
 
 struct nvml_run {
 	struct nvml_program *program;
+	struct nvml_run *next;     /* of the killed ones */
 	struct nvml_run_spec spec; /* without the addresses */
 	struct helper_run *helper;
 	char *at;      /* the GPU that it calls; NULL: not said     */
@@ -98,7 +99,9 @@ static void on_silent(struct nvml_run *run)
 					    helper_run_pid(run->helper));
 
 	helper_run_kill(run->helper);
-	*array_add(&run->program->killed) = run;
+	run->next = run->program->killed;
+	run->program->killed = run;
+	run->program->nkilled++;
 	run->spec.on_end(
 		run->spec.arg,
 		&(struct nvml_end){ .kind = NVML_SILENT, .address = run->at, .message = message });
@@ -130,13 +133,13 @@ static void on_end(void *arg, int result, const struct err *err)
 static void on_gone(void *arg, struct helper_run *helper)
 {
 	struct nvml_run *run = arg;
-	struct nvml_program *program = run->program;
-	size_t i = 0;
+	struct nvml_run **place = &run->program->killed;
 
 	(void)helper;
-	while (program->killed.items[i] != run)
-		i++;
-	program->killed.items[i] = program->killed.items[--program->killed.len];
+	while (*place != run)
+		place = &(*place)->next;
+	*place = run->next;
+	run->program->nkilled--;
 	run_free(run);
 }
 
@@ -174,7 +177,7 @@ int nvml_run_start(struct nvml_program *program, const struct nvml_run_spec *spe
 	int r;
 
 	assert(spec->addresses->len > 0 && spec->addresses->len <= NVML_ADDRESSES_MAX);
-	if (program->killed.len >= NVML_KILLED_MAX)
+	if (program->nkilled >= NVML_KILLED_MAX)
 		return err_set(err, ERR_RETRY, -EBUSY,
 			       "%d runs of hostdev-nvml hang in the kernel and do not end",
 			       NVML_KILLED_MAX);
@@ -235,11 +238,13 @@ struct nvml_program *nvml_program_free(struct nvml_program *program)
 {
 	if (!program)
 		return NULL;
-	for (size_t i = 0; i < program->killed.len; i++) {
-		helper_run_abandon(program->killed.items[i]->helper);
-		run_free(program->killed.items[i]);
+	while (program->killed) {
+		struct nvml_run *run = program->killed;
+
+		program->killed = run->next;
+		helper_run_abandon(run->helper);
+		run_free(run);
 	}
-	array_done(&program->killed);
 	free(program->path);
 	free(program->driver_root);
 	free(program);

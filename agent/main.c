@@ -101,6 +101,7 @@ static int serve_node(const struct settings *s, char *const *words)
 						     .interval_ms = s->rescan_interval_ms },
 					   .lend = settings_lend_options(s),
 					   .gpu = settings_gpu_options(s),
+					   .nvidia = settings_nvidia_options(s),
 					   .driverless = settings_driverless(s),
 				   } };
 	struct err err = { 0 };

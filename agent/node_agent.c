@@ -16,6 +16,7 @@
 #include "agent/lookup.h"
 #include "agent/mdev/mdevs.h"
 #include "agent/node/this_node.h"
+#include "agent/nvidia/nvidia.h"
 #include "agent/process/helper_meter.h"
 #include "agent/publish/publish.h"
 #include "agent/sriov/sriov.h"
@@ -254,6 +255,11 @@ static void on_vgpu_resources(void *arg)
 	wiring_changed(arg, CHANGE_VGPU_RESOURCES, NULL);
 }
 
+static void on_nvidia_gpus(void *arg)
+{
+	wiring_changed(arg, CHANGE_NVIDIA_GPUS, NULL);
+}
+
 static void on_generic_devices(void *arg)
 {
 	wiring_changed(arg, CHANGE_GENERIC_DEVICES, NULL);
@@ -470,6 +476,14 @@ static void make_mdevs(struct node_agent *agent)
 	agent->wiring.mdevs = mdevs_new(&agent->node, &deps);
 }
 
+static void make_nvidia(struct node_agent *agent)
+{
+	struct wiring *parts = &agent->wiring;
+
+	parts->nvidia = nvidia_new(&agent->node, &agent->options.nvidia, on_nvidia_gpus, parts);
+	lend_add(parts->lend, &(struct lend_type){ .offer = nvidia_offer, .arg = parts->nvidia });
+}
+
 static void make_config(struct node_agent *agent)
 {
 	agent->wiring.config = config_watch_new(&agent->node, CONFIG_PARTS, on_config, agent);
@@ -520,6 +534,7 @@ static void make_parts(struct node_agent *agent)
 	make_config(agent);
 	make_usb(agent);
 	make_mdevs(agent);
+	make_nvidia(agent);
 	lend_add(agent->wiring.lend, &(struct lend_type){ .offer = offer_generic, .arg = agent });
 	make_sriov(agent);
 	make_gpus(agent);
@@ -557,6 +572,7 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 	generics_free(agent->wiring.generics);
 	usb_free(agent->wiring.usb);
 	mdevs_free(agent->wiring.mdevs);
+	nvidia_free(agent->wiring.nvidia);
 	sriov_free(agent->wiring.sriov);
 	gpus_free(agent->wiring.gpus);
 	adopt_free(agent->adopt);

@@ -11,6 +11,7 @@
 #include "agent/lend/lend.h"
 #include "agent/look/look.h"
 #include "agent/node/this_node.h"
+#include "agent/nvidia/nvidia.h"
 
 struct kube_client;
 struct metrics;
@@ -24,6 +25,7 @@ struct node_agent_options {
 	struct look_options look;
 	struct lend_options lend;
 	struct gpu_options gpu;
+	struct nvidia_options nvidia;
 	struct json_strs driverless; /* classes that a release leaves without driver; borrowed */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/nvidia/nvidia_type.h"
 #include "agent/process/helper_run.h"
 #include "api/names.h"
 #include "base/err.h"
@@ -86,6 +87,27 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .help = "How long one run of these commands may take before it counts as stuck. It is not ended " \
 		  "then." }
 
+#define NVIDIA_ROWS \
+	{ .name = "nvidia", .type = OPTION_BOOL, AT(nvidia), .group = "GPUs for containers", \
+	  .help = "Offer the GPUs of NVIDIA's driver to containers as nvidia.com/gpu, as NVIDIA's device " \
+		  "plugin does. Not on a node where that plugin runs." }, \
+	{ .name = "nvidia-driver-root", .type = OPTION_STRING, AT(nvidia_driver_root), \
+	  .env = "NVIDIA_DRIVER_ROOT", .argument = "DIR", \
+	  .help = "Where the host's file system with libnvidia-ml.so.1 is mounted, if the library is " \
+		  "not where the dynamic loader finds it." }, \
+	{ .name = "nvidia-device-list", .type = OPTION_LIST, AT(nvidia_lists), \
+	  .env = "DEVICE_LIST_STRATEGY", .fallback = "envvar", .argument = "WAY", \
+	  .help = "How the container runtime is told which GPUs a container has: envvar, volume-mounts, " \
+		  "cdi-annotations, cdi-cri. CDI devices are nvidia.com/gpu=UUID; the node must have " \
+		  "their CDI file." }, \
+	{ .name = "nvidia-ignored-xids", .type = OPTION_STRING, AT(nvidia_ignored_xids), \
+	  .env = "DP_DISABLE_HEALTHCHECKS", .argument = "LIST", \
+	  .help = "Xids that leave a GPU healthy, in addition to 13, 31, 43, 45, 68 and 109; all or xids: " \
+		  "every Xid does, and the GPUs are not watched." }, \
+	{ .name = "nvidia-fatal-xids", .type = OPTION_STRING, AT(nvidia_fatal_xids), \
+	  .env = "DP_ENABLE_HEALTHCHECKS", .argument = "LIST", \
+	  .help = "Xids that make a GPU unhealthy although it is among those; all: every Xid." }
+
 #define LEND_ROWS \
 	{ .name = "device-plugins", .type = OPTION_BOOL, AT(device_plugins), .fallback = "true", \
 	  .group = "Kubelet", \
@@ -97,7 +119,7 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 		  "pod-resources below it." }, \
 	{ .name = "host-root", .type = OPTION_STRING, AT(host_root), .argument = "DIR", \
 	  .help = "Where the host's file system is mounted, if not at /; used for the sockets in the " \
-		  "HostDeviceConfig." }, \
+		  "HostDeviceConfig and the CDI files of GPUs." }, \
 	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
 	  .fallback = "auto", .argument = "WAY", \
 	  .help = "How resources are registered with the kubelet: direct calls its registration socket, " \
@@ -112,6 +134,13 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	FILE_KEY("sriov-manage", OPTION_STRING, sriov_manage), \
 	FILE_KEY("nvidia-smi", OPTION_STRING, nvidia_smi), \
 	FILE_KEY("gpu-deadline", OPTION_DURATION, gpu_deadline_ms)
+
+#define NVIDIA_KEYS \
+	FILE_KEY("nvidia", OPTION_BOOL, nvidia), \
+	FILE_KEY("nvidia-driver-root", OPTION_STRING, nvidia_driver_root), \
+	FILE_KEY("nvidia-device-list", OPTION_LIST, nvidia_lists), \
+	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
+	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
 
 #define LEND_KEYS \
 	FILE_KEY("device-plugins", OPTION_BOOL, device_plugins), \
@@ -130,6 +159,7 @@ static const struct option_row run_rows[] = {
 		  "0 disables it. If uevents cannot be received, it is at most one minute." },
 	CLAIM_ROWS,
 	GPU_ROWS,
+	NVIDIA_ROWS,
 	LEND_ROWS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
@@ -151,6 +181,7 @@ static const struct option_row inspect_rows[] = {
 	FILE_KEY("transition-deadline", OPTION_DURATION, transition_deadline_ms),
 	FILE_KEY("dev-root", OPTION_STRING, dev_root),
 	GPU_KEYS,
+	NVIDIA_KEYS,
 	LEND_KEYS,
 };
 
@@ -170,6 +201,7 @@ static const struct option_row plan_rows[] = {
 	FILE_KEY("probe-listen", OPTION_STRING, common.probe_listen),
 	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
 	GPU_KEYS,
+	NVIDIA_KEYS,
 	LEND_KEYS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
@@ -192,10 +224,12 @@ const struct options_prose settings_run_prose = {
 		"--help.",
 	.examples = "  hostdev-agent --node-name node1 --kubeconfig ~/.kube/config\n"
 		    "  hostdev-agent inspect -o wide",
-	.files = "  hostdev-helper   beside this program; it alone opens devices' files in /sys\n"
-		 "  hostdev-names    beside hostdev-helper; looks up the names of devices\n"
-		 "  /var/lib/hostdev/devices\n"
-		 "                   one record per bound device (--state-dir)",
+	.files =
+		"  hostdev-helper   beside this program; it alone opens devices' files in /sys\n"
+		"  hostdev-names    beside hostdev-helper; looks up the names of devices\n"
+		"  hostdev-nvml     beside hostdev-helper; reads and watches NVIDIA GPUs (--nvidia)\n"
+		"  /var/lib/hostdev/devices\n"
+		"                   one record per bound device (--state-dir)",
 };
 
 const struct options_prose settings_inspect_prose = {
@@ -299,6 +333,18 @@ static int check_classes(const struct settings *s, struct err *err)
 	return 0;
 }
 
+static int check_lists(const struct settings *s, struct err *err)
+{
+	for (size_t i = 0; i < s->nvidia_lists.len; i++) {
+		if (!nvidia_list_from_text(s->nvidia_lists.items[i]))
+			return err_set(err, ERR_INVALID, -EINVAL,
+				       "--nvidia-device-list: not envvar, volume-mounts, "
+				       "cdi-annotations or cdi-cri: '%s'",
+				       s->nvidia_lists.items[i]);
+	}
+	return 0;
+}
+
 int settings_complete(struct settings *s, struct err *err)
 {
 	if (!s->node_name && take_host_name(s, err) < 0)
@@ -308,7 +354,7 @@ int settings_complete(struct settings *s, struct err *err)
 			       "--node-name: not a node's name, which has lower-case letters, "
 			       "digits, '-' and '.', 253 at most: '%s'",
 			       s->node_name);
-	if (check_drivers(s, err) < 0 || check_classes(s, err) < 0)
+	if (check_drivers(s, err) < 0 || check_classes(s, err) < 0 || check_lists(s, err) < 0)
 		return err->code;
 	if (!s->helper)
 		s->helper = helper_run_default_path();
@@ -377,6 +423,20 @@ struct gpu_options settings_gpu_options(const struct settings *s)
 		.nvidia_smi = s->nvidia_smi,
 		.deadline_ms = s->gpu_deadline_ms,
 	};
+}
+
+struct nvidia_options settings_nvidia_options(const struct settings *s)
+{
+	struct nvidia_options options = {
+		.on = s->nvidia,
+		.driver_root = s->nvidia_driver_root,
+		.ignored_xids = s->nvidia_ignored_xids,
+		.fatal_xids = s->nvidia_fatal_xids,
+	};
+
+	for (size_t i = 0; i < s->nvidia_lists.len; i++)
+		options.lists |= nvidia_list_from_text(s->nvidia_lists.items[i]);
+	return options;
 }
 
 struct json_strs settings_driverless(const struct settings *s)

@@ -7,6 +7,7 @@
 #include "agent/binder/binder.h"
 #include "agent/gpu/gpu_task.h"
 #include "agent/node_agent.h"
+#include "agent/nvidia/nvidia.h"
 #include "base/options.h"
 #include "kube/program.h"
 
@@ -31,6 +32,11 @@ struct settings {
 	char *sriov_manage;
 	char *nvidia_smi;
 	uint64_t gpu_deadline_ms;
+	bool nvidia;
+	char *nvidia_driver_root;
+	struct option_list nvidia_lists; /* names of enum nvidia_list */
+	char *nvidia_ignored_xids;
+	char *nvidia_fatal_xids;
 	bool device_plugins;
 	char *kubelet_dir;
 	int registration;            /* enum registration_mode */
@@ -58,6 +64,7 @@ struct this_node_options settings_node_options(const struct settings *s);
 struct binder_options settings_binder_options(const struct settings *s);
 struct lend_options settings_lend_options(const struct settings *s);
 struct gpu_options settings_gpu_options(const struct settings *s);
+struct nvidia_options settings_nvidia_options(const struct settings *s);
 
 /* Drivers that a claim may name beside vfio-pci: @s's own list as another type, not to be released. */
 struct json_strs settings_vfio_drivers(const struct settings *s);

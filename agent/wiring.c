@@ -9,6 +9,7 @@
 #include "agent/lend/lend.h"
 #include "agent/look/look.h"
 #include "agent/mdev/mdevs.h"
+#include "agent/nvidia/nvidia.h"
 #include "agent/publish/publish.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
@@ -93,6 +94,12 @@ static void mdevs_now(const struct wiring *w)
 	mdevs_plan(w->mdevs);
 }
 
+/* The GPUs for containers. */
+static void nvidia_all(const struct wiring *w)
+{
+	nvidia_find_gpus(w->nvidia);
+}
+
 /* All resources that are offered to the kubelet. */
 static void offers(const struct wiring *w)
 {
@@ -136,7 +143,8 @@ static const struct {
 	[CHANGE_MDEV_LIST] = { .all = { publish_all, usb_all, offers } },
 
 	[CHANGE_INVENTORY] = {
-		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, mdevs_now, offers_now } },
+		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_all, mdevs_now,
+			 offers_now } },
 	[CHANGE_CONFIG] = { .all = { publish_all, offers } },
 	/* The device node of what is unplugged is gone before a scan can say so. */
 	[CHANGE_UEVENT] = { .all = { offers } },
@@ -154,6 +162,7 @@ static const struct {
 	[CHANGE_MDEV_STATUS] = { .all = { publish_all } },
 	[CHANGE_VGPU_RESOURCES] = { .all = { publish_all, offers } },
 	[CHANGE_GENERIC_DEVICES] = { .all = { offers } },
+	[CHANGE_NVIDIA_GPUS] = { .all = { offers } },
 	[CHANGE_NIC_FUNCTIONS] = { .all = { claims_all } },
 	[CHANGE_PARENT_NIC] = { INVENTORY_PCI, .key = { publish_key } },
 	/* clang-format on */

@@ -17,6 +17,7 @@ struct gpus;
 struct lend;
 struct look;
 struct mdevs;
+struct nvidia;
 struct publish;
 struct sriov;
 struct usb;
@@ -30,6 +31,7 @@ struct wiring {
 	struct sriov *sriov;
 	struct gpus *gpus;
 	struct mdevs *mdevs;
+	struct nvidia *nvidia;
 	struct generics *generics;
 	struct lend *lend;
 	struct look *look;
@@ -71,6 +73,7 @@ enum change {
 	CHANGE_MDEV_STATUS,     /* conditions of parents, or resources of mediated devices     */
 	CHANGE_VGPU_RESOURCES,  /* resources of mediated devices that are vGPUs                */
 	CHANGE_GENERIC_DEVICES, /* device nodes, sockets, and /dev/iommu                       */
+	CHANGE_NVIDIA_GPUS,     /* GPUs for containers, or their health                        */
 	CHANGE_NIC_FUNCTIONS,   /* a network card may have its settings now: see sriov_holds() */
 	CHANGE_PARENT_NIC,      /* sriov_parent() of the device                                */
 

@@ -1,5 +1,6 @@
 #include "agent/process/helper_run.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -46,6 +47,7 @@ struct helper_run {
 	void (*on_late)(void *arg);
 	uint64_t deadline_ms;
 	unsigned patience;
+	bool endless;
 	const char *proc;
 	unsigned looks; /* since the deadline began, two in each */
 	char *times;    /* of its processor, at the last look    */
@@ -145,7 +147,7 @@ static int on_whole_line(void *arg, const char *line, size_t len, struct err *er
 static int take_chunk(struct helper_run *run, size_t len, struct err *err)
 {
 	run->bytes += len;
-	if (run->bytes > HELPER_OUTPUT_MAX)
+	if (run->bytes > HELPER_OUTPUT_MAX && !run->endless)
 		return err_set(err, ERR_INVALID, -EMSGSIZE, "helper printed more than %d bytes",
 			       HELPER_OUTPUT_MAX);
 	return lines_feed(&run->lines, run->chunk, len, on_whole_line, run, err);
@@ -276,7 +278,7 @@ static int spawn(struct uv_loop_s *loop, struct helper_run *run, const struct he
 					 .stdio = stdio,
 					 .stdio_count = ARRAY_LEN(stdio) };
 
-	if (spec->cancellable)
+	if (spec->cancellable || spec->input)
 		stdio[0] = (uv_stdio_container_t){ .flags = UV_CREATE_PIPE | UV_READABLE_PIPE,
 						   .data.stream = (uv_stream_t *)&run->input };
 	while (spec->args[n])
@@ -290,6 +292,19 @@ static int spawn(struct uv_loop_s *loop, struct helper_run *run, const struct he
 	/* NOLINTEND(performance-no-int-to-ptr) */
 	options.args = argv;
 	return uv_spawn(loop, &run->process, &options);
+}
+
+/* A child that does not read any more has ended, which is reported as such. */
+static void write_input(struct helper_run *run, const struct helper_spec *spec)
+{
+	/* libuv takes char *, and does not write to it. */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the only cast that drops const without a warning */
+	uv_buf_t buf = { .base = (char *)(uintptr_t)spec->input, .len = strlen(spec->input) };
+
+	assert(buf.len <= HELPER_INPUT_MAX);
+	(void)uv_try_write((uv_stream_t *)&run->input, &buf, 1);
+	if (!spec->cancellable)
+		helper_run_cancel(run);
 }
 
 int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
@@ -316,11 +331,14 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 		return err_set(err, ERR_RETRY, r, "start '%s': %s", spec->path, uv_strerror(r));
 	}
 	uv_read_start((uv_stream_t *)&run->output, on_alloc, on_read);
+	if (spec->input)
+		write_input(run, spec);
 	/* To start a program holds the loop up, several of them for seconds on a busy machine; its clock stood
 	 * still meanwhile. */
 	uv_update_time(loop);
 	run->deadline_ms = spec->deadline_ms;
 	run->patience = spec->patience;
+	run->endless = spec->endless;
 	run->proc = spec->proc ? spec->proc : "/proc";
 	start_deadline(run);
 	run->began_ms = uv_now(loop);
@@ -337,6 +355,12 @@ int helper_run_pid(const struct helper_run *run)
 void helper_run_cancel(struct helper_run *run)
 {
 	close_handle(run, (uv_handle_t *)&run->input);
+}
+
+void helper_run_kill(struct helper_run *run)
+{
+	if (!run->exited)
+		(void)uv_process_kill(&run->process, SIGKILL);
 }
 
 void helper_run_extend(struct helper_run *run, uint64_t deadline_ms)
@@ -385,4 +409,9 @@ char *helper_run_default_path(void)
 char *helper_run_names_path(const char *helper)
 {
 	return beside(helper, "hostdev-names");
+}
+
+char *helper_run_nvml_path(const char *helper)
+{
+	return beside(helper, "hostdev-nvml");
 }

@@ -1,9 +1,11 @@
 /*
- * helper_run: runs hostdev-helper or hostdev-names once and hands over the lines that it prints.
+ * helper_run: runs hostdev-helper, hostdev-names or hostdev-nvml once and hands over the lines that it
+ * prints.
  *
  * Owns the child until it has ended. A child that misses its deadline is abandoned, not killed:
  * one that waits inside the kernel does not die of SIGKILL before the kernel lets it go, and nothing
- * would be won. It is still reaped when it ends.
+ * would be won. It is still reaped when it ends. Whoever runs a program that can hang in a library
+ * instead kills it (helper_run_kill). The program ignores SIGPIPE if it writes to a child.
  *
  * With patience, a child has missed its deadline only if it did not run in the latter half of it while the
  * machine had a processor free, or when that many deadlines have passed. On a busy machine the kernel's own
@@ -24,7 +26,8 @@ struct uv_loop_s;
 enum {
 	HELPER_LINE_MAX = 64 << 10,
 	HELPER_OUTPUT_MAX = 32 << 20,
-	HELPER_PATIENCE = 8, /* deadlines, for a step of a transition */
+	HELPER_INPUT_MAX = 16 << 10, /* a pipe takes so much at once */
+	HELPER_PATIENCE = 8,         /* deadlines, for a step of a transition */
 };
 
 /* How it ended: 0 when it exited with status 0 and every line was taken; else < 0 with @err:
@@ -47,7 +50,10 @@ struct helper_spec {
 	helper_end_fn *on_end;
 	helper_gone_fn *on_gone;    /* may be NULL */
 	void (*on_late)(void *arg); /* its deadline is over, and it is waited for; may be NULL */
-	bool cancellable; /* its standard input stays open until helper_run_cancel() or our end */
+	bool cancellable;  /* its standard input stays open until helper_run_cancel() or our end */
+	const char *input; /* written to its standard input, which then ends unless it is
+			      cancellable; NULL: nothing */
+	bool endless;      /* it prints for as long as it runs: HELPER_OUTPUT_MAX is no limit */
 	void *arg;
 };
 
@@ -68,6 +74,9 @@ void helper_run_cancel(struct helper_run *run);
 /* The deadline is @deadline_ms from now, with all its patience, unless it has passed already. */
 void helper_run_extend(struct helper_run *run, uint64_t deadline_ms);
 
+/* Kill the child. on_end runs as ever, or has run already because the deadline was missed. */
+void helper_run_kill(struct helper_run *run);
+
 /* Give up the run: no callback runs after this. A cancellable helper is cancelled. Takes NULL, returns
  * NULL. */
 struct helper_run *helper_run_abandon(struct helper_run *run);
@@ -75,5 +84,6 @@ struct helper_run *helper_run_abandon(struct helper_run *run);
 /* Where hostdev-helper lies: beside this program (/proc/self/exe), the caller frees. */
 char *helper_run_default_path(void);
 
-/* Where hostdev-names lies: beside the hostdev-helper at @helper, the caller frees. */
+/* Where hostdev-names and hostdev-nvml lie: beside the hostdev-helper at @helper, the caller frees. */
 char *helper_run_names_path(const char *helper);
+char *helper_run_nvml_path(const char *helper);

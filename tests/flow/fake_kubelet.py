@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 from cluster import ROOT
@@ -42,8 +43,11 @@ def fields(data):
 
 
 def field(number, data):
-    assert len(data) < 128
-    return bytes([number << 3 | 2, len(data)]) + data
+    length, size = b"", len(data)
+    while size > 127:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + data
 
 
 def texts(data):
@@ -107,9 +111,38 @@ class FakeKubelet:
         endpoint = self.endpoints().get(resource)
         if endpoint is None:
             return None
-        message = self.call(endpoint, "/v1beta1.DevicePlugin/ListAndWatch", stream=True)
-        devices = [texts_of_device(value) for _, value in fields(message)]
-        return {device[1]: device[2] == "Healthy" for device in devices}
+        return listed(self.call(endpoint, "/v1beta1.DevicePlugin/ListAndWatch", stream=True))
+
+    @contextlib.contextmanager
+    def messages(self, resource):
+        """All messages on a stream of the resource, as devices() has them: a list that grows."""
+        got = []
+
+        def read(lines):
+            for line in lines:
+                if line.split(" ", 2)[1] == "message":
+                    got.append(listed(answered(line)))
+
+        with subprocess.Popen([PROBE, "call", self.endpoints()[resource]], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as probe:
+            assert probe.stdout.readline() == "ready\n"
+            reader = threading.Thread(target=read, args=[probe.stdout])
+            reader.start()
+            probe.stdin.write(f"call /v1beta1.DevicePlugin/ListAndWatch {STREAM_MS} stream -\n")
+            probe.stdin.flush()
+            try:
+                yield got
+            finally:
+                probe.stdin.close()
+                reader.join()
+
+    def prefer(self, resource, size, available, musts=()):
+        """The IDs that GetPreferredAllocation answers for one container."""
+        wish = b"".join(field(1, i.encode()) for i in available) + b"".join(field(2, i.encode()) for i in musts)
+        endpoint = self.endpoints()[resource]
+        answer = self.call(endpoint, "/v1beta1.DevicePlugin/GetPreferredAllocation",
+                           field(1, wish + bytes([3 << 3, size])))
+        return [i.decode() for _, one in fields(answer) for _, i in fields(one)]
 
     @contextlib.contextmanager
     def listing(self, resource):
@@ -149,6 +182,12 @@ class GuestKubelet(FakeKubelet):
         return answered(said.splitlines()[1])
 
 
+def listed(message):
+    """{ID: healthy} of a ListAndWatchResponse."""
+    devices = [texts_of_device(value) for _, value in fields(message)]
+    return {device[1]: device[2] == "Healthy" for device in devices}
+
+
 def texts_of_device(data):
     return {number: value.decode() for number, value in fields(data) if number in (1, 2)}
 
@@ -163,4 +202,8 @@ def container(data):
             got["mounts"].append((one[1], one[2], bool(one.get(3, 0))))
         elif number == 3:
             got["devices"].append((one[1], one[2], one[3]))
+        elif number == 4:
+            got.setdefault("annotations", {})[one[1]] = one.get(2, "")
+        elif number == 5:
+            got.setdefault("cdi", []).append(one[1])
     return got

@@ -2,6 +2,7 @@
 #include "agent/process/helper_run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -181,6 +182,42 @@ static void output_without_end_is_refused(void **state)
 	assert_int_equal(l->result, -EMSGSIZE);
 	assert_int_equal(l->err.kind, ERR_INVALID);
 	assert_in_range(l->lines, HELPER_OUTPUT_MAX / 2, HELPER_OUTPUT_MAX);
+}
+
+static void input_and_endless_output_are_given(void **state)
+{
+	static const char *const args[] = { "ask", NULL };
+	struct listener *l = *state;
+	struct helper_spec spec = {
+		.args = args,
+		.deadline_ms = AMPLE_MS,
+		.on_line = on_line,
+		.on_end = on_end,
+		.input = "a question\n",
+		.endless = true,
+		.arg = l,
+	};
+
+	l->result = 1;
+	fake_helper_init(&l->fake, "cat; head -c 40000000 /dev/zero | tr '\\0' '\\n'");
+	spec.path = l->fake.path;
+	assert_int_equal(helper_run_start(&l->fake.loop, &spec, &l->run, &l->err), 0);
+	run_until(l, &l->ended);
+	assert_int_equal(l->result, 0);
+	assert_int_equal(memcmp(l->heard.buf, "a question|", 11), 0);
+	assert_int_equal(l->lines, 40000001);
+}
+
+static void a_killed_child_has_ended(void **state)
+{
+	struct listener *l = *state;
+
+	begin(l, "echo up; read x <$gate");
+	while (l->lines == 0)
+		uv_run(&l->fake.loop, UV_RUN_ONCE);
+	helper_run_kill(l->run);
+	run_until(l, &l->ended);
+	assert_string_equal(l->err.msg, "helper was ended by signal 9 (Killed)");
 }
 
 static void lines_longer_than_a_read_are_whole(void **state)
@@ -537,7 +574,9 @@ static void the_names_lie_beside_the_helper(void **state)
 {
 	auto_free char *beside = helper_run_names_path("/opt/a/helper");
 	auto_free char *anywhere = helper_run_names_path("hostdev-helper");
+	auto_free char *nvml = helper_run_nvml_path("/opt/a/helper");
 
+	assert_string_equal(nvml, "/opt/a/hostdev-nvml");
 	assert_string_equal(beside, "/opt/a/hostdev-names");
 	assert_string_equal(anywhere, "hostdev-names");
 }
@@ -546,6 +585,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	(void)signal(SIGPIPE, SIG_IGN);
 	suite_rows(&suite, ends, child_ends);
 	suite_rows(&suite, patiences, patience_matches_table);
 	suite_add(&suite, "a line begins the patience anew", a_line_begins_the_patience_anew, NULL);
@@ -564,6 +604,9 @@ int main(void)
 		  NULL);
 	suite_fixture(&suite, &listener_fixture);
 	suite_add(&suite, "output without end is refused", output_without_end_is_refused, NULL);
+	suite_add(&suite, "input is given, and endless output is read",
+		  input_and_endless_output_are_given, NULL);
+	suite_add(&suite, "a killed child has ended", a_killed_child_has_ended, NULL);
 	suite_add(&suite, "a line longer than one read is whole",
 		  lines_longer_than_a_read_are_whole, NULL);
 	suite_add(&suite, "arguments arrive as they are", arguments_arrive_as_they_are, NULL);

@@ -10,6 +10,7 @@
 #include "agent/lend/lend.h"
 #include "agent/look/look.h"
 #include "agent/mdev/mdevs.h"
+#include "agent/nvidia/nvidia.h"
 #include "agent/publish/publish.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
@@ -25,7 +26,7 @@
 static struct json_strs asked; /* in the order of the alphabet when it is compared */
 
 /* A part is one of these; which one it is, is its address. */
-static char parts[8];
+static char parts[9];
 
 static const struct wiring wiring = {
 	.node_name = "node1",
@@ -37,6 +38,7 @@ static const struct wiring wiring = {
 	.mdevs = (struct mdevs *)&parts[5],
 	.lend = (struct lend *)&parts[6],
 	.look = (struct look *)&parts[7],
+	.nvidia = (struct nvidia *)&parts[8],
 };
 
 static void ask(const void *part, const void *wanted, const char *what, const char *key)
@@ -122,6 +124,11 @@ void mdevs_plan(struct mdevs *mdevs)
 	ask(mdevs, wiring.mdevs, "mdevs now", NULL);
 }
 
+void nvidia_find_gpus(struct nvidia *nvidia)
+{
+	ask(nvidia, wiring.nvidia, "nvidia", NULL);
+}
+
 void lend_offer(struct lend *lend)
 {
 	ask(lend, wiring.lend, "offers now", NULL);
@@ -175,7 +182,7 @@ static struct change_case {
 	{ "a list of mediated devices or their parents", CHANGE_MDEV_LIST, NULL,
 	  "offers, publish, usb" },
 	{ "an inventory", CHANGE_INVENTORY, NULL,
-	  "claims, gpus, mdevs now, offers now, publish, sriov, usb" },
+	  "claims, gpus, mdevs now, nvidia, offers now, publish, sriov, usb" },
 	{ "the HostDeviceConfig", CHANGE_CONFIG, NULL, "offers, publish" },
 	{ "a uevent", CHANGE_UEVENT, NULL, "offers" },
 	{ "the end of a task", CHANGE_TASK, NULL, "scan" },
@@ -190,6 +197,7 @@ static struct change_case {
 	{ "the status of mediated devices", CHANGE_MDEV_STATUS, NULL, "publish" },
 	{ "resources of vGPUs", CHANGE_VGPU_RESOURCES, NULL, "offers, publish" },
 	{ "generic devices", CHANGE_GENERIC_DEVICES, NULL, "offers" },
+	{ "GPUs for containers", CHANGE_NVIDIA_GPUS, NULL, "offers" },
 	{ "functions of a network card", CHANGE_NIC_FUNCTIONS, NULL, "claims" },
 	{ "the network card of a function", CHANGE_PARENT_NIC, KEY, "publish pci " KEY },
 };

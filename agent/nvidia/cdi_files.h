@@ -1,0 +1,30 @@
+/*
+ * cdi_files: which devices of one kind the CDI files of this node describe: those of /etc/cdi and
+ * /var/run/cdi, as container runtimes read them. Writes none.
+ *
+ * A file in /var/run/cdi goes before those in /etc/cdi. Two files of one folder with the same device are a
+ * conflict: a runtime then knows no such device. A file that cannot be read describes nothing.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "api/json_values.h"
+
+enum { CDI_FILE_MAX = 1 << 20, CDI_FILES_MAX = 256 }; /* bytes of a file; files of a folder */
+
+/* Names without the kind, sorted. */
+struct cdi_files {
+	struct json_strs devices;
+	struct json_strs conflicts;
+};
+
+/* Read them below @root (NULL: /). */
+void cdi_files_read(const char *root, const char *kind, struct cdi_files *ret_files);
+/* Release. */
+void cdi_files_done(struct cdi_files *files);
+
+bool cdi_files_equal(const struct cdi_files *a, const struct cdi_files *b);
+
+/* Why a container cannot get the device @name: a static text; NULL: it can. */
+const char *cdi_files_trouble(const struct cdi_files *files, const char *name);

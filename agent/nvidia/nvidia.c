@@ -1,0 +1,373 @@
+#include "agent/nvidia/nvidia.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/facts.h"
+#include "agent/inventory/inventory.h"
+#include "agent/node/this_node.h"
+#include "agent/nvidia/cdi_files.h"
+#include "agent/nvidia/nvidia_gpus.h"
+#include "agent/nvidia/nvidia_plan.h"
+#include "agent/nvidia/nvidia_type.h"
+#include "agent/nvidia/nvml_line.h"
+#include "agent/nvidia/nvml_run.h"
+#include "agent/nvidia/xid_policy.h"
+#include "agent/process/helper_run.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/clock.h"
+
+/* Questions, or watches. */
+struct role {
+	struct nvml_run *run; /* NULL: none is under way */
+	enum nvml_verb verb;
+	struct json_strs addresses; /* that it is about */
+	uint64_t from_ms;           /* no other one before */
+	uint64_t replaced_ms;
+	bool replaced;
+};
+
+struct nvidia {
+	const struct this_node *node;
+	struct nvidia_options options;
+	void (*changed)(void *arg);
+	void *arg;
+	struct nvml_program *program;
+	struct xid_policy policy;
+	struct nvidia_gpus gpus;
+	struct nvidia_type type;
+	struct role question;
+	struct role watch;
+	struct clock_timer *due; /* to plan */
+	struct cdi_files cdi;    /* if they are used */
+	struct clock_timer *cdi_due;
+	bool known; /* something was known of each GPU once */
+};
+
+static uint64_t now_ms(const struct nvidia *nvidia)
+{
+	return clock_now_ms(nvidia->node->clock);
+}
+
+static void plan_soon(struct nvidia *nvidia)
+{
+	clock_timer_start(nvidia->node->clock, nvidia->due, 0);
+}
+
+/* --- what changed is told ---------------------------------------------------------------------------- */
+
+static void log_health(struct nvidia_gpu *gpu)
+{
+	const char *uuid = gpu->uuid ? gpu->uuid : "";
+
+	if (gpu->told_ill == (gpu->trouble != NULL))
+		return;
+	gpu->told_ill = gpu->trouble;
+	if (gpu->trouble)
+		log_warn("GPU is not healthy", log_str("address", gpu->address),
+			 log_str("uuid", uuid), log_str("reason", gpu->trouble));
+	else
+		log_info("GPU is healthy again", log_str("address", gpu->address),
+			 log_str("uuid", uuid));
+}
+
+static void tell(struct nvidia *nvidia)
+{
+	struct nvidia_gpus *gpus = &nvidia->gpus;
+
+	if (!gpus->changed)
+		return;
+	gpus->changed = false;
+	for (size_t i = 0; i < gpus->len; i++)
+		log_health(&gpus->items[i]);
+	nvidia->known = nvidia->known || nvidia_gpus_are_known(gpus);
+	if (nvidia->known)
+		nvidia->changed(nvidia->arg);
+	plan_soon(nvidia);
+}
+
+/* A GPU that the watch has lost is watched again by the next one only. */
+static void forget_unwatched(struct nvidia *nvidia)
+{
+	for (size_t i = 0; i < nvidia->gpus.len; i++) {
+		if (nvidia->gpus.items[i].unwatched)
+			(void)json_strs_remove(&nvidia->watch.addresses,
+					       nvidia->gpus.items[i].address);
+	}
+}
+
+/* --- runs ----------------------------------------------------------------------------------------------- */
+
+static void on_line(void *arg, const struct nvml_line *line)
+{
+	struct nvidia *nvidia = arg;
+
+	nvidia_gpus_take(&nvidia->gpus, &nvidia->policy, line, now_ms(nvidia));
+	forget_unwatched(nvidia);
+	if (line->kind == NVML_LINE_EVENT && line->event == NVML_EVENT_TYPE_RECOVERY)
+		plan_soon(nvidia);
+	tell(nvidia);
+}
+
+/* The first may be followed at once. */
+static void replace(struct nvidia *nvidia, struct role *role)
+{
+	uint64_t now = now_ms(nvidia);
+	uint64_t next = role->replaced_ms + NVIDIA_REPLACE_MS;
+
+	role->from_ms = role->replaced && next > now ? next : now;
+	role->replaced_ms = role->from_ms;
+	role->replaced = true;
+}
+
+static bool has_answered(const struct nvidia *nvidia)
+{
+	for (size_t i = 0; i < nvidia->gpus.len; i++) {
+		if (nvidia->gpus.items[i].uuid)
+			return true;
+	}
+	return false;
+}
+
+static void log_end(const char *what, const struct nvml_end *end)
+{
+	log_warn("hostdev-nvml has no answer", log_str("run", what),
+		 log_str("reason", end->message), log_str("gpu", end->address));
+}
+
+static void on_answer(void *arg, const struct nvml_end *end)
+{
+	struct nvidia *nvidia = arg;
+	struct role *question = &nvidia->question;
+	struct nvidia_gpus *gpus = &nvidia->gpus;
+
+	question->run = NULL;
+	switch (end->kind) {
+	case NVML_ANSWERED:
+		if (question->verb == NVML_ASK_TOPOLOGY)
+			nvidia_gpus_placed(gpus, &question->addresses);
+		else
+			nvidia_gpus_end(gpus, &question->addresses, now_ms(nvidia));
+		break;
+	case NVML_FAILED:
+		nvidia_gpus_fail(gpus, &question->addresses, end->message, now_ms(nvidia));
+		question->from_ms = now_ms(nvidia) + (has_answered(nvidia) ? (uint64_t)GPU_PROBE_MS
+									   : NVIDIA_ABSENT_MS);
+		break;
+	case NVML_SILENT:
+		log_end("question", end);
+		nvidia_gpus_hung(gpus, end->address, &question->addresses, now_ms(nvidia));
+		replace(nvidia, question);
+		break;
+	case NVML_DIED:
+		log_end("question", end);
+		replace(nvidia, question);
+		break;
+	}
+	forget_unwatched(nvidia);
+	tell(nvidia);
+	plan_soon(nvidia);
+}
+
+/* What the watch has missed, the "watched" lines of the next one tell. Until then, or if it fails because
+ * of the driver, a probe does. */
+static void on_watch_end(void *arg, const struct nvml_end *end)
+{
+	struct nvidia *nvidia = arg;
+	struct role *watch = &nvidia->watch;
+
+	watch->run = NULL;
+	if (end->kind != NVML_ANSWERED) {
+		log_end("watch", end);
+		replace(nvidia, watch);
+		if (end->kind == NVML_SILENT && end->address)
+			nvidia_gpus_hung(&nvidia->gpus, end->address, &watch->addresses,
+					 now_ms(nvidia));
+		nvidia_gpus_missed(&nvidia->gpus, &watch->addresses);
+	}
+	json_strs_done(&watch->addresses);
+	tell(nvidia);
+	plan_soon(nvidia);
+}
+
+/* @addresses moves into the role. */
+static void start(struct nvidia *nvidia, struct role *role, enum nvml_verb verb,
+		  struct json_strs *addresses)
+{
+	bool watches = verb == NVML_WATCH;
+	struct nvml_run_spec spec = { .verb = verb,
+				      .addresses = &role->addresses,
+				      .deadline_ms = NVIDIA_WARM_MS,
+				      .on_line = on_line,
+				      .on_end = watches ? on_watch_end : on_answer,
+				      .arg = nvidia };
+	struct err err = { 0 };
+
+	json_strs_done(&role->addresses);
+	role->addresses = *addresses;
+	role->verb = verb;
+	*addresses = (struct json_strs){ 0 };
+	for (size_t i = 0; i < role->addresses.len; i++) {
+		if (!nvidia_gpus_at(&nvidia->gpus, role->addresses.items[i])->looked)
+			spec.deadline_ms = NVIDIA_COLD_MS;
+	}
+	nvidia_gpus_begin(&nvidia->gpus, &role->addresses, watches);
+	if (nvml_run_start(nvidia->program, &spec, &role->run, &err) == 0)
+		return;
+	json_strs_done(&role->addresses);
+	role->from_ms = now_ms(nvidia) + NVIDIA_REPLACE_MS;
+	log_error("hostdev-nvml cannot be started", log_str("reason", err.msg));
+	plan_soon(nvidia);
+}
+
+static void on_due(void *arg)
+{
+	struct nvidia *nvidia = arg;
+	const struct nvidia_case c = {
+		.gpus = &nvidia->gpus,
+		.asks = nvidia->question.run,
+		.ask_ms = nvidia->question.from_ms,
+		.watches = nvidia->watch.run,
+		.watched = &nvidia->watch.addresses,
+		.watch_ms = nvidia->watch.from_ms,
+		.no_watch = xid_policy_is_off(&nvidia->policy),
+		.now_ms = now_ms(nvidia),
+	};
+	struct nvidia_step step;
+
+	nvidia_plan(&c, &step);
+	if (step.again_ms != UINT64_MAX)
+		clock_timer_start(nvidia->node->clock, nvidia->due, step.again_ms - c.now_ms);
+	if (step.ask)
+		start(nvidia, &nvidia->question, step.verb, &step.asked);
+	if (step.watch) {
+		nvidia->watch.run = nvml_run_stop(nvidia->watch.run);
+		start(nvidia, &nvidia->watch, NVML_WATCH, &step.watched);
+	}
+	nvidia_step_done(&step);
+}
+
+/* --- CDI files -------------------------------------------------------------------------------------------- */
+
+/* They may be written late, after a change of the driver, or removed. */
+static void on_cdi_due(void *arg)
+{
+	struct nvidia *nvidia = arg;
+	struct cdi_files now;
+
+	cdi_files_read(nvidia->node->host_root, NVIDIA_CDI_KIND, &now);
+	if (!cdi_files_equal(&nvidia->cdi, &now))
+		nvidia->gpus.changed = true;
+	cdi_files_done(&nvidia->cdi);
+	nvidia->cdi = now;
+	clock_timer_start(nvidia->node->clock, nvidia->cdi_due, NVIDIA_CDI_MS);
+	tell(nvidia);
+}
+
+static const char *hindrance(void *arg, const char *uuid)
+{
+	const struct nvidia *nvidia = arg;
+
+	return cdi_files_trouble(&nvidia->cdi, uuid);
+}
+
+/* --- the GPUs of the node ------------------------------------------------------------------------------- */
+
+static bool is(const char *a, const char *b)
+{
+	return a && strcmp(a, b) == 0;
+}
+
+/* NVML knows no virtual functions of the host. */
+static bool is_gpu(const struct pci_facts *pci)
+{
+	return is(pci->vendor, "10de") && pci->class_code &&
+	       strncmp(pci->class_code, "03", 2) == 0 && is(pci->driver, "nvidia") &&
+	       !is(pci->role, "VirtualFunction");
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct nvidia_card *x = a;
+	const struct nvidia_card *y = b;
+
+	return strcmp(x->address, y->address);
+}
+
+void nvidia_find_gpus(struct nvidia *nvidia)
+{
+	const struct inventory *inventory = nvidia->node->inventory;
+	ARRAY(struct nvidia_card) cards = { 0 };
+
+	if (!nvidia->options.on || !inventory)
+		return;
+	for (size_t i = 0; i < inventory->facts->pci.len; i++) {
+		const struct pci_facts *pci = &inventory->facts->pci.items[i];
+
+		if (is_gpu(pci))
+			*array_add(&cards) = (struct nvidia_card){ pci->address, pci->numa_node };
+	}
+	if (cards.len > 0)
+		qsort(cards.items, cards.len, sizeof(*cards.items), by_address);
+	if (nvidia_gpus_set(&nvidia->gpus, cards.items, cards.len))
+		log_info("GPUs of NVIDIA's driver found", log_int("gpus", nvidia->gpus.len));
+	array_done(&cards);
+	tell(nvidia);
+}
+
+void nvidia_offer(void *arg, struct plugins *plugins)
+{
+	struct nvidia *nvidia = arg;
+
+	if (nvidia->known)
+		nvidia_type_offer(&nvidia->type, plugins);
+}
+
+/* --- life ------------------------------------------------------------------------------------------------- */
+
+struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_options *options,
+			  void (*changed)(void *arg), void *arg)
+{
+	struct nvidia *nvidia = xcalloc(1, sizeof(*nvidia));
+	auto_free char *path = helper_run_nvml_path(node->helper.path ? node->helper.path : "");
+
+	nvidia->node = node;
+	nvidia->options = *options;
+	nvidia->changed = changed;
+	nvidia->arg = arg;
+	nvidia->program = nvml_program_new(node->loop, path, options->driver_root);
+	xid_policy_init(&nvidia->policy, options->ignored_xids, options->fatal_xids);
+	nvidia->type = (struct nvidia_type){ .gpus = &nvidia->gpus,
+					     .lists = options->lists,
+					     .clock = node->clock };
+	if (options->on && (options->lists & NVIDIA_LIST_CDI)) {
+		nvidia->type.hindrance = hindrance;
+		nvidia->type.arg = nvidia;
+	}
+	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
+	nvidia->cdi_due = clock_timer_new(node->clock, on_cdi_due, nvidia);
+	if (nvidia->type.hindrance)
+		clock_timer_start(node->clock, nvidia->cdi_due, 0);
+	return nvidia;
+}
+
+struct nvidia *nvidia_free(struct nvidia *nvidia)
+{
+	if (!nvidia)
+		return NULL;
+	nvml_run_stop(nvidia->question.run);
+	nvml_run_stop(nvidia->watch.run);
+	json_strs_done(&nvidia->question.addresses);
+	json_strs_done(&nvidia->watch.addresses);
+	nvml_program_free(nvidia->program);
+	xid_policy_done(&nvidia->policy);
+	nvidia_gpus_done(&nvidia->gpus);
+	cdi_files_done(&nvidia->cdi);
+	clock_timer_free(nvidia->node->clock, nvidia->due);
+	clock_timer_free(nvidia->node->clock, nvidia->cdi_due);
+	free(nvidia);
+	return NULL;
+}

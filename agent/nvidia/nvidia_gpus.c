@@ -1,0 +1,484 @@
+#include "agent/nvidia/nvidia_gpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/nvidia/nvml_line.h"
+#include "agent/nvidia/xid_policy.h"
+#include "api/json_values.h"
+#include "base/array.h"
+#include "base/mem.h"
+
+enum {
+	NVLINK_WEIGHT = 100,
+	NVLINKS_MAX = 255,
+};
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static void gpu_done(struct nvidia_gpu *gpu)
+{
+	free(gpu->address);
+	free(gpu->uuid);
+	free(gpu->name);
+	free(gpu->trouble);
+	free(gpu->problem);
+}
+
+void nvidia_gpus_done(struct nvidia_gpus *gpus)
+{
+	for (size_t i = 0; i < gpus->len; i++)
+		gpu_done(&gpus->items[i]);
+	free(gpus->weights);
+	gpus->weights = NULL;
+	array_done(gpus);
+}
+
+struct nvidia_gpu *nvidia_gpus_at(const struct nvidia_gpus *gpus, const char *address)
+{
+	for (size_t i = 0; address && i < gpus->len; i++) {
+		if (strcmp(gpus->items[i].address, address) == 0)
+			return &gpus->items[i];
+	}
+	return NULL;
+}
+
+const struct nvidia_gpu *nvidia_gpus_find(const struct nvidia_gpus *gpus, const char *uuid)
+{
+	for (size_t i = 0; uuid && i < gpus->len; i++) {
+		if (gpus->items[i].uuid && strcmp(gpus->items[i].uuid, uuid) == 0)
+			return &gpus->items[i];
+	}
+	return NULL;
+}
+
+static bool is_same_list(const struct nvidia_gpus *gpus, const struct nvidia_card *cards,
+			 size_t len)
+{
+	if (gpus->len != len)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (strcmp(gpus->items[i].address, cards[i].address) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, size_t len)
+{
+	struct nvidia_gpus before = *gpus;
+
+	len = len < NVIDIA_GPUS_MAX ? len : NVIDIA_GPUS_MAX;
+	if (is_same_list(gpus, cards, len))
+		return false;
+	*gpus = (struct nvidia_gpus){ .changed = true };
+	for (size_t i = 0; i < len; i++) {
+		struct nvidia_gpu *known = nvidia_gpus_at(&before, cards[i].address);
+		struct nvidia_gpu *gpu = array_add(gpus);
+
+		if (known) {
+			*gpu = *known;
+			*known = (struct nvidia_gpu){ .address = xstrdup("") };
+		} else {
+			gpu->address = xstrdup(cards[i].address);
+		}
+		gpu->numa_node = cards[i].numa_node;
+		gpu->placed = false;
+	}
+	gpus->weights = xcalloc(len * len + 1, sizeof(*gpus->weights));
+	nvidia_gpus_done(&before);
+	return true;
+}
+
+bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus)
+{
+	for (size_t i = 0; i < gpus->len; i++) {
+		if (!gpus->items[i].uuid && !gpus->items[i].trouble)
+			return false;
+	}
+	return true;
+}
+
+/* --- ill and well ------------------------------------------------------------------------------ */
+
+static void fall_ill(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, char *trouble,
+		     uint64_t now_ms)
+{
+	if (!gpu->trouble) {
+		bool again = gpu->well_ms > 0 && now_ms - gpu->well_ms < GPU_RELAPSE_MS;
+
+		gpu->relapses = again ? gpu->relapses + 1 : 0;
+		gpu->ask_ms = now_ms + GPU_PROBE_MS;
+	}
+	if (!gpu->trouble || strcmp(gpu->trouble, trouble) != 0)
+		gpus->changed = true;
+	free(gpu->trouble);
+	gpu->trouble = trouble;
+	gpu->clean = 0;
+}
+
+/* What was told first is the cause of what follows. */
+static void keep_ill(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, char *trouble,
+		     uint64_t now_ms)
+{
+	gpu->clean = 0;
+	if (gpu->trouble)
+		free(trouble);
+	else
+		fall_ill(gpus, gpu, trouble, now_ms);
+}
+
+/* Probe it soon, but not at each of many events. */
+static void hurry(struct nvidia_gpu *gpu)
+{
+	uint64_t soon_ms = gpu->asked_ms + GPU_URGENT_MS;
+
+	gpu->urgent = true;
+	if (!gpu->silent && gpu->ask_ms > soon_ms)
+		gpu->ask_ms = soon_ms;
+}
+
+static void recover(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, uint64_t now_ms)
+{
+	free(gpu->trouble);
+	gpu->trouble = NULL;
+	gpu->unwatched = false;
+	gpu->well_ms = now_ms;
+	gpu->clean = 0;
+	gpus->changed = true;
+}
+
+static unsigned clean_probes(const struct nvidia_gpu *gpu)
+{
+	unsigned relapses = gpu->relapses < GPU_RELAPSES_MAX ? gpu->relapses : GPU_RELAPSES_MAX;
+
+	return (unsigned)GPU_CLEAN_PROBES << relapses;
+}
+
+/* Field 230 of nvml.h: what the driver asks the administrator to do. */
+static const char *const recovery_actions[] = {
+	[1] = "a reset of the GPU",
+	[2] = "a reboot of the node",
+	[3] = "an end of the traffic between GPUs",
+	[4] = "an end of the GPU's work and a reset of the GPU",
+	[5] = "a recovery of the IMEX domain",
+	[6] = "a reset of the bus",
+	[7] = "a reboot of the machine",
+};
+
+static char *trouble_of(const struct nvidia_gpu *gpu, const struct nvml_line *line)
+{
+	if (line->recovery > 0 && line->recovery < (int64_t)ARRAY_LEN(recovery_actions))
+		return xasprintf("the driver asks for %s", recovery_actions[line->recovery]);
+	if (line->recovery > 0)
+		return xasprintf("the driver asks for recovery action %lld",
+				 (long long)line->recovery);
+	if (line->remap_failed)
+		return xstrdup("the remapping of a row of its memory has failed");
+	return xstrdup(gpu->problem ? gpu->problem : "it does not answer as it should");
+}
+
+/* --- lines -------------------------------------------------------------------------------------- */
+
+static void set_text(char **text, const char *value)
+{
+	free(*text);
+	*text = xstrdup_or_null(value);
+}
+
+/* True if another GPU is at this address than before. */
+static bool take_uuid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
+		      const struct nvml_line *line)
+{
+	bool replaced = gpu->uuid && strcmp(gpu->uuid, line->uuid) != 0;
+
+	if (gpu->uuid && !replaced)
+		return false;
+	set_text(&gpu->uuid, line->uuid);
+	gpus->changed = true;
+	if (replaced)
+		gpu->looked = gpu->placed = false;
+	return replaced;
+}
+
+static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const struct nvml_line *line,
+		     uint64_t now_ms)
+{
+	(void)take_uuid(gpus, gpu, line);
+	set_text(&gpu->name, line->name);
+	gpu->looked = true;
+	if (!line->well)
+		fall_ill(gpus, gpu, trouble_of(gpu, line), now_ms);
+}
+
+static void take_look(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
+		      const struct nvml_line *line, uint64_t now_ms)
+{
+	if (take_uuid(gpus, gpu, line))
+		fall_ill(gpus, gpu, xstrdup("it has taken the place of another GPU"), now_ms);
+	else if (!line->well)
+		fall_ill(gpus, gpu, trouble_of(gpu, line), now_ms);
+}
+
+static void take_probe(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
+		       const struct nvml_line *line, uint64_t now_ms)
+{
+	gpu->urgent = false;
+	take_look(gpus, gpu, line, now_ms);
+	if (!gpu->trouble || !line->well || !gpu->looked)
+		return;
+	if (++gpu->clean >= clean_probes(gpu))
+		recover(gpus, gpu, now_ms);
+}
+
+static void take_problem(struct nvidia_gpu *gpu, const struct nvml_line *line)
+{
+	free(gpu->problem);
+	gpu->problem = xasprintf("%s: %s", line->function ? line->function : "NVML",
+				 line->message ? line->message : "unknown error");
+}
+
+static void take_xid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const struct nvml_line *line,
+		     uint64_t now_ms)
+{
+	keep_ill(gpus, gpu, xasprintf("Xid %lld", (long long)line->data), now_ms);
+}
+
+static void take_event(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
+		       const struct xid_policy *policy, const struct nvml_line *line,
+		       uint64_t now_ms)
+{
+	switch (line->event) {
+	case NVML_EVENT_TYPE_XID:
+		if (line->data >= 0 && !xid_policy_is_fatal(policy, (uint64_t)line->data))
+			return;
+		/* The library does not always tell whose it is: then it can be any one's. */
+		for (size_t i = 0; !gpu && i < gpus->len; i++)
+			take_xid(gpus, &gpus->items[i], line, now_ms);
+		if (gpu)
+			take_xid(gpus, gpu, line, now_ms);
+		return;
+	case NVML_EVENT_TYPE_UNAVAILABLE:
+		if (gpu)
+			keep_ill(gpus, gpu, xstrdup("the driver says that it is unavailable"),
+				 now_ms);
+		return;
+	case NVML_EVENT_TYPE_RECOVERY:
+		if (gpu)
+			hurry(gpu);
+		return;
+	case NVML_EVENT_TYPE_DOUBLE_BIT_ECC:
+	case NVML_EVENT_TYPE_MIG:
+	case NVML_EVENT_TYPE_OTHER:
+		return;
+	}
+}
+
+static void take_lost(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
+		      const struct nvml_line *line, uint64_t now_ms)
+{
+	gpu->unwatched = true;
+	fall_ill(gpus, gpu, xstrdup(line->message ? line->message : "the GPU is lost"), now_ms);
+}
+
+/* From here on the watch is whole. */
+static void take_watching(struct nvidia_gpus *gpus, uint64_t now_ms)
+{
+	for (size_t i = 0; i < gpus->len; i++) {
+		struct nvidia_gpu *gpu = &gpus->items[i];
+
+		if (gpu->watched || gpu->unwatched || !gpu->problem)
+			continue;
+		gpu->unwatched = true;
+		keep_ill(gpus, gpu, xstrdup(gpu->problem), now_ms);
+	}
+}
+
+static uint16_t level_weight(int level)
+{
+	/* NVML's levels of a common ancestor, the nearest first. */
+	static const struct {
+		int level;
+		uint16_t weight;
+	} rows[] = { { 0, 60 }, { 10, 50 }, { 20, 40 }, { 30, 30 }, { 40, 20 }, { 50, 10 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].level == level)
+			return rows[i].weight;
+	}
+	return 0;
+}
+
+static int limit_nvlinks(int nvlinks)
+{
+	return nvlinks < NVLINKS_MAX ? nvlinks : NVLINKS_MAX;
+}
+
+static uint16_t *weight_of(const struct nvidia_gpus *gpus, const struct nvidia_gpu *a,
+			   const struct nvidia_gpu *b)
+{
+	return &gpus->weights[(size_t)(a - gpus->items) * gpus->len + (size_t)(b - gpus->items)];
+}
+
+static void take_pair(struct nvidia_gpus *gpus, const struct nvidia_gpu *gpu,
+		      const struct nvml_line *line)
+{
+	const struct nvidia_gpu *peer = nvidia_gpus_at(gpus, line->peer);
+	int weight = level_weight(line->level) + NVLINK_WEIGHT * limit_nvlinks(line->nvlinks);
+
+	if (!peer || peer == gpu)
+		return;
+	*weight_of(gpus, gpu, peer) = *weight_of(gpus, peer, gpu) = (uint16_t)weight;
+}
+
+static void take_of_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
+			const struct nvml_line *line, uint64_t now_ms)
+{
+	switch (line->kind) {
+	case NVML_LINE_GPU:
+		gpu->answered = true;
+		take_gpu(gpus, gpu, line, now_ms);
+		return;
+	case NVML_LINE_PROBE:
+		gpu->answered = true;
+		take_probe(gpus, gpu, line, now_ms);
+		return;
+	case NVML_LINE_WATCHED:
+		gpu->watched = true;
+		take_look(gpus, gpu, line, now_ms);
+		return;
+	case NVML_LINE_LOST:
+		take_lost(gpus, gpu, line, now_ms);
+		return;
+	case NVML_LINE_PROBLEM:
+		take_problem(gpu, line);
+		return;
+	case NVML_LINE_PAIR:
+		take_pair(gpus, gpu, line);
+		return;
+	case NVML_LINE_SWITCH:
+		gpu->nvswitch_links = limit_nvlinks(line->nvlinks);
+		return;
+	case NVML_LINE_OTHER:
+	case NVML_LINE_AT:
+	case NVML_LINE_SYSTEM:
+	case NVML_LINE_MIG:
+	case NVML_LINE_FAILED:
+	case NVML_LINE_END:
+	case NVML_LINE_WATCHING:
+	case NVML_LINE_EVENT:
+	case NVML_LINE_IDLE:
+		return;
+	}
+}
+
+void nvidia_gpus_take(struct nvidia_gpus *gpus, const struct xid_policy *policy,
+		      const struct nvml_line *line, uint64_t now_ms)
+{
+	struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, line->address);
+
+	/* Of a GPU that has just gone. */
+	if (line->address && !gpu)
+		return;
+	if (line->kind == NVML_LINE_EVENT)
+		take_event(gpus, gpu, policy, line, now_ms);
+	else if (line->kind == NVML_LINE_WATCHING)
+		take_watching(gpus, now_ms);
+	else if (gpu)
+		take_of_gpu(gpus, gpu, line, now_ms);
+}
+
+/* --- the beginning and the end of a run ----------------------------------------------------------- */
+
+void nvidia_gpus_begin(struct nvidia_gpus *gpus, const struct json_strs *addresses, bool watch)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (!gpu)
+			continue;
+		*(watch ? &gpu->watched : &gpu->answered) = false;
+		set_text(&gpu->problem, NULL);
+	}
+}
+
+void nvidia_gpus_end(struct nvidia_gpus *gpus, const struct json_strs *addresses, uint64_t now_ms)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (!gpu)
+			continue;
+		gpu->silent = gpu->urgent = false;
+		if (!gpu->answered)
+			fall_ill(gpus, gpu,
+				 xstrdup(gpu->problem ? gpu->problem
+						      : "the driver does not know it"),
+				 now_ms);
+		/* One that has just been looked at, ill, is probed next. */
+		gpu->ask_ms = now_ms + GPU_PROBE_MS;
+		gpu->asked_ms = now_ms;
+	}
+}
+
+void nvidia_gpus_placed(struct nvidia_gpus *gpus, const struct json_strs *addresses)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (gpu)
+			gpu->placed = true;
+	}
+}
+
+void nvidia_gpus_fail(struct nvidia_gpus *gpus, const struct json_strs *addresses,
+		      const char *message, uint64_t now_ms)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (!gpu)
+			continue;
+		fall_ill(gpus, gpu, xstrdup(message), now_ms);
+		gpu->ask_ms = now_ms + GPU_PROBE_MS;
+	}
+}
+
+void nvidia_gpus_hung(struct nvidia_gpus *gpus, const char *address,
+		      const struct json_strs *addresses, uint64_t now_ms)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (!gpu || (address && strcmp(gpu->address, address) != 0))
+			continue;
+		fall_ill(gpus, gpu, xstrdup("a call of NVIDIA's library on it does not return"),
+			 now_ms);
+		gpu->silent = gpu->unwatched = true;
+		gpu->ask_ms = now_ms + GPU_SILENT_MS;
+	}
+}
+
+void nvidia_gpus_missed(struct nvidia_gpus *gpus, const struct json_strs *addresses)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (gpu)
+			hurry(gpu);
+	}
+}
+
+/* --- pairs ------------------------------------------------------------------------------------------ */
+
+uint16_t nvidia_gpus_weight(const struct nvidia_gpus *gpus, const char *a, const char *b)
+{
+	const struct nvidia_gpu *x = nvidia_gpus_find(gpus, a);
+	const struct nvidia_gpu *y = nvidia_gpus_find(gpus, b);
+	int shared;
+
+	if (!x || !y || x == y)
+		return 0;
+	shared = x->nvswitch_links < y->nvswitch_links ? x->nvswitch_links : y->nvswitch_links;
+	return (uint16_t)(*weight_of(gpus, x, y) + NVLINK_WEIGHT * shared);
+}

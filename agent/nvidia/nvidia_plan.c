@@ -1,0 +1,106 @@
+#include "agent/nvidia/nvidia_plan.h"
+
+#include "agent/nvidia/nvidia_gpus.h"
+
+static bool needs_look(const struct nvidia_gpu *gpu)
+{
+	return !gpu->looked;
+}
+
+static bool needs_probe(const struct nvidia_gpu *gpu)
+{
+	return gpu->looked && (gpu->trouble || gpu->urgent);
+}
+
+/* Add those that need it, as soon as they may be asked: all but silent ones, or one of these alone. */
+static bool add(const struct nvidia_case *c, bool (*needs)(const struct nvidia_gpu *gpu),
+		bool silent, struct nvidia_step *step)
+{
+	for (size_t i = 0; i < c->gpus->len; i++) {
+		const struct nvidia_gpu *gpu = &c->gpus->items[i];
+		uint64_t from_ms = gpu->ask_ms > c->ask_ms ? gpu->ask_ms : c->ask_ms;
+
+		if (!needs(gpu) || gpu->silent != silent || (silent && step->asked.len > 0))
+			continue;
+		if (from_ms <= c->now_ms)
+			json_strs_add(&step->asked, gpu->address);
+		else if (from_ms < step->again_ms)
+			step->again_ms = from_ms;
+	}
+	return step->asked.len > 0;
+}
+
+/* All that are well, if there is one whose place is not known. */
+static bool add_topology(const struct nvidia_case *c, struct nvidia_step *step)
+{
+	bool all_placed = true;
+
+	for (size_t i = 0; i < c->gpus->len; i++) {
+		const struct nvidia_gpu *gpu = &c->gpus->items[i];
+
+		if (!gpu->looked || gpu->trouble)
+			continue;
+		json_strs_add(&step->asked, gpu->address);
+		all_placed = all_placed && gpu->placed;
+	}
+	if (step->asked.len > 1 && !all_placed && c->ask_ms <= c->now_ms)
+		return true;
+	if (step->asked.len > 1 && !all_placed && c->ask_ms < step->again_ms)
+		step->again_ms = c->ask_ms;
+	json_strs_done(&step->asked);
+	return false;
+}
+
+static void plan_question(const struct nvidia_case *c, struct nvidia_step *step)
+{
+	static const struct {
+		bool (*needs)(const struct nvidia_gpu *gpu);
+		bool silent;
+		enum nvml_verb verb;
+	} rows[] = {
+		{ needs_look, false, NVML_ASK_INVENTORY }, { needs_probe, false, NVML_ASK_PROBE },
+		{ NULL, false, NVML_ASK_TOPOLOGY },        { needs_look, true, NVML_ASK_INVENTORY },
+		{ needs_probe, true, NVML_ASK_PROBE },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !step->ask; i++) {
+		step->ask = rows[i].needs ? add(c, rows[i].needs, rows[i].silent, step)
+					  : add_topology(c, step);
+		step->verb = rows[i].verb;
+	}
+}
+
+/* A watch goes on while it has all that it should; what it has lost, it has dropped itself. */
+static void plan_watch(const struct nvidia_case *c, struct nvidia_step *step)
+{
+	bool has_all = c->watches;
+
+	for (size_t i = 0; i < c->gpus->len; i++) {
+		const struct nvidia_gpu *gpu = &c->gpus->items[i];
+
+		if (gpu->unwatched)
+			continue;
+		json_strs_add(&step->watched, gpu->address);
+		has_all = has_all && json_strs_has(c->watched, gpu->address);
+	}
+	if (has_all || c->no_watch || step->watched.len == 0)
+		return;
+	if (c->watch_ms <= c->now_ms)
+		step->watch = true;
+	else if (c->watch_ms < step->again_ms)
+		step->again_ms = c->watch_ms;
+}
+
+void nvidia_plan(const struct nvidia_case *c, struct nvidia_step *ret_step)
+{
+	*ret_step = (struct nvidia_step){ .again_ms = UINT64_MAX };
+	if (!c->asks)
+		plan_question(c, ret_step);
+	plan_watch(c, ret_step);
+}
+
+void nvidia_step_done(struct nvidia_step *step)
+{
+	json_strs_done(&step->asked);
+	json_strs_done(&step->watched);
+}

@@ -1,0 +1,40 @@
+/*
+ * nvidia_plan: which question hostdev-nvml is asked next, and which GPUs it watches. Pure.
+ *
+ * One question at a time, in this order: what new GPUs are, how unhealthy ones are, how all are linked.
+ * A GPU that hung is asked alone, so that it keeps nobody else waiting.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/nvidia/nvml_run.h"
+#include "api/json_values.h"
+
+struct nvidia_gpus;
+
+/* Borrowed. */
+struct nvidia_case {
+	const struct nvidia_gpus *gpus;
+	bool asks;                       /* a question is under way                    */
+	uint64_t ask_ms;                 /* no question before                         */
+	bool watches;                    /* a watch is                                 */
+	const struct json_strs *watched; /* the GPUs of it                             */
+	uint64_t watch_ms;               /* no watch that follows a failed one before  */
+	bool no_watch;                   /* nobody wants to know                       */
+	uint64_t now_ms;
+};
+
+/* What to do now. The addresses are the caller's to release. */
+struct nvidia_step {
+	bool ask;
+	enum nvml_verb verb;
+	struct json_strs asked;
+	bool watch; /* in place of the watch there is */
+	struct json_strs watched;
+	uint64_t again_ms; /* plan again then, at the latest; UINT64_MAX: when something happens */
+};
+
+void nvidia_plan(const struct nvidia_case *c, struct nvidia_step *ret_step);
+void nvidia_step_done(struct nvidia_step *step);

@@ -1,0 +1,42 @@
+/*
+ * nvidia_type: NVIDIA's GPUs as devices of the kubelet, under the names and with the answers of NVIDIA's
+ * device plugin: nvidia.com/gpu, units by UUID.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct json_strs;
+struct nvidia_gpus;
+struct plugins;
+
+extern const struct device_type nvidia_device_type;
+
+#define NVIDIA_RESOURCE "nvidia.com/gpu"
+#define NVIDIA_CDI_KIND "nvidia.com/gpu"
+
+/* How a container's runtime is told of its GPUs; bits. */
+enum nvidia_list {
+	NVIDIA_LIST_ENVVAR = 1,          /* the variable NVIDIA_VISIBLE_DEVICES   */
+	NVIDIA_LIST_VOLUME_MOUNTS = 2,   /* mounts of /dev/null, in its place     */
+	NVIDIA_LIST_CDI_ANNOTATIONS = 4, /* CDI devices in an annotation          */
+	NVIDIA_LIST_CDI_CRI = 8,         /* CDI devices in the answer itself      */
+	NVIDIA_LIST_CDI = NVIDIA_LIST_CDI_ANNOTATIONS | NVIDIA_LIST_CDI_CRI,
+};
+
+/* What the device type has as its argument. Borrowed. */
+struct nvidia_type {
+	const struct nvidia_gpus *gpus;
+	unsigned lists;
+	struct clock *clock; /* for random names */
+	/* Why a healthy GPU cannot be given to a container; NULL: it can. Valid during the call; may be
+	 * NULL itself. */
+	const char *(*hindrance)(void *arg, const char *uuid);
+	void *arg;
+};
+
+/* The bit of "envvar", "volume-mounts", "cdi-annotations" or "cdi-cri"; 0: it is none of these. */
+unsigned nvidia_list_from_text(const char *text);
+
+/* Make what @plugins offer the GPUs that have told their UUID; all units of a change in one call. */
+void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins);

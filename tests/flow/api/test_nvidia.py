@@ -1,0 +1,261 @@
+"""GPUs of a made-up node for containers (--nvidia): the agent and hostdev-nvml as they are, beside the stand-in for
+NVIDIA's library (tests/fake/nvml), and a kubelet's folder that the test reads.
+"""
+
+import os
+import re
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from cluster import ROOT, wait_until
+from fake_kubelet import FakeKubelet
+from machine import make_tree
+
+LIBRARY = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "fake/libnvidia-ml.so.1"
+RESOURCE = "nvidia.com/gpu"
+A100 = (0x030200, 0x10DE, 0x20B0, (0x10DE, 0x134F), "nvidia", "flr")
+ADDRESSES = [f"0000:6{n}:00.0" for n in range(4)]
+UUIDS = [f"GPU-00000000-0000-0000-0000-00000000000{n}" for n in range(4)]
+ALL = dict.fromkeys(UUIDS, True)
+SCENE = "".join(f"gpu {address} {uuid}\n" for address, uuid in zip(ADDRESSES, UUIDS)) + "link 1 3 4\nlink 0 2 2\n"
+PROBE_S = 5
+WARM_S = 5  # that a call on a GPU may take
+
+
+class Gpus:
+    """The cards in the machine's tree, and the library's scene."""
+
+    def __init__(self, machine, kubelet):
+        self.folder = kubelet.folder / "nvml"  # a short path: each process that has the library has a socket in it
+        (self.folder / "lib64").mkdir(parents=True)
+        (self.folder / "lib64" / LIBRARY.name).symlink_to(LIBRARY)
+        self.scene()
+        for address in ADDRESSES:
+            make_tree.add_function(machine.tree, address, f"sys/devices/pci0000:60/{address}", A100, 0)
+        self.flags = ["--nvidia", "--nvidia-driver-root", self.folder]
+
+    def scene(self, more=""):
+        """What processes find that begin from now on."""
+        (self.folder / "scene").write_text(SCENE + more)
+
+    def describe(self, *uuids):
+        """A CDI file with these GPUs, as nvidia-ctk writes it."""
+        path = self.folder / "var/run/cdi/nvidia.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(["---\ncdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n",
+                                 *(f"- name: {uuid}\n  containerEdits: {{}}\n" for uuid in uuids)]))
+
+    def watches(self):
+        """The processes that watch."""
+        pids = [int(path.stem) for path in self.folder.glob("*.socket")]
+        return [pid for pid in pids if b"\0watch\0" in read(f"/proc/{pid}/cmdline")]
+
+    def tell(self, *commands):
+        """Commands for the library in the process that watches."""
+        (pid,) = self.watches()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.sendto("\n".join(commands).encode(), str(self.folder / f"{pid}.socket"))
+
+    def wait_watch(self, besides=()):
+        wait_until(lambda: set(self.watches()) - set(besides), 30, "a watch")
+
+
+def read(path):
+    try:
+        return Path(path).read_bytes()
+    except OSError:  # it has ended
+        return b""
+
+
+def without(*uuids):
+    return ALL | dict.fromkeys(uuids, False)
+
+
+@pytest.fixture
+def kubelet():
+    made = FakeKubelet()
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def gpus(machine, kubelet):
+    return Gpus(machine, kubelet)
+
+
+@pytest.fixture
+def start(agents, machine, node, kubelet, gpus):
+    """start(*flags) -> a running agent."""
+    def begin(*flags):
+        agent = agents(machine, node, [*kubelet.flags, *flags])
+        agent.env["HOSTDEV_FAKE_NVML"] = str(gpus.folder)
+        return agent.start()
+    return begin
+
+
+def offering(agent, kubelet):
+    """Without a look at the list: the agent serves it on another socket when such a stream ends, as it does for a
+    kubelet that restarts.
+    """
+    wait_until(lambda: RESOURCE in kubelet.endpoints(), 30, "the GPUs are offered")
+    return agent
+
+
+@pytest.fixture
+def agent(start, kubelet, gpus):
+    """One that offers all GPUs and watches them."""
+    agent = offering(start(*gpus.flags), kubelet)
+    gpus.wait_watch()
+    return agent
+
+
+def test_nothing_is_offered_without_the_flag(start, kubelet, gpus):
+    agent = start()
+    agent.wait_converged()
+    assert kubelet.devices(RESOURCE) is None
+    assert list(gpus.folder.glob("*.socket")) == []
+
+
+ANSWERS = {
+    "envvar": {"envs": {"NVIDIA_VISIBLE_DEVICES": f"{UUIDS[2]},{UUIDS[0]}"}},
+    "volume-mounts": {"envs": {"NVIDIA_VISIBLE_DEVICES": "/var/run/nvidia-container-devices"},
+                      "mounts": [(f"/var/run/nvidia-container-devices/{UUIDS[i]}", "/dev/null", False) for i in (2, 0)]},
+    "cdi-annotations,cdi-cri": {"annotations": [f"nvidia.com/gpu={UUIDS[2]},nvidia.com/gpu={UUIDS[0]}"],
+                                "cdi": [f"nvidia.com/gpu={UUIDS[2]}", f"nvidia.com/gpu={UUIDS[0]}"]},
+}
+
+
+@pytest.mark.parametrize("way", ANSWERS)
+def test_a_container_gets_what_nvidia_s_plugin_answers(start, kubelet, gpus, way):
+    gpus.describe(*UUIDS)
+    offering(start(*gpus.flags, "--nvidia-device-list", way, "--host-root", gpus.folder), kubelet)
+    (got,) = kubelet.allocate(RESOURCE, [UUIDS[2], UUIDS[0]])
+    keys = got.get("annotations", {}).keys()
+    assert all(re.fullmatch(r"cdi\.k8s\.io/nvidia-device-plugin_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", key)
+               for key in keys)
+    if keys:
+        got["annotations"] = list(got["annotations"].values())
+    assert got == {"envs": {}, "mounts": [], "devices": []} | ANSWERS[way]
+
+
+def test_a_gpu_without_a_cdi_file_is_not_lent(start, kubelet, gpus):
+    gpus.describe(UUIDS[0])
+    offering(start(*gpus.flags, "--nvidia-device-list", "cdi-cri", "--host-root", gpus.folder), kubelet)
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [without(*UUIDS[1:])], 10)
+        with pytest.raises(AssertionError, match="run nvidia-ctk cdi generate"):
+            kubelet.allocate(RESOURCE, [UUIDS[1]])
+        gpus.describe(*UUIDS)
+        wait_until(lambda: messages[1:] == [ALL], 20, "all are described")
+        (gpus.folder / "var/run/cdi/nvidia.yaml").unlink()
+        wait_until(lambda: messages[2:] == [without(*UUIDS)], 20, "the file has gone")
+
+
+def test_gpus_with_nvlinks_are_preferred(agent, kubelet):
+    wait_until(lambda: kubelet.prefer(RESOURCE, 2, UUIDS) == [UUIDS[1], UUIDS[3]], 30, "the topology is known")
+    assert sorted(kubelet.prefer(RESOURCE, 2, UUIDS, [UUIDS[0]])) == [UUIDS[0], UUIDS[2]]
+
+
+def test_an_xid_is_one_message_and_two_probes_are_the_way_back(agent, kubelet, gpus):
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [ALL], 10)
+        gpus.tell("xid 2 31", "xid 1 79", "xid 1 48", "burst 1 100 1000")
+        wait_until(lambda: len(messages) > 1, 10, "a message")
+        fell_ill = time.monotonic()
+        assert messages == [ALL, without(UUIDS[1])]
+        with pytest.raises(AssertionError, match="Xid 79"):
+            kubelet.allocate(RESOURCE, [UUIDS[1]])
+        assert kubelet.allocate(RESOURCE, [UUIDS[2]])[0]["envs"] == {"NVIDIA_VISIBLE_DEVICES": UUIDS[2]}
+        wait_until(lambda: len(messages) > 2, 4 * PROBE_S, "a message")
+        assert time.monotonic() - fell_ill > 2 * PROBE_S - 1
+        assert messages == [ALL, without(UUIDS[1]), ALL]
+    assert kubelet.allocate(RESOURCE, [UUIDS[1]])[0]["envs"] == {"NVIDIA_VISIBLE_DEVICES": UUIDS[1]}
+    assert len(agent.lines("GPU is not healthy")) == 1
+    assert len(agent.lines("GPU is healthy again", UUIDS[1])) == 1
+
+
+def test_a_gpu_whose_driver_wants_a_reset_stays_unhealthy(agent, kubelet, gpus):
+    gpus.scene("field 3 1\n")
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [ALL], 10)
+        gpus.tell("xid 3 95")
+        agent.wait_line("GPU is not healthy", UUIDS[3], "Xid 95")
+        time.sleep(3 * PROBE_S)
+        assert messages == [ALL, without(UUIDS[3])]
+        with pytest.raises(AssertionError, match="the driver asks for a reset of the GPU"):
+            kubelet.allocate(RESOURCE, [UUIDS[3]])
+        gpus.scene()
+        wait_until(lambda: messages[2:] == [ALL], 4 * PROBE_S, "it is healthy again")
+
+
+def test_a_lost_gpu_concerns_no_other_one(agent, kubelet, gpus):
+    gpus.scene("lost 0\n")
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [ALL], 10)
+        gpus.tell("lost 0")
+        wait_until(lambda: len(messages) > 1, 10, "a message")
+        gpus.tell("xid 1 79")  # the others are still watched
+        wait_until(lambda: len(messages) > 2, 10, "a message")
+        assert messages == [ALL, without(UUIDS[0]), without(UUIDS[0], UUIDS[1])]
+        wait_until(lambda: len(messages) > 3, 4 * PROBE_S, "a message")
+        assert messages[3] == without(UUIDS[0])
+        before = gpus.watches()
+        gpus.scene()
+        wait_until(lambda: len(messages) > 4, 4 * PROBE_S, "a message")
+        assert messages[4:] == [ALL]
+    gpus.wait_watch(besides=before)  # one that watches it, too
+
+
+def test_a_killed_child_is_replaced_and_no_health_changes(agent, kubelet, gpus):
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [ALL], 10)
+        (pid,) = gpus.watches()
+        os.kill(pid, signal.SIGKILL)
+        agent.wait_line("hostdev-nvml has no answer", "run=watch")
+        gpus.wait_watch(besides=[pid])
+        (replaced,) = gpus.watches()
+        assert replaced != pid and messages == [ALL]
+        gpus.tell("xid 0 79")
+        wait_until(lambda: messages == [ALL, without(UUIDS[0])], 10, "it watches")
+
+
+def test_a_call_that_hangs_takes_one_gpu_and_no_allocate(agent, kubelet, gpus):
+    gpus.scene("hang 1 DeviceGetMemoryInfo\n")
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [ALL], 10)
+        gpus.tell("event 1 0x8000 0")  # the recovery action changed: the agent asks about it
+        began = time.monotonic()
+        while time.monotonic() - began < WARM_S - 1:
+            before = time.monotonic()
+            assert kubelet.allocate(RESOURCE, [UUIDS[2]])[0]["envs"] == {"NVIDIA_VISIBLE_DEVICES": UUIDS[2]}
+            assert time.monotonic() - before < 1
+            time.sleep(0.5)
+        wait_until(lambda: len(messages) > 1, 10, "a message")
+        assert time.monotonic() - began < WARM_S + 1.5
+        assert messages == [ALL, without(UUIDS[1])]
+        with pytest.raises(AssertionError, match="does not return"):
+            kubelet.allocate(RESOURCE, [UUIDS[1]])
+        gpus.tell("xid 3 79")  # neither the watch nor a probe of another one waits for it
+        wait_until(lambda: len(messages) > 2, 10, "a message")
+        wait_until(lambda: len(messages) > 3, 4 * PROBE_S, "a message")
+        assert messages[2:] == [without(UUIDS[1], UUIDS[3]), without(UUIDS[1])]
+
+
+def test_a_gpu_of_another_driver_is_withdrawn(agent, kubelet, machine):
+    machine.bind(ADDRESSES[2], "vfio-pci")
+    machine.tell()
+    left = {uuid: True for uuid in UUIDS if uuid != UUIDS[2]}
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages[-1:] == [left], 30, "it is withdrawn")
+        machine.bind(ADDRESSES[2], "nvidia")
+        machine.tell()
+        wait_until(lambda: messages[-1:] == [ALL], 30, "it is offered again")
+
+
+def test_no_child_outlives_the_agent(agent, gpus):
+    agent.stop()
+    wait_until(lambda: gpus.watches() == [], 10, "the watch has ended")

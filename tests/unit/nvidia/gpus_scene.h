@@ -1,0 +1,211 @@
+/*
+ * gpus_scene: GPUs of a made-up node, and what a child says of them, in few words:
+ *
+ *	look 0		an inventory: it is well	look 0!		it is not
+ *	probe, watch	the same of the others		probe 0 NEW	it has this UUID
+ *	problem 0	DeviceGetUUID fails with 15	xid 0 79, event 0 recovery
+ *	lost 0		the watch has lost it		watching	the watch is whole
+ *	pair 0 1 LEVEL LINKS, switch 0 LINKS
+ *	begin 0 1, begin-watch 0 1, end 0 1, placed 0 1, hung 0, hung - 0 1, fail 0 1, missed 0 1
+ *	pass MS
+ */
+#pragma once
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/nvidia/nvidia_gpus.h"
+#include "agent/nvidia/nvml_line.h"
+#include "agent/nvidia/xid_policy.h"
+#include "api/json_values.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "unit/suite.h"
+
+struct gpus_scene {
+	struct nvidia_gpus gpus;
+	struct xid_policy policy;
+	uint64_t now_ms;
+};
+
+static inline char *gpus_scene_address(const char *number)
+{
+	return xasprintf("0000:3%s:00.0", number);
+}
+
+/* GPUs 0 to @len - 1. */
+static inline bool gpus_scene_set(struct gpus_scene *scene, size_t len)
+{
+	struct nvidia_card cards[10];
+	char names[10][32];
+
+	for (size_t i = 0; i < len; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "0000:3%zu:00.0", i);
+		cards[i] = (struct nvidia_card){ names[i], (int)(i % 2) };
+	}
+	return nvidia_gpus_set(&scene->gpus, cards, len);
+}
+
+static inline void gpus_scene_open(struct gpus_scene *scene)
+{
+	scene->now_ms = 1000000;
+	xid_policy_init(&scene->policy, NULL, NULL);
+	gpus_scene_set(scene, 3);
+}
+
+static inline void gpus_scene_close(struct gpus_scene *scene)
+{
+	nvidia_gpus_done(&scene->gpus);
+	xid_policy_done(&scene->policy);
+}
+
+SUITE_FIXTURE(gpus_scene, struct gpus_scene, gpus_scene_open, gpus_scene_close);
+
+static inline void gpus_scene_line(struct gpus_scene *scene, const char *text)
+{
+	struct nvml_line line;
+	struct err err = { 0 };
+
+	if (nvml_line_parse(text, strlen(text), &line, &err) < 0)
+		fail_msg("%s: %s", err.msg, text);
+	nvidia_gpus_take(&scene->gpus, &scene->policy, &line, scene->now_ms);
+	nvml_line_done(&line);
+}
+
+/* A line of @kind about one GPU. */
+static inline void gpus_scene_state(struct gpus_scene *scene, const char *kind, char *const *words)
+{
+	bool ill = strchr(words[1], '!') != NULL;
+	auto_free char *line = NULL;
+
+	words[1][strcspn(words[1], "!")] = '\0';
+	line = xasprintf(
+		"{\"kind\":\"%s\",\"n\":1,\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
+		"\"recovery\":%d,\"well\":%s}",
+		kind, words[1], words[2] ? words[2] : words[1], ill ? 1 : 0,
+		ill ? "false" : "true");
+	gpus_scene_line(scene, line);
+}
+
+static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
+{
+	const char *verb = words[0];
+	auto_free char *line = NULL;
+
+	if (strcmp(verb, "look") == 0)
+		gpus_scene_state(scene, "gpu", words);
+	else if (strcmp(verb, "probe") == 0)
+		gpus_scene_state(scene, "probe", words);
+	else if (strcmp(verb, "watch") == 0)
+		gpus_scene_state(scene, "watched", words);
+	else if (strcmp(verb, "problem") == 0)
+		line = xasprintf("{\"kind\":\"problem\",\"n\":1,\"address\":\"0000:3%s:00.0\","
+				 "\"function\":\"nvmlDeviceGetUUID\",\"code\":15,"
+				 "\"message\":\"the GPU is lost\"}",
+				 words[1]);
+	else if (strcmp(verb, "xid") == 0 && strcmp(words[1], "-") == 0)
+		line = xasprintf("{\"kind\":\"event\",\"type\":\"xid\",\"data\":%s}", words[2]);
+	else if (strcmp(verb, "xid") == 0)
+		line = xasprintf(
+			"{\"kind\":\"event\",\"address\":\"0000:3%s:00.0\",\"type\":\"xid\","
+			"\"data\":%s}",
+			words[1], words[2]);
+	else if (strcmp(verb, "event") == 0)
+		line = xasprintf(
+			"{\"kind\":\"event\",\"address\":\"0000:3%s:00.0\",\"type\":\"%s\"}",
+			words[1], words[2]);
+	else if (strcmp(verb, "lost") == 0)
+		line = xasprintf(
+			"{\"kind\":\"lost\",\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
+			"\"code\":15,\"message\":\"the GPU is lost\"}",
+			words[1], words[1]);
+	else if (strcmp(verb, "watching") == 0)
+		line = xstrdup("{\"kind\":\"watching\",\"gpus\":1}");
+	else if (strcmp(verb, "pair") == 0)
+		line = xasprintf("{\"kind\":\"pair\",\"n\":1,\"address\":\"0000:3%s:00.0\","
+				 "\"peer\":\"0000:3%s:00.0\",\"level\":%s,\"nvlinks\":%s}",
+				 words[1], words[2], words[3], words[4]);
+	else if (strcmp(verb, "switch") == 0)
+		line = xasprintf("{\"kind\":\"switch\",\"n\":1,\"address\":\"0000:3%s:00.0\","
+				 "\"nvlinks\":%s}",
+				 words[1], words[2]);
+	else
+		return false;
+	if (line)
+		gpus_scene_line(scene, line);
+	return true;
+}
+
+static inline void gpus_scene_list(char *const *words, struct json_strs *addresses)
+{
+	for (; *words; words++) {
+		auto_free char *address = gpus_scene_address(*words);
+
+		json_strs_add(addresses, address);
+	}
+}
+
+static inline void gpus_scene_run(struct gpus_scene *scene, char **words)
+{
+	struct nvidia_gpus *gpus = &scene->gpus;
+	const char *verb = words[0];
+	bool nowhere = words[1] && strcmp(words[1], "-") == 0;
+	struct json_strs list = { 0 };
+	uint64_t ms;
+
+	gpus_scene_list(words + 1 + nowhere, &list);
+	if (strcmp(verb, "begin") == 0)
+		nvidia_gpus_begin(gpus, &list, false);
+	else if (strcmp(verb, "begin-watch") == 0)
+		nvidia_gpus_begin(gpus, &list, true);
+	else if (strcmp(verb, "end") == 0)
+		nvidia_gpus_end(gpus, &list, scene->now_ms);
+	else if (strcmp(verb, "placed") == 0)
+		nvidia_gpus_placed(gpus, &list);
+	else if (strcmp(verb, "missed") == 0)
+		nvidia_gpus_missed(gpus, &list);
+	else if (strcmp(verb, "fail") == 0)
+		nvidia_gpus_fail(gpus, &list, "no driver", scene->now_ms);
+	else if (strcmp(verb, "hung") == 0)
+		nvidia_gpus_hung(gpus, nowhere ? NULL : list.items[0], &list, scene->now_ms);
+	else if (strcmp(verb, "pass") == 0 && str_to_u64(words[1], &ms))
+		scene->now_ms += ms;
+	else
+		fail_msg("no such word: '%s'", verb);
+	json_strs_done(&list);
+}
+
+/* "begin 0 1; look 0; look 1!; end 0 1" */
+static inline void gpus_scene_play(struct gpus_scene *scene, const char *text)
+{
+	auto_free char *copy = xstrdup(text);
+	char *rest = copy;
+	char *part;
+
+	while ((part = strsep(&rest, ";"))) {
+		char *words[12] = { NULL };
+		size_t len = 0;
+		char *word;
+
+		while ((word = strsep(&part, " ")) && len < 11) {
+			if (*word)
+				words[len++] = word;
+		}
+		if (len > 0 && !gpus_scene_say(scene, words))
+			gpus_scene_run(scene, words);
+	}
+}
+
+/* What a kubelet is told: "GPU-0 GPU-1:trouble"; those without a UUID are not in it. */
+static inline void gpus_scene_show(const struct gpus_scene *scene, struct str *out)
+{
+	for (size_t i = 0; i < scene->gpus.len; i++) {
+		const struct nvidia_gpu *gpu = &scene->gpus.items[i];
+
+		if (gpu->uuid)
+			str_addf(out, "%s%s%s%s", out->len ? " | " : "", gpu->uuid,
+				 gpu->trouble ? ": " : "", gpu->trouble ? gpu->trouble : "");
+	}
+}

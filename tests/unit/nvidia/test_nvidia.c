@@ -1,0 +1,347 @@
+/* nvidia: the GPUs of a made-up node, read, watched and probed by hostdev-nvml itself beside the stand-in for
+ * NVIDIA's library. The clock is the test's. */
+#include "agent/nvidia/nvidia.h"
+
+#include <dirent.h>
+
+#include "agent/inventory/facts.h"
+#include "agent/inventory/inventory.h"
+#include "agent/nvidia/nvidia_gpus.h"
+#include "base/num.h"
+#include "fake/fake_clock.h"
+#include "unit/agent/fake_helper.h"
+#include "unit/nvidia/nvidia_offers.h"
+#include "unit/nvidia/nvml_play.h"
+#include "unit/this_node.h"
+
+enum { CARDS_MAX = 4 };
+
+#define SHORT(n) "GPU-00000000-0000-0000-0000-00000000000" n
+#define ALL      "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1 | " SHORT("2") "@-1"
+#define ILL      "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1 Xid 79 | " SHORT("2") "@-1"
+
+struct bench {
+	struct fake_helper fake; /* its loop */
+	struct play play;        /* the program and its scene */
+	struct fake_clock *clock;
+	struct this_node node;
+	struct inventory inventory;
+	struct facts facts;
+	struct pci_facts cards[CARDS_MAX];
+	struct nvidia_options options;
+	struct nvidia *nvidia;
+	struct nvidia_offers offers;
+	unsigned changes;
+};
+
+static void on_changed(void *arg)
+{
+	struct bench *b = arg;
+
+	b->changes++;
+	nvidia_offer(b->nvidia, nvidia_offers_plugins(&b->offers));
+}
+
+static char *text(const char *s)
+{
+	return xstrdup(s);
+}
+
+static void add_card(struct bench *b, const char *address, const char *driver)
+{
+	b->cards[b->facts.pci.len++] = (struct pci_facts){ .address = text(address),
+							   .vendor = text("10de"),
+							   .class_code = text("030200"),
+							   .driver = text(driver),
+							   .numa_node = -1,
+							   .role = text("Function") };
+}
+
+static void open_bench(struct bench *b)
+{
+	auto_free char *link = NULL;
+
+	fake_helper_init(&b->fake, "exit 1");
+	play_open(&b->play);
+	folder_put(&b->play.folder, "lib64/none", "");
+	link = folder_path(&b->play.folder, "lib64/libnvidia-ml.so.1");
+	assert_int_equal(symlink(b->play.library, link), 0);
+	assert_int_equal(setenv("HOSTDEV_FAKE_NVML", b->play.folder.path, 1), 0);
+	play_scene(&b->play, THREE);
+	b->clock = fake_clock_new();
+	b->node = this_node_of(NULL, fake_clock_as_clock(b->clock), NULL);
+	b->node.loop = &b->fake.loop;
+	b->node.helper.path = b->play.program; /* hostdev-nvml is beside it */
+	b->facts.pci.items = b->cards;
+	b->inventory.facts = &b->facts;
+	b->node.inventory = &b->inventory;
+	add_card(b, ADDRESS(1), "nvidia");
+	add_card(b, ADDRESS(0), "nvidia");
+	add_card(b, ADDRESS(2), "nvidia");
+	b->options = (struct nvidia_options){ .on = true,
+					      .driver_root = b->play.folder.path,
+					      .lists = NVIDIA_LIST_ENVVAR };
+}
+
+static void close_bench(struct bench *b)
+{
+	nvidia_free(b->nvidia);
+	fake_clock_free(b->clock);
+	for (size_t i = 0; i < CARDS_MAX; i++) {
+		free(b->cards[i].address);
+		free(b->cards[i].vendor);
+		free(b->cards[i].class_code);
+		free(b->cards[i].driver);
+		free(b->cards[i].role);
+	}
+	fake_helper_done(&b->fake);
+	play_close(&b->play);
+	str_done(&b->offers.text);
+}
+
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
+static void start(struct bench *b)
+{
+	b->nvidia = nvidia_new(&b->node, &b->options, on_changed, b);
+	nvidia_find_gpus(b->nvidia);
+}
+
+/* Let what is due run, and read what children say, for a moment. */
+static void turn(struct bench *b)
+{
+	fake_clock_settle(b->clock);
+	uv_run(&b->fake.loop, UV_RUN_NOWAIT);
+	fake_clock_settle(b->clock);
+	(void)usleep(1000);
+}
+
+static void wait_offer(struct bench *b, const char *wanted)
+{
+	uint64_t until_ms = timefmt_now_ms() + PLAY_WAIT_MS;
+
+	while (strcmp(str_cstr(&b->offers.text), wanted) != 0) {
+		if (timefmt_now_ms() > until_ms)
+			assert_string_equal(str_cstr(&b->offers.text), wanted);
+		turn(b);
+	}
+}
+
+static void settle(struct bench *b)
+{
+	for (int i = 0; i < 300; i++)
+		turn(b);
+}
+
+/* The process of the watch: between questions it is the only one with a socket. 0: there is none. */
+static pid_t watch_pid(const struct bench *b)
+{
+	DIR *dir = opendir(b->play.folder.path);
+	const struct dirent *entry;
+	pid_t found = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		const char *dot = strstr(entry->d_name, ".socket");
+		auto_free char *number =
+			xasprintf("%.*s", dot ? (int)(dot - entry->d_name) : 0, entry->d_name);
+		uint64_t pid;
+
+		if (str_to_u64(number, &pid) && kill((pid_t)pid, 0) == 0)
+			found = (pid_t)pid;
+	}
+	closedir(dir);
+	return found;
+}
+
+static void tell_watch(struct bench *b, const char *commands)
+{
+	b->play.pid = watch_pid(b);
+	play_tell(&b->play, commands);
+	b->play.pid = -1;
+}
+
+static void all_gpus_are_offered_at_once(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *answer = NULL;
+
+	start(b);
+	wait_offer(b, ALL);
+	assert_int_equal(b->offers.sets, 1);
+	answer = nvidia_offers_allocate(b->offers.type_arg, SHORT("2"));
+	assert_string_equal(answer, "NVIDIA_VISIBLE_DEVICES=" SHORT("2"));
+	settle(b);
+	assert_int_equal(b->offers.sets, 1);
+}
+
+static void it_is_off_by_default(void **state)
+{
+	struct bench *b = *state;
+
+	b->options.on = false;
+	start(b);
+	settle(b);
+	assert_int_equal(b->changes, 0);
+	nvidia_offer(b->nvidia, nvidia_offers_plugins(&b->offers));
+	assert_int_equal(b->offers.sets, 0);
+}
+
+static void only_gpus_of_nvidia_s_driver_count(void **state)
+{
+	struct bench *b = *state;
+
+	free(b->cards[0].driver);
+	b->cards[0].driver = text("vfio-pci");
+	free(b->cards[2].role);
+	b->cards[2].role = text("VirtualFunction");
+	start(b);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1");
+	/* The driver has it now. */
+	free(b->cards[0].driver);
+	b->cards[0].driver = text("nvidia");
+	nvidia_find_gpus(b->nvidia);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
+	/* A claim takes it. */
+	b->facts.pci.len = 0;
+	nvidia_find_gpus(b->nvidia);
+	wait_offer(b, "");
+}
+
+static void an_xid_is_one_change_and_two_probes_cure_it(void **state)
+{
+	struct bench *b = *state;
+
+	start(b);
+	wait_offer(b, ALL);
+	settle(b);
+	tell_watch(b, "xid 1 79\nxid 1 48\nxid 2 31\n");
+	wait_offer(b, ILL);
+	settle(b);
+	assert_int_equal(b->offers.sets, 2);
+	fake_clock_advance(b->clock, GPU_PROBE_MS);
+	settle(b);
+	assert_int_equal(b->offers.sets, 2);
+	fake_clock_advance(b->clock, GPU_PROBE_MS);
+	wait_offer(b, ALL);
+	assert_int_equal(b->offers.sets, 3);
+}
+
+/* The next one is started at once, and hears of what comes then. */
+static void a_killed_watch_is_replaced(void **state)
+{
+	struct bench *b = *state;
+
+	start(b);
+	wait_offer(b, ALL);
+	settle(b);
+	kill(watch_pid(b), SIGKILL);
+	settle(b);
+	assert_int_equal(b->offers.sets, 1);
+	tell_watch(b, "xid 1 79\n");
+	wait_offer(b, ILL);
+	/* The second time within a minute it has to wait. */
+	kill(watch_pid(b), SIGKILL);
+	settle(b);
+	assert_int_equal(watch_pid(b), 0);
+	fake_clock_advance(b->clock, NVIDIA_REPLACE_MS);
+	settle(b);
+	assert_int_not_equal(watch_pid(b), 0);
+}
+
+static void a_gpu_that_hangs_is_ill_and_the_others_are_offered(void **state)
+{
+	struct bench *b = *state;
+
+	play_scene(&b->play, THREE "hang 1 DeviceGetMemoryInfo\n");
+	start(b);
+	settle(b);
+	assert_int_equal(b->offers.sets, 0);
+	fake_helper_expire(&b->fake, NULL);
+	settle(b);
+	fake_helper_expire(&b->fake, NULL);
+	/* It was not told who it is before it hung. */
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("2") "@-1");
+	/* A minute later it is asked alone, and is well after two probes. */
+	play_scene(&b->play, THREE);
+	settle(b);
+	fake_clock_advance(b->clock, GPU_SILENT_MS);
+	settle(b);
+	fake_clock_advance(b->clock, GPU_PROBE_MS);
+	settle(b);
+	fake_clock_advance(b->clock, GPU_PROBE_MS);
+	wait_offer(b, ALL);
+}
+
+static void a_driver_that_comes_late_is_found(void **state)
+{
+	struct bench *b = *state;
+
+	play_scene(&b->play, THREE "init 9\n");
+	start(b);
+	settle(b);
+	assert_string_equal(str_cstr(&b->offers.text), "");
+	play_scene(&b->play, THREE);
+	fake_clock_advance(b->clock, NVIDIA_ABSENT_MS);
+	settle(b);
+	fake_clock_advance(b->clock, GPU_PROBE_MS);
+	settle(b);
+	fake_clock_advance(b->clock, GPU_PROBE_MS);
+	wait_offer(b, ALL);
+}
+
+static void a_cdi_file_is_waited_for(void **state)
+{
+	struct bench *b = *state;
+
+	b->options.lists = NVIDIA_LIST_CDI_CRI;
+	b->node.host_root = b->play.folder.path;
+	folder_put(&b->play.folder, "etc/none", "");
+	folder_put(&b->play.folder, "etc/cdi/a.json",
+		   "{\"kind\":\"nvidia.com/gpu\",\"devices\":[{\"name\":\"" SHORT("0") "\"}]}");
+	b->facts.pci.len = 2;
+	start(b);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT(
+			      "1") "@-1 no CDI file in /etc/cdi or "
+				   "/var/run/cdi describes it; run nvidia-ctk cdi generate with "
+				   "--device-name-strategy=uuid");
+	folder_put(&b->play.folder, "etc/cdi/b.json",
+		   "{\"kind\":\"nvidia.com/gpu\",\"devices\":[{\"name\":\"" SHORT("1") "\"}]}");
+	fake_clock_advance(b->clock, NVIDIA_CDI_MS);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
+}
+
+static void a_program_that_is_missing_offers_nothing(void **state)
+{
+	struct bench *b = *state;
+	char nowhere[] = "/nonexistent/hostdev-helper";
+
+	b->node.helper.path = nowhere;
+	start(b);
+	settle(b);
+	assert_int_equal(b->offers.sets, 0);
+	b->node.helper.path = b->play.program;
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	suite_fixture(&suite, &bench_fixture);
+	suite_add(&suite, "all GPUs are offered at once", all_gpus_are_offered_at_once, NULL);
+	suite_add(&suite, "it is off by default", it_is_off_by_default, NULL);
+	suite_add(&suite, "only GPUs of NVIDIA's driver count", only_gpus_of_nvidia_s_driver_count,
+		  NULL);
+	suite_add(&suite, "an Xid is one change, and two probes cure it",
+		  an_xid_is_one_change_and_two_probes_cure_it, NULL);
+	suite_add(&suite, "a killed watch is replaced", a_killed_watch_is_replaced, NULL);
+	suite_add(&suite, "a GPU that hangs is ill, and the others are offered",
+		  a_gpu_that_hangs_is_ill_and_the_others_are_offered, NULL);
+	suite_add(&suite, "a driver that comes late is found", a_driver_that_comes_late_is_found,
+		  NULL);
+	suite_add(&suite, "a CDI file is waited for", a_cdi_file_is_waited_for, NULL);
+	suite_add(&suite, "a program that is missing offers nothing",
+		  a_program_that_is_missing_offers_nothing, NULL);
+	return suite_run(&suite, "nvidia");
+}

@@ -1,0 +1,117 @@
+/* nvidia_plan: what is asked next, and who is watched. */
+#include "agent/nvidia/nvidia_plan.h"
+
+#include "unit/nvidia/gpus_scene.h"
+
+#define LOOK   "begin 0 1 2; look 0; look 1; look 2; end 0 1 2; "
+#define PLACED LOOK "placed 0 1 2; "
+
+static struct plan_case {
+	const char *name;
+	const char *play;
+	const char *step; /* "inventory 0 1 2", "watch 0", "+5000": again then */
+	const char *watched;
+	unsigned ask_in_ms; /* earlier there may be no question */
+	unsigned watch_in_ms;
+	bool asks;
+	bool no_watch;
+} plans[] = {
+	{ "new GPUs are looked at and watched", "", "inventory 0 1 2, watch 0 1 2",
+	  .watched = NULL },
+	{ "one question at a time", "", "watch 0 1 2", .watched = NULL, .asks = true },
+	{ "nobody wants to watch", "", "inventory 0 1 2", .watched = NULL, .no_watch = true },
+	{ "the topology is asked of those that are well", LOOK "xid 1 79", "topology 0 2, +5000",
+	  .watched = "0 1 2" },
+	{ "a topology of one GPU is none", LOOK "xid 1 79; xid 2 79", "+5000", .watched = "0 1 2" },
+	{ "nothing is left to do", PLACED, "", .watched = "0 1 2" },
+	{ "an ill one is not probed at once", PLACED "xid 1 79", "+5000", .watched = "0 1 2" },
+	{ "it is probed then", PLACED "xid 1 79; pass 5000", "probe 1", .watched = "0 1 2" },
+	{ "after a probe it is left alone", PLACED "xid 1 79; pass 5000; begin 1; probe 1; end 1",
+	  "+5000", .watched = "0 1 2" },
+	{ "a healthy one is probed when it is urgent", PLACED "pass 1000; missed 0 1", "probe 0 1",
+	  .watched = "0 1 2" },
+	{ "not at each of many events", PLACED "pass 400; event 2 recovery; event 2 recovery",
+	  "+600", .watched = "0 1 2" },
+	{ "one that hung is not asked for that", PLACED "hung 1; event 1 recovery", "+60000",
+	  .watched = "0 1 2" },
+	{ "a recovery action is urgent", PLACED "pass 1000; event 2 recovery", "probe 2",
+	  .watched = "0 1 2" },
+	{ "one that could not be opened is looked at again",
+	  "begin 0 1 2; look 0; look 1; problem 2; end 0 1 2; placed 0 1; pass 5000", "inventory 2",
+	  .watched = "0 1 2" },
+	{ "the others do not wait for one that hung", "begin 0 1 2; look 0; hung 1",
+	  "inventory 2, watch 0 2", .watched = NULL },
+	{ "one that hung has a minute", PLACED "hung 1; pass 59999", "+1", .watched = "0 1 2" },
+	{ "and is asked alone", PLACED "hung 0; hung 1; pass 60000", "probe 0",
+	  .watched = "0 1 2" },
+	{ "after the others", PLACED "hung 0; xid 1 79; pass 60000", "probe 1",
+	  .watched = "0 1 2" },
+	{ "no question follows a failed one at once", PLACED "xid 1 79; pass 5000", "+7000",
+	  .watched = "0 1 2", .ask_in_ms = 7000 },
+	{ "no topology either", LOOK, "+7000", .watched = "0 1 2", .ask_in_ms = 7000 },
+
+	{ "a lost one is not watched again", PLACED "lost 1", "watch 0 2, +5000", .watched = NULL },
+	{ "a watch goes on without it", PLACED "lost 1", "+5000", .watched = "0 2" },
+	{ "it is watched when it is well", PLACED "lost 1; probe 1; probe 1", "watch 0 1 2",
+	  .watched = "0 2" },
+	{ "nobody is left to watch", PLACED "lost 0; lost 1; lost 2", "+5000", .watched = NULL },
+	{ "no watch follows a failed one at once", PLACED, "+60000", .watched = NULL,
+	  .watch_in_ms = 60000 },
+};
+
+static void add_step(const struct nvidia_step *step, uint64_t now_ms, struct str *out)
+{
+	static const char *const verbs[] = { "inventory", "topology", "probe" };
+
+	if (step->ask)
+		str_add(out, verbs[step->verb]);
+	for (size_t i = 0; step->ask && i < step->asked.len; i++)
+		str_addf(out, " %c", step->asked.items[i][6]);
+	if (step->watch)
+		str_addf(out, "%swatch", out->len ? ", " : "");
+	for (size_t i = 0; step->watch && i < step->watched.len; i++)
+		str_addf(out, " %c", step->watched.items[i][6]);
+	if (step->again_ms != UINT64_MAX)
+		str_addf(out, "%s+%llu", out->len ? ", " : "",
+			 (unsigned long long)(step->again_ms - now_ms));
+}
+
+static void plan_matches_table(void **state)
+{
+	struct gpus_scene *scene = *state;
+	const struct plan_case *c = suite_row(state);
+	struct json_strs watched = { 0 };
+	struct nvidia_case asked = { .gpus = &scene->gpus,
+				     .asks = c->asks,
+				     .watches = c->watched,
+				     .watched = &watched,
+				     .no_watch = c->no_watch };
+	struct nvidia_step step;
+	auto_str struct str text = STR_INIT;
+
+	gpus_scene_play(scene, c->play);
+	for (const char *n = c->watched; n && *n; n++) {
+		char number[] = { *n, '\0' };
+		auto_free char *address = gpus_scene_address(number);
+
+		if (*n != ' ')
+			json_strs_add(&watched, address);
+	}
+	asked.now_ms = scene->now_ms;
+	asked.ask_ms = scene->now_ms + c->ask_in_ms;
+	asked.watch_ms = scene->now_ms + c->watch_in_ms;
+	nvidia_plan(&asked, &step);
+	add_step(&step, scene->now_ms, &text);
+	nvidia_step_done(&step);
+	json_strs_done(&watched);
+	assert_string_equal(str_cstr(&text), c->step);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_fixture(&suite, &gpus_scene_fixture);
+	suite_rows(&suite, plans, plan_matches_table);
+	return suite_run(&suite, "nvidia_plan");
+}

@@ -392,7 +392,8 @@ static void add_disk(struct use_look *look, size_t top, const struct use_cause *
 }
 
 /* XFS may have its log, or files' data, on other disks than the one that is mounted, ReiserFS its journal; EROFS names
- * further disks. F2FS and JFS, which may have some, do not. */
+ * further disks. F2FS and JFS, which may have some, do not. The kernel repeats the name that mount(8) was given: also of
+ * what process 1 sees, it may be that of another disk in a container whose mounts are shared with the host. */
 static void add_further_disks(struct use_look *look, const struct mount *mount, bool elsewhere,
 			      const struct use_cause *cause)
 {
@@ -408,12 +409,13 @@ static void add_further_disks(struct use_look *look, const struct mount *mount, 
 		auto_free char *path = option_of(mount, keys[i]);
 		long disk = path && !elsewhere ? blocks_by_path(look->blocks, path) : BLOCK_NONE;
 
+		if (!path)
+			continue;
 		if (disk != BLOCK_NONE)
 			add_disk(look, (size_t)disk, cause);
-		else if (path)
-			uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
-					 xasprintf("which disk %s%.64s of %s is cannot be seen",
-						   keys[i], path, mount->point));
+		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+				 xasprintf("which disk %s%.64s of %s is cannot be seen", keys[i],
+					   path, mount->point));
 	}
 }
 
@@ -747,13 +749,15 @@ static void add_holders(struct use_look *look)
 static void add_possible_disks(struct use_look *look, size_t loop)
 {
 	const char *name = blocks_name(look->blocks, loop);
+	const struct mount *mount;
 	struct sysfs_attr file;
 
 	if (!loop_backing(look, loop, &file))
 		return;
+	mount = mounts_backing(&look->mounts, file.text);
 	if (blocks_by_path(look->blocks, file.text) == BLOCK_NONE &&
-	    disk_at(look, file.text) != BLOCK_NONE)
-		return; /* a node that is mounted on the file, of which the name is the host's */
+	    disk_at(look, file.text) != BLOCK_NONE && strcmp(mount->fstype, "devtmpfs") == 0)
+		return; /* a node of the host's /dev that is mounted on the file; in a tmpfs, any disk has that name */
 	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
 		auto_free char *why =
 			xasprintf("has the size of %s, whose file '%.64s' may be a node of it",

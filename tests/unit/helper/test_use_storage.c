@@ -147,10 +147,11 @@ static struct storage_case {
 					 MOUNT("8:1", "/", "ext4 /dev/sda rw")) },
 	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /") },
-	{ "an XFS with its log on another disk needs both, one whose name leads nowhere may be any",
+	{ "an XFS with its log on another disk needs both, and a container may have named any",
 	  { NVME, NVME_P("1"), SATA("a", "1"),
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")
 		   MOUNT("8:1", "/srv", "xfs /dev/sda rw,attr2,logdev=/dev/nvme0n1p1,rtdev=/dev/odd/log")) },
+	  UNKNOWN_STORAGE("Members", "false", "which disk logdev=/dev/nvme0n1p1 of /srv is cannot be seen")
 	  UNKNOWN_STORAGE("Members", "false", "which disk rtdev=/dev/odd/log of /srv is cannot be seen")
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted at /srv") },
@@ -232,6 +233,13 @@ static struct storage_case {
 		   "20 1 0:42 /nothing /srv/x rw - tmpfs csi rw\n") },
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at " RAW "/dev/uid")
 	  USE("0000:03:00.0", "BlockHolder", "loop0 on nvme0n1 is set up") },
+	{ "a raw volume of a CSI driver whose /dev has another disk by that name",
+	  { NVME, NVME_SIZE("4096"), SATA("a", "1"), LOOP("0", RAW "/dev/uid"), LOOP_ATTR("0", "size", "4096"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") "20 1 0:42 /sda " RAW "/dev/uid rw - tmpfs csi rw\n") },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at " RAW "/dev/uid")
+	  USE("0000:00:17.0", "BlockHolder", "loop0 on sda is set up")
+	  USE("0000:03:00.0", "Unknown", "nvme0n1 has the size of loop0, whose file '/var/lib/kubelet/plugins/"
+	      "kubernetes.io~local-volume/volumeDevice' may be a node of it") },
 	{ "a loop device on a node that is not the one in /dev has the size of its disk",
 	  { NVME, NVME_SIZE("4096"), SATA("a", "1"), LOOP("0", "/var/n1"), LOOP_ATTR("0", "size", "4096"),
 	    MOUNTS(MOUNT("8:1", "/", "ext4 /dev/sda rw")) },
@@ -360,6 +368,7 @@ static struct storage_case {
 	  { NVME, SATA("a", "1"), SATA("b", "2"),
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "jfs /dev/sda rw")
 		   MOUNT("8:2", "/old", "reiserfs /dev/sdb rw,jdev=/dev/nvme0n1")) },
+	  UNKNOWN_STORAGE("Members", "false", "which disk jdev=/dev/nvme0n1 of /old is cannot be seen")
 	  UNKNOWN_STORAGE("Members", "false", "which further disks the JFS at /srv is on cannot be seen")
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
 	  USE("0000:00:17.0", "Mounted", "sdb is mounted at /old")

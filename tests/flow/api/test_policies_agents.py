@@ -46,6 +46,17 @@ def test_an_agent_makes_changes_and_removes_what_is_of_its_node(agent_of, things
     accepted(agent.request("DELETE", path(plural, name)))
 
 
+@pytest.mark.parametrize("socket, ours", [("2-2", True), ("10-1.2.3", True), ("2", False), ("2-2-2", False), ("b-2", False)])
+def test_a_usb_device_whose_name_a_claim_has_is_named_after_its_socket(agent_of, things, node, socket, ours):
+    agent, name = agent_of(node), things.own("usbdevices", f"{node}-0951-1666-001002-{socket}")
+    answer = agent.request("PATCH", f"{path('usbdevices', name)}?fieldManager=a&force=true", device("usbdevices", name, node),
+                           "application/apply-patch+yaml")
+    if ours:
+        accepted(answer)
+    else:
+        refused(answer, "not of its node")
+
+
 OTHERS = [
     pytest.param("{}-b", "{}", id="a node whose name is the beginning of its own"),
     pytest.param("{}", "{}-b", id="a node whose name begins with its own"),

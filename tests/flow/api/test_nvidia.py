@@ -219,6 +219,8 @@ def test_a_killed_child_is_replaced_and_no_health_changes(agent, kubelet, gpus):
         gpus.wait_watch(besides=[pid])
         (replaced,) = gpus.watches()
         assert replaced != pid and messages == [ALL]
+        time.sleep(WARM_S + 3)  # it has nothing to say for five seconds
+        assert gpus.watches() == [replaced]
         gpus.tell("xid 0 79")
         wait_until(lambda: messages == [ALL, without(UUIDS[0])], 10, "it watches")
 

@@ -90,7 +90,7 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 #define NVIDIA_ROWS \
 	{ .name = "nvidia", .type = OPTION_BOOL, AT(nvidia), .group = "GPUs for containers", \
 	  .help = "Offer the GPUs of NVIDIA's driver to containers as nvidia.com/gpu, as NVIDIA's device " \
-		  "plugin does. Not on a node where that plugin runs." }, \
+		  "plugin does. While that plugin runs on the node, nothing is offered." }, \
 	{ .name = "nvidia-driver-root", .type = OPTION_STRING, AT(nvidia_driver_root), \
 	  .env = "NVIDIA_DRIVER_ROOT", .argument = "DIR", \
 	  .help = "Where the host's file system with libnvidia-ml.so.1 is mounted, if the library is " \

@@ -1,7 +1,9 @@
 #include "agent/nvidia/nvidia.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
@@ -13,6 +15,8 @@
 #include "agent/nvidia/nvml_line.h"
 #include "agent/nvidia/nvml_run.h"
 #include "agent/nvidia/xid_policy.h"
+#include "agent/plugin/plugins.h"
+#include "agent/plugin/socket_sweep.h"
 #include "agent/process/helper_run.h"
 #include "base/array.h"
 #include "base/err.h"
@@ -41,10 +45,11 @@ struct nvidia {
 	struct nvidia_type type;
 	struct role question;
 	struct role watch;
-	struct clock_timer *due; /* to plan */
-	struct cdi_files cdi;    /* if they are used */
-	struct clock_timer *cdi_due;
-	bool known; /* something was known of each GPU once */
+	struct clock_timer *due;  /* to plan */
+	struct cdi_files cdi;     /* if they are used */
+	bool has_plugin;          /* NVIDIA's device plugin runs on the node */
+	struct clock_timer *look; /* at what else is on the node */
+	bool known;               /* something was known of each GPU once */
 };
 
 static uint64_t now_ms(const struct nvidia *nvidia)
@@ -250,12 +255,11 @@ static void on_due(void *arg)
 	nvidia_step_done(&step);
 }
 
-/* --- CDI files -------------------------------------------------------------------------------------------- */
+/* --- what else is on the node -------------------------------------------------------------------------------- */
 
 /* They may be written late, after a change of the driver, or removed. */
-static void on_cdi_due(void *arg)
+static void look_at_cdi(struct nvidia *nvidia)
 {
-	struct nvidia *nvidia = arg;
 	struct cdi_files now;
 
 	cdi_files_read(nvidia->node->host_root, NVIDIA_CDI_KIND, &now);
@@ -263,8 +267,6 @@ static void on_cdi_due(void *arg)
 		nvidia->gpus.changed = true;
 	cdi_files_done(&nvidia->cdi);
 	nvidia->cdi = now;
-	clock_timer_start(nvidia->node->clock, nvidia->cdi_due, NVIDIA_CDI_MS);
-	tell(nvidia);
 }
 
 static const char *hindrance(void *arg, const char *uuid)
@@ -272,6 +274,60 @@ static const char *hindrance(void *arg, const char *uuid)
 	const struct nvidia *nvidia = arg;
 
 	return cdi_files_trouble(&nvidia->cdi, uuid);
+}
+
+static bool is_served(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && !socket_is_dead(path);
+}
+
+/* A socket of NVIDIA's device plugin: it has one for each of its resources, "nvidia-gpu.sock",
+ * "nvidia-mig-1g.5gb.sock". NULL: it is not there. The caller frees. */
+static char *find_plugin(const char *folder)
+{
+	static const char prefix[] = "nvidia-";
+	auto_dir DIR *dir = opendir(folder);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		const char *end = strrchr(entry->d_name, '.');
+		auto_free char *path = xasprintf("%s/%s", folder, entry->d_name);
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && end &&
+		    strcmp(end, ".sock") == 0 && is_served(path))
+			return take_ptr(path);
+	}
+	return NULL;
+}
+
+/* Two plugins would lend each GPU twice. */
+static void look_for_plugin(struct nvidia *nvidia)
+{
+	auto_free char *folder = xasprintf("%s/device-plugins", nvidia->node->kubelet_dir);
+	auto_free char *path = find_plugin(folder);
+
+	if (nvidia->has_plugin == (path != NULL))
+		return;
+	nvidia->has_plugin = path;
+	nvidia->gpus.changed = true;
+	if (path)
+		log_warn("GPUs are not offered while NVIDIA's device plugin runs",
+			 log_str("socket", path));
+	else
+		log_info("NVIDIA's device plugin does not run any more");
+}
+
+static void on_look(void *arg)
+{
+	struct nvidia *nvidia = arg;
+
+	if (nvidia->type.hindrance)
+		look_at_cdi(nvidia);
+	look_for_plugin(nvidia);
+	clock_timer_start(nvidia->node->clock, nvidia->look, NVIDIA_LOOK_MS);
+	tell(nvidia);
 }
 
 /* --- the GPUs of the node ------------------------------------------------------------------------------- */
@@ -322,7 +378,9 @@ void nvidia_offer(void *arg, struct plugins *plugins)
 {
 	struct nvidia *nvidia = arg;
 
-	if (nvidia->known)
+	if (nvidia->has_plugin)
+		plugins_set(plugins, &nvidia_device_type, &nvidia->type, NULL, 0);
+	else if (nvidia->known)
 		nvidia_type_offer(&nvidia->type, plugins);
 }
 
@@ -348,9 +406,9 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 		nvidia->type.arg = nvidia;
 	}
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
-	nvidia->cdi_due = clock_timer_new(node->clock, on_cdi_due, nvidia);
-	if (nvidia->type.hindrance)
-		clock_timer_start(node->clock, nvidia->cdi_due, 0);
+	nvidia->look = clock_timer_new(node->clock, on_look, nvidia);
+	if (options->on)
+		clock_timer_start(node->clock, nvidia->look, 0);
 	return nvidia;
 }
 
@@ -367,7 +425,7 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	nvidia_gpus_done(&nvidia->gpus);
 	cdi_files_done(&nvidia->cdi);
 	clock_timer_free(nvidia->node->clock, nvidia->due);
-	clock_timer_free(nvidia->node->clock, nvidia->cdi_due);
+	clock_timer_free(nvidia->node->clock, nvidia->look);
 	free(nvidia);
 	return NULL;
 }

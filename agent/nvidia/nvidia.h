@@ -4,7 +4,8 @@
  * kubelet.
  *
  * A run that misses its deadline or dies is followed by another one, of questions and of watches each at
- * most once in NVIDIA_REPLACE_MS, and at once after the first.
+ * most once in NVIDIA_REPLACE_MS, and at once after the first. While NVIDIA's device plugin runs on
+ * the node, nothing is offered.
  */
 #pragma once
 
@@ -18,7 +19,7 @@ enum {
 	NVIDIA_COLD_MS = 20000, /* one GPU's first answer: the driver initializes it */
 	NVIDIA_WARM_MS = 5000,  /* any later one                                     */
 	NVIDIA_REPLACE_MS = 60000,
-	NVIDIA_CDI_MS = 5000,     /* between looks at the CDI files, if they are used */
+	NVIDIA_LOOK_MS = 5000,    /* at CDI files, and for another plugin */
 	NVIDIA_ABSENT_MS = 30000, /* while no GPU has ever answered */
 };
 

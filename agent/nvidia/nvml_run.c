@@ -81,13 +81,15 @@ static int on_line(void *arg, const char *text, size_t len, struct err *err)
 {
 	struct nvml_run *run = arg;
 	struct nvml_line line;
+	bool owners;
 	int r = nvml_line_parse(text, len, &line, err);
 
 	if (r < 0)
 		return r;
+	owners = take_line(run, &line);
 	helper_run_extend(run->helper, run->silence_ms);
 	/* The child may be gone after that. */
-	if (take_line(run, &line))
+	if (owners)
 		run->spec.on_line(run->spec.arg, &line);
 	nvml_line_done(&line);
 	return 0;

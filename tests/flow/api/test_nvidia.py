@@ -219,6 +219,8 @@ def test_a_killed_child_is_replaced_and_no_health_changes(agent, kubelet, gpus):
         gpus.wait_watch(besides=[pid])
         (replaced,) = gpus.watches()
         assert replaced != pid and messages == [ALL]
+        time.sleep(WARM_S + 3)  # it has nothing to say for five seconds
+        assert gpus.watches() == [replaced]
         gpus.tell("xid 0 79")
         wait_until(lambda: messages == [ALL, without(UUIDS[0])], 10, "it watches")
 
@@ -254,6 +256,16 @@ def test_a_gpu_of_another_driver_is_withdrawn(agent, kubelet, machine):
         machine.bind(ADDRESSES[2], "nvidia")
         machine.tell()
         wait_until(lambda: messages[-1:] == [ALL], 30, "it is offered again")
+
+
+def test_nothing_is_offered_while_nvidia_s_plugin_is_there(agent, kubelet):
+    path = kubelet.folder / "device-plugins/nvidia-gpu.shared.sock"
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(path))
+        sock.listen(16)
+        agent.wait_line("GPUs are not offered while NVIDIA's device plugin runs")
+        wait_until(lambda: RESOURCE not in kubelet.endpoints(), 20, "it is withdrawn")
+    wait_until(lambda: RESOURCE in kubelet.endpoints(), 20, "it is offered again")
 
 
 def test_no_child_outlives_the_agent(agent, gpus):

@@ -71,6 +71,7 @@ static void open_bench(struct bench *b)
 	b->clock = fake_clock_new();
 	b->node = this_node_of(NULL, fake_clock_as_clock(b->clock), NULL);
 	b->node.loop = &b->fake.loop;
+	b->node.kubelet_dir = b->play.folder.path;
 	b->node.helper.path = b->play.program; /* hostdev-nvml is beside it */
 	b->facts.pci.items = b->cards;
 	b->inventory.facts = &b->facts;
@@ -307,8 +308,49 @@ static void a_cdi_file_is_waited_for(void **state)
 				   "--device-name-strategy=uuid");
 	folder_put(&b->play.folder, "etc/cdi/b.json",
 		   "{\"kind\":\"nvidia.com/gpu\",\"devices\":[{\"name\":\"" SHORT("1") "\"}]}");
-	fake_clock_advance(b->clock, NVIDIA_CDI_MS);
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
 	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
+}
+
+/* As NVIDIA's plugin has it; the caller closes it. */
+static int listen_as_plugin(const struct bench *b)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	folder_put(&b->play.folder, "device-plugins/none", "");
+	(void)snprintf(address.sun_path, sizeof(address.sun_path),
+		       "%s/device-plugins/nvidia-gpu.sock", b->play.folder.path);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	return fd;
+}
+
+static void nothing_is_offered_beside_nvidia_s_plugin(void **state)
+{
+	struct bench *b = *state;
+	int fd = listen_as_plugin(b);
+
+	start(b);
+	settle(b);
+	assert_string_equal(str_cstr(&b->offers.text), "");
+	/* Its socket is left behind when it is killed. */
+	close(fd);
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	wait_offer(b, ALL);
+}
+
+static void nothing_is_offered_when_nvidia_s_plugin_comes(void **state)
+{
+	struct bench *b = *state;
+	int fd;
+
+	start(b);
+	wait_offer(b, ALL);
+	fd = listen_as_plugin(b);
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	wait_offer(b, "");
+	close(fd);
 }
 
 static void a_program_that_is_missing_offers_nothing(void **state)
@@ -341,6 +383,10 @@ int main(void)
 	suite_add(&suite, "a driver that comes late is found", a_driver_that_comes_late_is_found,
 		  NULL);
 	suite_add(&suite, "a CDI file is waited for", a_cdi_file_is_waited_for, NULL);
+	suite_add(&suite, "nothing is offered beside NVIDIA's plugin",
+		  nothing_is_offered_beside_nvidia_s_plugin, NULL);
+	suite_add(&suite, "nothing is offered when NVIDIA's plugin comes",
+		  nothing_is_offered_when_nvidia_s_plugin_comes, NULL);
 	suite_add(&suite, "a program that is missing offers nothing",
 		  a_program_that_is_missing_offers_nothing, NULL);
 	return suite_run(&suite, "nvidia");

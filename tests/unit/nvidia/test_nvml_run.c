@@ -179,6 +179,40 @@ static void a_silent_child_is_killed_and_its_gpu_is_told(void **state)
 	assert_int_equal(start(o, NVML_ASK_PROBE, "0000:3b:00.0", NULL), 0);
 }
 
+/* What is left of the only deadline that runs. */
+static uint64_t due_in(struct owner *o)
+{
+	uint64_t due_ms = 0;
+
+	uv_update_time(&o->fake.loop);
+	uv_walk(&o->fake.loop, fake_helper_find_due, &due_ms);
+	return due_ms;
+}
+
+static void every_line_begins_the_deadline_again(void **state)
+{
+	struct owner *o = *state;
+
+	begin(o, "sleep 1; echo '" GPU "'; read x <$gate");
+	assert_int_equal(start(o, NVML_ASK_PROBE, "0000:3b:00.0", NULL), 0);
+	(void)usleep(20000);
+	uv_update_time(&o->fake.loop);
+	assert_true(due_in(o) <= AMPLE_MS - 20);
+	run_until_log(o, "gpu 0000:3b:00.0|");
+	assert_true(due_in(o) > AMPLE_MS - 700);
+}
+
+/* One that has begun tells every five seconds that it lives. */
+static void a_watch_may_not_be_silent_for_long(void **state)
+{
+	struct owner *o = *state;
+
+	begin(o, "echo '{\"kind\":\"watching\",\"gpus\":1}'; read x <$gate");
+	assert_int_equal(start(o, NVML_WATCH, "0000:3b:00.0", NULL), 0);
+	run_until_log(o, "watching -|");
+	assert_in_range(due_in(o), NVML_WATCH_SILENT_MS / 2, NVML_WATCH_SILENT_MS);
+}
+
 /* As a process in the kernel would, what the shell leaves behind outlives the kill. */
 static void killed_children_that_do_not_end_are_limited(void **state)
 {
@@ -282,6 +316,10 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a silent child is killed, and its GPU is told",
 		  a_silent_child_is_killed_and_its_gpu_is_told, NULL);
+	suite_add(&suite, "every line begins the deadline again",
+		  every_line_begins_the_deadline_again, NULL);
+	suite_add(&suite, "a watch may not be silent for long", a_watch_may_not_be_silent_for_long,
+		  NULL);
 	suite_add(&suite, "killed children that do not end are limited",
 		  killed_children_that_do_not_end_are_limited, NULL);
 	suite_add(&suite, "who stops at a line hears no more", who_stops_at_a_line_hears_no_more,

@@ -18,12 +18,13 @@ LONGEST = (
     "node/test_hostdeviceconfig.py", "node/test_first_claim.py", "node/test_claim_agents.py", "node/test_migration.py",
     "node/test_iommufd.py", "node/test_sriov.py", "node/test_claim_plug.py", "node/test_claimable.py",
     "node/test_storm.py",
-    "api/test_kubevirt.py", "api/test_cleanup.py", "api/test_image.py", "api/test_pools.py", "api/test_webhook.py",
-    "api/test_gpu.py", "api/test_manifests.py", "api/test_agent_outage.py", "api/test_self_service.py",
-    "api/test_agent.py", "api/test_docs_installed.py", "api/test_kubectl_hostdev.py", "api/test_agent_faults.py",
-    "api/test_map.py", "api/test_client_faults.py", "api/test_audit.py", "api/test_controller.py", "api/test_crds.py",
-    "api/test_webhook_clients.py", "api/test_alerts.py", "api/test_crd_skew.py", "api/test_agent_writes.py",
-    "api/test_migration.py", "api/test_prometheus.py",
+    "api/test_image.py", "api/test_kubevirt.py", "api/test_cleanup.py", "api/test_manifests.py",
+    "api/test_docs_installed.py", "api/test_gpu.py", "api/test_pools.py", "api/test_webhook.py",
+    "api/test_kubectl_hostdev.py", "api/test_agent_outage.py", "api/test_agent.py", "api/test_self_service.py",
+    "api/test_agent_faults.py", "api/test_alerts.py", "api/test_crds.py", "api/test_migration.py", "api/test_map.py",
+    "api/test_client_faults.py", "api/test_release.py", "api/test_audit.py", "api/test_controller.py",
+    "api/test_crd_skew.py", "api/test_webhook_clients.py", "api/test_admission.py", "api/test_agent_writes.py",
+    "api/test_reasons.py", "api/test_prometheus.py",
 )
 
 

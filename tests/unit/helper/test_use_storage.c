@@ -269,7 +269,7 @@ static struct storage_case {
 	  USE("0000:03:00.0", "BlockHolder", "loop1 on nvme0n1 is set up") },
 	{ "a disk by that name in /dev that has another size may be a container's",
 	  { NVME, NVME_SIZE("4096"), SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=64\n", LOOP("0", "/dev/sda"),
-	    LOOP_ATTR("0", "size", "4096"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	    LOOP_ATTR("0", "size", "4096"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:5", "/dev", "devtmpfs udev rw")) },
 	  USE("0000:00:17.0", "BlockHolder", "loop0 on sda is set up")
 	  USE("0000:03:00.0", "Unknown", "nvme0n1 has the size of loop0, whose file '/dev/sda' may be a node of it") },
 	{ "a disk that is too small for its swap may be another one",

@@ -66,6 +66,7 @@ struct work {
 struct job {
 	struct binder_job binder;
 	int watch_pid; /* REST: run again when this process ends; 0: none */
+	char *bound;   /* as claim_decision has it */
 };
 
 /* Where a test can end the program: before each step that others can see, and after it. */
@@ -225,17 +226,39 @@ static const char *result_of(const struct claims *claims, const struct reconcile
 	return audit_result(decision->event_reason, decision->warning);
 }
 
+/* That the device is bound, when the event of the step says what hinders the claim. */
+static void record_bound(const struct claims *claims, const struct reconcile_view *view,
+			 const char *message)
+{
+	const struct pcideviceclaim *claim = view->object;
+
+	record_audit(claims, &(struct record){
+				     .name = view->key,
+				     .user = claim->spec.user_name,
+				     .result = binder_result_text(BINDER_DONE),
+				     .reason = "Bound",
+				     .message = message,
+			     });
+	events_record(claims->node->events,
+		      &(struct events_about){ &pcideviceclaim_kind, &claim->meta }, EVENTS_NORMAL,
+		      "Bound", "%s", message);
+}
+
 static void record_step(const struct claims *claims, const struct reconcile_view *view,
 			const struct decision *decision)
 {
 	const struct pcideviceclaim *claim = view->object;
+	const struct job *job = decision->job;
 
+	if (job && job->bound)
+		record_bound(claims, view, job->bound);
 	if (!decision->event_reason)
 		return;
 	record_audit(claims, &(struct record){
 				     .name = view->key,
 				     .user = claim->spec.user_name,
-				     .release = claim->meta.deletion_timestamp != NULL,
+				     .release = claim->meta.deletion_timestamp &&
+						strcmp(decision->event_reason, "Bound") != 0,
 				     .result = result_of(claims, view, decision),
 				     .reason = decision->event_reason,
 				     .message = decision->event_message,
@@ -369,6 +392,7 @@ static void job_free(void *arg)
 	struct job *job = arg;
 
 	binder_job_done(&job->binder);
+	free(job->bound);
 	free(job);
 }
 
@@ -397,6 +421,7 @@ static void hand_over(struct claim_decision *from, const struct reconcile_view *
 	};
 	if (view->acting)
 		return;
+	job->bound = take_ptr(from->bound);
 	ret_decision->warning = from->warning;
 	ret_decision->event_reason = xstrdup_or_null(from->event_reason);
 	ret_decision->event_message = take_ptr(from->event_message);

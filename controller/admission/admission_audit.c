@@ -18,6 +18,7 @@
 #include "api/virtualmachine.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/admission/device_use.h"
 #include "controller/admission/known.h"
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
@@ -315,10 +316,23 @@ static bool exists_already(const struct known *known, const struct row *row,
 	       *known_uid(known, row->claims, name);
 }
 
+/* A claim that is deleted before its pod is gone: nothing is wrong. */
+static bool is_too_early(const struct known *known, const struct admission_request *request,
+			 const struct admission_answer *answer, const char *name)
+{
+	auto_free char *use = NULL;
+
+	if (answer->allowed || request->operation != ADMISSION_DELETE || answer->code != 409)
+		return false;
+	use = device_use(known, name);
+	return use != NULL;
+}
+
 /* The event of a refusal does not repeat the message, which may name other users and pods. */
 static void record_refusal(const struct known *known, struct events *events, const struct row *row,
 			   const struct audit *audit, bool verified)
 {
+	static const char doubt[] = "; it is not verified that an API server sent the request";
 	const char *uid = known_uid(known, row->view, audit->device);
 	struct api_meta meta = { 0 };
 
@@ -326,12 +340,16 @@ static void record_refusal(const struct known *known, struct events *events, con
 		return;
 	meta.name = xstrdup(audit->device);
 	meta.uid = xstrdup(uid);
-	events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
-		      audit->reason,
-		      "the webhook refused a request (%s) for its claim: the controller's log "
-		      "has the user and the cause%s",
-		      audit->action,
-		      verified ? "" : "; it is not verified that an API server sent the request");
+	if (audit->warning)
+		events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
+			      audit->reason,
+			      "the webhook refused a request (%s) for its claim: the controller's "
+			      "log has the user and the cause%s",
+			      audit->action, verified ? "" : doubt);
+	else
+		events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_NORMAL,
+			      audit->reason, "its claim was not deleted: a pod has the device%s",
+			      verified ? "" : doubt);
 	free(meta.name);
 	free(meta.uid);
 }
@@ -371,7 +389,8 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 			   : changes.text.len ? str_cstr(&changes.text)
 					      : NULL,
 		.verified = request->verified ? "true" : "false",
-		.warning = !answer->allowed,
+		.warning = !answer->allowed &&
+			   !is_too_early(known, request, answer, name ? name : request->name),
 	};
 	audit_quota_log(trail->quota, &audit);
 	if (claim && !answer->allowed)

@@ -31,6 +31,22 @@ load_guest_images() {
 	done
 }
 
+# write_overlay: an overlay in which the webhook answers this cluster's API server and nobody else.
+write_overlay() {
+	local folder=$LOCAL/manifests tree
+	mkdir -p "$folder"
+	tree=$(realpath --relative-to="$folder" "$ROOT/manifests")
+	cp "$LOCAL/pki/webhooks/ca.crt" "$folder/"
+	cat >"$folder/kustomization.yaml" <<-END
+		apiVersion: kustomize.config.k8s.io/v1beta1
+		kind: Kustomization
+		resources: [$tree/overlays/local]
+		components: [$tree/components/webhook-clients]
+		configMapGenerator:
+		- {name: hostdev-webhook-clients, namespace: hostdev-system, files: [ca.crt]}
+	END
+}
+
 # Pods of another image are replaced: the image is part of what a pod is.
 roll_out_images() {
 	set_image daemonset agent

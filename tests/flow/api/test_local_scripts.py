@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+import yaml
 
 from cluster import ROOT
 
@@ -87,3 +88,20 @@ def test_these_are_the_words_of_kubectl(installed):
         assert ended.returncode == 1 and ended.stderr == f"{LATE}\n" and ended.stdout.startswith("Waiting for "), ended
     finally:
         installed.kubectl("delete", "deployment", "late")
+
+
+def test_the_overlay_of_hack_up_has_the_webhook_answer_its_api_server_only(installed, tmp_path):
+    folder = tmp_path / "pki/webhooks"
+    folder.mkdir(parents=True)
+    (folder / "ca.crt").write_text("the CA")
+    ended = shell('LOCAL=$FOLDER; source "$PODS"; write_overlay', PODS=str(ROOT / "hack/cluster.d/pods.sh"), FOLDER=str(tmp_path))
+    assert ended.returncode == 0, ended
+    made = {(o["kind"], o["metadata"]["name"].removesuffix("-" + o["metadata"]["name"].split("-")[-1]) if o["kind"] == "ConfigMap"
+             else o["metadata"]["name"]): o for o in yaml.safe_load_all(
+                 installed.kubectl("kustomize", tmp_path / "manifests").stdout)}
+    config, pod = made["ConfigMap", "hostdev-webhook-clients"], made["Deployment", "hostdev-controller"]["spec"]["template"]["spec"]
+    assert config["data"] == {"ca.crt": "the CA"} and config["metadata"]["namespace"] == "hostdev-system"
+    [container], [volume] = pod["containers"], pod["volumes"]
+    assert volume["configMap"] == {"name": config["metadata"]["name"]}
+    [mount] = container["volumeMounts"]
+    assert mount["name"] == volume["name"] and f"--webhook-client-ca={mount['mountPath']}/ca.crt" in container["args"]

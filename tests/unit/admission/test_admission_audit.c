@@ -38,6 +38,9 @@ void events_record(struct events *events, const struct events_about *about, enum
 #define VM(device)                                                                            \
 	"{'metadata':{'name':'web','namespace':'team'},'spec':{'template':{'spec':{'domain':" \
 	"{'devices':{'hostDevices':[{" device "}]}}}}}}"
+#define HELD                                                                               \
+	"{'kind':'PCIDevice','metadata':{'name':'" NAME "','uid':'u-" NAME "'},'status':{" \
+	"'address':'0000:01:00.0','nodeName':'node1','allocations':[{'namespace':'team-b','pod':'vm'}]}}"
 #define HAS_CLAIM "{'kind':'PCIDeviceClaim','metadata':{'name':'" NAME "','uid':'c'}}"
 
 /* clang-format off */
@@ -101,6 +104,17 @@ static struct audit_case {
 	    .object = CLAIM(",'finalizers':['a']", MINE), .old = CLAIM("", MINE) }, NULL, "" },
 	{ { .name = "a deletion", .operation = ADMISSION_DELETE, .resource = "pcideviceclaims", .old = CLAIM("", MINE) },
 	  "action=unclaim result=Done user=alice ", "" },
+	{ { .name = "a deletion before the pod is gone is refused, and nothing is wrong", .operation = ADMISSION_DELETE,
+	    .resource = "pcideviceclaims", .old = CLAIM("", MINE), .more = HELD, .refused = "conflict: pod team-b/vm has it" },
+	  "level=info msg=audit action=unclaim result=Refused user=alice owner=alice kind=PCIDevice device=" NAME " node=node1 "
+	  "reason=ClaimRefused message=\"conflict: pod team-b/vm has it\" verified=true\n",
+	  "PCIDevice " NAME " u-" NAME " Normal ClaimRefused: its claim was not deleted: a pod has the device" },
+	{ { .name = "one that is refused for another reason is a warning", .operation = ADMISSION_DELETE,
+	    .resource = "pcideviceclaims", .old = CLAIM("", MINE), .more = HELD, .refused = "no" },
+	  "level=warn msg=audit action=unclaim result=Refused ", REFUSED("PCIDevice", NAME, "unclaim") },
+	{ { .name = "and so is a conflict without a pod", .operation = ADMISSION_DELETE, .resource = "pcideviceclaims",
+	    .old = CLAIM("", MINE), .refused = "conflict: a vGPU's" },
+	  "level=warn msg=audit action=unclaim result=Refused ", REFUSED("PCIDevice", NAME, "unclaim") },
 	{ { .name = "a claim that exists already is not created", .operation = ADMISSION_CREATE,
 	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .more = HAS_CLAIM }, NULL, "" },
 	{ { .name = "but its refusal is told", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims",
@@ -152,7 +166,9 @@ static void ask(const struct known *known, const struct admission_request *reque
 	if (!asked->event)
 		rules_validate(known, request, answer);
 	if (asked->request.refused)
-		admission_answer_refuse(answer, 403, "%s", asked->request.refused);
+		admission_answer_refuse(
+			answer, strncmp(asked->request.refused, "conflict", 8) == 0 ? 409 : 403,
+			"%s", asked->request.refused);
 	admission_audit_refusal(known, &trail, request, answer);
 	admission_audit(known, &trail, request, answer);
 }

@@ -37,6 +37,31 @@ def test_a_refusal_of_qemu_is_said_in_words(answer, words):
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"error: the machine vm1 refuses: {words}\n")
 
 
+STARTS = """
+source "$INSTANCE"
+install_host_packages() { :; }; make_tools() { :; }; make_kernel() { :; }; set_clock() { :; }
+prepare_state() { mkdir -p "$STATE/logs"; : >"$STATE/logs/qemu.log"; }
+launch() { echo booted; printf '%s\\r\\n' "$CONSOLE" >"$STATE/console.log"; BOOTS=$((${BOOTS:-0} + 1)); }
+await_agent() { ((BOOTS == GOOD)); }
+report_failed_start() { die "the machine $NAME did not come up"; }
+NAME=vm1; start_instance debian
+"""
+PANIC = "[    0.5] Kernel panic - not syncing: timer doesn't work through Interrupt-remapped IO-APIC"
+
+
+@pytest.mark.parametrize("console, good, boots, words", [
+    ("all is well", 1, 1, ""),
+    (PANIC, 2, 2, "warning: the guest's kernel panicked (Kernel panic - not syncing: timer doesn't work through "
+                  "Interrupt-remapped IO-APIC); booting vm1 once more\n"),
+    (PANIC, 3, 2, "; booting vm1 once more\nerror: the machine vm1 did not come up\n"),
+    ("no init found", 2, 1, "error: the machine vm1 did not come up\n"),
+])
+def test_a_kernel_that_panicked_is_booted_once_more(tmp_path, console, good, boots, words):
+    ended = shell(STARTS, INSTANCE=str(ROOT / "hack/vm.d/instance.sh"), STATE=str(tmp_path), CONSOLE=console, GOOD=str(good))
+    assert ended.stdout == "booted\n" * boots and ended.returncode == (good > boots), ended
+    assert words in ended.stderr and "\r" not in ended.stderr and bool(words) == bool(ended.stderr), ended
+
+
 KUBECTL = """#!/bin/bash
 # rollout status is in time at the Nth call; get pods
 [[ $* == *" rollout "* ]] || { echo the pods; exit; }

@@ -64,8 +64,16 @@ wait_for_pods() {
 	step "waiting for the pods of hostdev"
 	rolled_out daemonset hostdev-agent
 	rolled_out deployment hostdev-controller
+	wait_until 60 no_pod_ends || warn "pods of hostdev are still ending; see: kubectl -n hostdev-system get pods"
 	wait_until 60 webhook_answers || die "no controller answered the API server's admission review of a claim within 60 s;" \
 		"see: kubectl -n hostdev-system logs deployment/hostdev-controller"
+}
+
+# Those of an earlier version, which still answer and log for a while.
+no_pod_ends() {
+	local names
+	names=$(kubectl -n hostdev-system get pods -l app.kubernetes.io/part-of=hostdev \
+		-o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}') && [[ -z $names ]]
 }
 
 # A claim of no device, which is not created. Only the webhook refuses it, and only once the API server trusts the

@@ -115,6 +115,30 @@ def test_these_are_the_words_of_kubectl(installed):
         installed.kubectl("delete", "deployment", "late")
 
 
+def test_pods_that_end_are_waited_for(tmp_path):
+    """Those of an earlier version, so that `kubectl logs deployment/...` finds the new ones; not without end."""
+    script = """
+        LOCAL=$FOLDER; source "$PODS"
+        rolled_out() { :; }; webhook_answers() { :; }; warn() { echo "$1"; }
+        kubectl() { printf 'x\n' >>"$LOCAL/calls"; (($(wc -l <"$LOCAL/calls") > $ENDING)) || echo hostdev-controller-old; }
+        eval "$(declare -f wait_until | sed '1s/wait_until/waits/')"
+        wait_until() { shift; waits 3 "$@"; }
+        wait_for_pods
+    """
+    for ending, words in (2, ""), (999, "pods of hostdev are still ending; see: kubectl -n hostdev-system get pods\n"):
+        (tmp_path / "calls").write_text("")
+        ended = shell(script, PODS=str(ROOT / "hack/cluster.d/pods.sh"), FOLDER=str(tmp_path), ENDING=str(ending))
+        assert ended.returncode == 0 and ended.stdout == words, ended
+        assert ending == 999 or len((tmp_path / "calls").read_text().splitlines()) == 3
+
+
+def test_the_selection_of_pods_that_end_is_understood(installed):
+    """By the real kubectl: there is no pod that ends."""
+    ended = shell('LOCAL=/nowhere; source "$PODS"; no_pod_ends', PODS=str(ROOT / "hack/cluster.d/pods.sh"),
+                  KUBECONFIG=str(installed.kubeconfig))
+    assert ended.returncode == 0, ended
+
+
 def test_the_overlay_of_hack_up_has_the_webhook_answer_its_api_server_only(installed, tmp_path):
     folder = tmp_path / "pki/webhooks"
     folder.mkdir(parents=True)

@@ -441,6 +441,7 @@ static void make_sriov(struct node_agent *agent)
 		.on_free = on_nic_functions,
 		.on_named = on_parent_nic,
 		.is_free = lookup_is_free,
+		.is_moving = lookup_is_moving,
 		.arg = &agent->wiring,
 	};
 

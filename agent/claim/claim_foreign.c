@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/claim/claim_history.h"
 #include "agent/claim/claim_ties.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
@@ -18,15 +19,19 @@
 
 struct claim_foreign {
 	const struct this_node *node;
+	const struct claim_history *history;
 	struct map *told;    /* name of the PCIDevice -> this: it is in the log     */
 	struct map *pending; /* name -> its driver: the event waits for the object */
 };
 
-struct claim_foreign *claim_foreign_new(const struct this_node *node)
+struct claim_foreign *claim_foreign_new(const struct this_node *node,
+					const struct claim_history *history)
 {
 	struct claim_foreign *foreign = xcalloc(1, sizeof(*foreign));
 
-	*foreign = (struct claim_foreign){ .node = node, .told = map_new(), .pending = map_new() };
+	*foreign = (struct claim_foreign){
+		.node = node, .history = history, .told = map_new(), .pending = map_new()
+	};
 	return foreign;
 }
 
@@ -97,7 +102,8 @@ void claim_foreign_look(struct claim_foreign *foreign)
 		const struct pci_facts *pci = &facts->pci.items[i];
 		auto_free char *name = NULL;
 
-		if (!passes_through(foreign->node, pci->driver))
+		if (!passes_through(foreign->node, pci->driver) ||
+		    claim_history_moving(foreign->history, pci->address))
 			continue;
 		name = names_pcidevice(foreign->node->name, pci->address);
 		if (map_get(foreign->told, name) || is_claimed(foreign, pci->address))

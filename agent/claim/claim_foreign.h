@@ -6,14 +6,17 @@
 #pragma once
 
 struct claim_foreign;
+struct claim_history;
 struct this_node;
 
-/* @node is borrowed. */
-struct claim_foreign *claim_foreign_new(const struct this_node *node);
+/* Both are borrowed. */
+struct claim_foreign *claim_foreign_new(const struct this_node *node,
+					const struct claim_history *history);
 /* Takes NULL, returns NULL. */
 struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign);
 
-/* Look at all devices. The inventory and the lists of claims and devices must be there. */
+/* Look at all devices. The inventory and the lists of claims and devices must be there. What the inventory says of a
+ * device that hostdev has moved since its scan began, or moves now, is not believed. */
 void claim_foreign_look(struct claim_foreign *foreign);
 
 /* The PCIDevice @name is there, or has changed. */

@@ -33,6 +33,7 @@ void claim_decision_done(struct claim_decision *decision)
 	json_decref(decision->body);
 	binder_job_done(&decision->job);
 	free(decision->event_message);
+	free(decision->bound);
 	*decision = (struct claim_decision){ 0 };
 }
 
@@ -64,6 +65,7 @@ static bool tell(struct look *look, const struct claim_verdict *verdict,
 	look->decision->warning = change.warning;
 	look->decision->event_reason = change.reason;
 	look->decision->event_message = change.message;
+	look->decision->bound = change.bound;
 	return true;
 }
 

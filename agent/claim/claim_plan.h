@@ -95,6 +95,7 @@ struct claim_decision {
 	bool warning;
 	const char *event_reason; /* static, or part of the case */
 	char *event_message;
+	char *bound; /* the message of an event Bound that comes before that one; NULL: none */
 };
 
 /* The caller releases *@ret_decision. */

@@ -372,23 +372,30 @@ static bool is_reason(const struct api_condition *condition, const char *reason)
 	return condition && condition->reason && strcmp(condition->reason, reason) == 0;
 }
 
-/* Has the claim been offered since its device was bound? Offered is False from before that on. RFC 3339 sorts. */
-static bool was_offered(const struct api_conditions *old)
+/* Has it been told that the device is bound? What a warning said of a claim that is not deleted hides it. */
+static bool is_bound_told(const struct sketch *s, bool warning)
 {
-	const struct api_condition *bound = api_conditions_find(old, "DriverBound");
-	const struct api_condition *offered = api_conditions_find(old, "Offered");
+	const struct pcideviceclaim *claim = s->c->claim;
 
-	return is_true(old, "DriverBound") && offered && offered->last_transition_time &&
-	       bound->last_transition_time &&
-	       strcmp(offered->last_transition_time, bound->last_transition_time) > 0;
+	if (claim->meta.deletion_timestamp)
+		return says_true(s->c, "DriverBound") || claim->status.passthrough_enabled;
+	return says_true(s->c, "DriverBound") && (warning || pcideviceclaim_lends(claim));
 }
 
-/* That it is bound is not told again of a claim that waited for its offer alone. */
+/* What was on the driver before the claim counts when it is recorded. */
+static bool is_bound_now(const struct sketch *s, bool warning)
+{
+	const struct claim_function *self = claim_group_self(s->group);
+
+	return s->bound && (self->vendor || claim_function_recorded_for(self, s->c->claim)) &&
+	       !is_bound_told(s, warning);
+}
+
 static const char *reason_of_ready(const struct sketch *s)
 {
 	const struct api_conditions *old = &s->c->claim->status.conditions;
 
-	if (!pcideviceclaim_lends(s->c->claim) || !was_offered(old))
+	if (is_bound_now(s, false))
 		return "Bound";
 	return is_reason(api_conditions_find(old, "Ready"), "Unhealthy") ? "Healthy" : NULL;
 }
@@ -404,27 +411,41 @@ static const char *reason_of_unready(const struct sketch *s, const struct api_co
 	return s->news->reason ? s->news->reason : s->unoffered;
 }
 
-/* One for each change of what Ready says, none for a step on the way. */
+/* What a step on the way tells. */
+static void tell_progress(const struct sketch *s, struct claim_change *change)
+{
+	const struct api_conditions *old = &s->c->claim->status.conditions;
+
+	if (s->news->verdict && is_true(old, "DriverBound") && !s->bound)
+		*change = (struct claim_change){ .warning = true, .reason = "DriverLost" };
+	else if (is_bound_now(s, false))
+		change->reason = "Bound";
+	else if (s->unoffered && is_reason(api_conditions_find(old, "Ready"), "Unhealthy"))
+		change->reason = "Healthy";
+}
+
+/* One for each change of what Ready says, and one when the device is bound. */
 static void tell_change(const struct sketch *s, struct claim_change *change)
 {
 	const struct api_conditions *old = &s->c->claim->status.conditions;
-	const struct api_condition *before = api_conditions_find(old, "Ready");
 	const struct api_condition *ready = api_conditions_find(&s->want.conditions, "Ready");
-	const struct claim_verdict *v = s->news->verdict;
 
 	if (is_true(&s->want.conditions, "Ready")) {
 		if (!is_true(old, "Ready"))
 			change->reason = reason_of_ready(s);
 	} else if (reason_is(ready->reason, REASON_PROGRESS)) {
-		if (v && is_true(old, "DriverBound") && !s->bound)
-			*change = (struct claim_change){ .warning = true, .reason = "DriverLost" };
-		else if (s->unoffered && is_reason(before, "Unhealthy"))
-			change->reason = "Healthy";
-	} else if (!is_reason(before, ready->reason)) {
-		*change = (struct claim_change){ .warning = true };
-		change->reason = reason_of_unready(s, ready);
+		tell_progress(s, change);
+	} else {
+		if (is_bound_now(s, true))
+			change->bound = ready_message(s);
+		if (!is_reason(api_conditions_find(old, "Ready"), ready->reason)) {
+			change->warning = true;
+			change->reason = reason_of_unready(s, ready);
+		}
 	}
-	if (change->reason)
+	if (change->reason && strcmp(change->reason, "Bound") == 0)
+		change->message = ready_message(s);
+	else if (change->reason)
 		change->message = xstrdup(ready->message);
 }
 

@@ -28,6 +28,7 @@ struct claim_change {
 	bool warning;
 	const char *reason; /* NULL: nothing; static, or part of the case and its news */
 	char *message;      /* the caller's */
+	char *bound; /* the device is bound now, which the event does not say; NULL; the caller's */
 };
 
 /* Is the device bound, but neither the claim nor its PCIDevice says so yet? Then write the PCIDevice first, so that a

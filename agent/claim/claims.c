@@ -66,6 +66,7 @@ struct work {
 struct job {
 	struct binder_job binder;
 	int watch_pid; /* REST: run again when this process ends; 0: none */
+	char *bound;   /* as claim_decision has it */
 };
 
 /* Where a test can end the program: before each step that others can see, and after it. */
@@ -225,17 +226,39 @@ static const char *result_of(const struct claims *claims, const struct reconcile
 	return audit_result(decision->event_reason, decision->warning);
 }
 
+/* That the device is bound, when the event of the step says what hinders the claim. */
+static void record_bound(const struct claims *claims, const struct reconcile_view *view,
+			 const char *message)
+{
+	const struct pcideviceclaim *claim = view->object;
+
+	record_audit(claims, &(struct record){
+				     .name = view->key,
+				     .user = claim->spec.user_name,
+				     .result = binder_result_text(BINDER_DONE),
+				     .reason = "Bound",
+				     .message = message,
+			     });
+	events_record(claims->node->events,
+		      &(struct events_about){ &pcideviceclaim_kind, &claim->meta }, EVENTS_NORMAL,
+		      "Bound", "%s", message);
+}
+
 static void record_step(const struct claims *claims, const struct reconcile_view *view,
 			const struct decision *decision)
 {
 	const struct pcideviceclaim *claim = view->object;
+	const struct job *job = decision->job;
 
+	if (job && job->bound)
+		record_bound(claims, view, job->bound);
 	if (!decision->event_reason)
 		return;
 	record_audit(claims, &(struct record){
 				     .name = view->key,
 				     .user = claim->spec.user_name,
-				     .release = claim->meta.deletion_timestamp != NULL,
+				     .release = claim->meta.deletion_timestamp &&
+						strcmp(decision->event_reason, "Bound") != 0,
 				     .result = result_of(claims, view, decision),
 				     .reason = decision->event_reason,
 				     .message = decision->event_message,
@@ -252,19 +275,43 @@ static bool has_claim(const struct claims *claims, const struct reconcile_view *
 	return store_get(informer_store(claims->node->claims[INVENTORY_PCI]), name) != NULL;
 }
 
+/* What the helper saw of a function at the end of the last transition. NULL: nothing. */
+static const struct binder_seen *seen_after(const struct binder_outcome *outcome,
+					    const char *address)
+{
+	for (size_t i = 0; outcome && i < outcome->seen.len; i++) {
+		if (strcmp(outcome->seen.items[i].address, address) == 0)
+			return &outcome->seen.items[i];
+	}
+	return NULL;
+}
+
+static char *moved_message(const struct binder_outcome *outcome, const struct binder_function *f,
+			   bool release)
+{
+	const struct binder_seen *seen = seen_after(outcome, f->address);
+
+	if (!release)
+		return xasprintf("bound to %s for the claim %s", f->driver, f->claim);
+	if (!seen)
+		return xasprintf("%s was released", f->address);
+	return seen->driver ? xasprintf("%s is back on %s", f->address, seen->driver)
+			    : xasprintf("%s has no driver now", f->address);
+}
+
 /* The functions that were moved and have no claim of their own, or none any more. */
 static void record_moved(const struct claims *claims, const struct reconcile_view *view,
 			 const struct binder_job *job)
 {
 	const struct pcideviceclaim *claim = view->object;
 	bool release = job->verb == BINDER_RELEASE;
+	auto_free char *address = address_of(claims, view->key);
+	struct claim_view known = view_of(claims, address, view);
 
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *f = &job->items[i];
 		auto_free char *name = names_pcidevice(claims->node->name, f->address);
-		auto_free char *message =
-			release ? xasprintf("%s was released", f->address)
-				: xasprintf("bound to %s for the claim %s", f->driver, f->claim);
+		auto_free char *message = moved_message(known.past.outcome, f, release);
 
 		if (!has_claim(claims, view, name))
 			record_audit(claims, &(struct record){
@@ -345,6 +392,7 @@ static void job_free(void *arg)
 	struct job *job = arg;
 
 	binder_job_done(&job->binder);
+	free(job->bound);
 	free(job);
 }
 
@@ -373,6 +421,7 @@ static void hand_over(struct claim_decision *from, const struct reconcile_view *
 	};
 	if (view->acting)
 		return;
+	job->bound = take_ptr(from->bound);
 	ret_decision->warning = from->warning;
 	ret_decision->event_reason = xstrdup_or_null(from->event_reason);
 	ret_decision->event_message = take_ptr(from->event_message);
@@ -713,11 +762,11 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 	claims->needs[0] = node->devices[INVENTORY_PCI];
 	claims->needs[1] = node->claims[INVENTORY_USB];
 	claims->works = map_new();
-	claims->foreign = claim_foreign_new(node);
 	claims->count = reason_count_of(node->metrics, pcideviceclaim_kind.kind, REASON_PCI_CLAIM);
 	claims->binder = binder_new(node->loop, &binder, on_free, claims);
 	binder_set_late(claims->binder, on_late);
 	claims->history = claim_history_new(node);
+	claims->foreign = claim_foreign_new(node, claims->history);
 	claims->seconds = metrics_family(node->metrics, &seconds_desc);
 	metric_show(claims->seconds, (const char *const[]){ "bind" });
 	metric_show(claims->seconds, (const char *const[]){ "release" });

@@ -216,11 +216,14 @@ static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict 
 
 	if (pci->num_vfs <= 0)
 		return false;
-	return refuse(v, "VirtualFunctionsActive",
-		      xasprintf("%d virtual functions exist; remove them first (%s)",
-				(int)pci->num_vfs,
-				is_network ? "spec.numVFs: 0 of its SRIOVNetworkDevice"
-					   : "write 0 to its sriov_numvfs"));
+	return refuse(
+		v, "VirtualFunctionsActive",
+		is_network ? xasprintf("%d virtual functions exist: set spec.numVFs: 0 in the "
+				       "SRIOVNetworkDevice of %s, or claim one of them",
+				       (int)pci->num_vfs, pci->interface)
+			   : xasprintf("%d virtual functions exist: write 0 to its sriov_numvfs, "
+				       "or claim one of them",
+				       (int)pci->num_vfs));
 }
 
 /* The unbind takes them from the pods that have them. */

@@ -75,9 +75,11 @@ static uint64_t now_ms(const struct sriov *sriov)
 /* --- who uses a function ------------------------------------------------------------------ */
 
 /* The claim of the function at @address, or the record of one, which outlives the claim until the
- * device is released; NULL: none. The caller frees. */
-static char *claim_of(const struct sriov *sriov, const char *address)
+ * device is released; NULL: none, unless *@ret_unknown is set: the inventory is older than the
+ * release, so only the next one tells. The caller frees. */
+static char *claim_of(const struct sriov *sriov, const char *address, bool *ret_unknown)
 {
+	const struct sriov_deps *deps = &sriov->deps;
 	auto_free char *name = names_pcidevice(sriov->node->name, address);
 	const struct facts *facts = sriov->node->inventory->facts;
 
@@ -86,8 +88,11 @@ static char *claim_of(const struct sriov *sriov, const char *address)
 	for (size_t i = 0; i < facts->records.len; i++) {
 		const struct record_facts *record = &facts->records.items[i];
 
-		if (strcmp(record->address, address) == 0)
+		if (strcmp(record->address, address) != 0)
+			continue;
+		if (!deps->is_moving || !deps->is_moving(deps->arg, name))
 			return xstrdup(record->claim ? record->claim : name);
+		*ret_unknown = true;
 	}
 	return NULL;
 }
@@ -105,11 +110,11 @@ static char *use_of_node(const struct sriov *sriov, const char *address)
 }
 
 /* Why the virtual function at @address cannot be removed; NULL: it can, unless *@ret_unknown is
- * set: whether a pod has it will be known in a moment. The caller frees. */
+ * set: whether a claim or a pod has it will be known in a moment. The caller frees. */
 static char *use_of(const struct sriov *sriov, const char *address, bool *ret_unknown)
 {
 	const struct sriov_deps *deps = &sriov->deps;
-	auto_free char *claim = claim_of(sriov, address);
+	auto_free char *claim = claim_of(sriov, address, ret_unknown);
 	auto_free char *holder = NULL;
 
 	if (claim)
@@ -162,7 +167,7 @@ static void find_users(const struct sriov *sriov, struct view *view)
 
 	for (size_t i = 0; i < functions->len && !view->user; i++)
 		view->user = use_of(sriov, functions->items[i], &c->unknown);
-	view->claimed = claim_of(sriov, c->pf->address);
+	view->claimed = claim_of(sriov, c->pf->address, &c->unknown);
 	c->user = view->user;
 	c->claimed = view->claimed;
 }

@@ -176,8 +176,7 @@ static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
 				      : xasprintf("the card itself is bound to %s", c->pf->driver));
 	if (c->user)
 		return refuse(v, "VFsInUse",
-			      xasprintf("there are %zu virtual functions, and all of them would be "
-					"removed to have %d, but %s",
+			      xasprintf("cannot change from %zu to %d virtual functions: %s",
 					c->pf->virtual_functions.len, want, c->user));
 	return false;
 }

@@ -44,7 +44,7 @@ struct sriov_case {
 	const struct pci_facts *pf;  /* the card that is meant; NULL: not on the node */
 	const char *claimed;         /* the claim of the card itself; NULL: none */
 	const char *user;   /* what uses one of its virtual functions, for people; NULL: nothing */
-	bool unknown;       /* whether a pod has one will be known in a moment */
+	bool unknown;       /* whether a claim or a pod has one will be known in a moment */
 	size_t unpublished; /* how many of its virtual functions have no PCIDevice yet */
 
 	/* Of the last task for this spec, if it was not done; NULL: it was, or there was none. */

@@ -6,6 +6,7 @@
 
 #include "api/meta.h"
 #include "api/migconfiguration.h"
+#include "api/names.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/pod.h"
@@ -16,6 +17,8 @@
 #include "api/vgpudevice.h"
 #include "api/virtualmachine.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "controller/admission/device_use.h"
 #include "controller/admission/known.h"
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
@@ -39,6 +42,16 @@ static const struct row rows[] = {
 	{ .kind = &vgpudevice_kind },
 	{ .kind = &migconfiguration_kind },
 };
+
+enum {
+	CHANGES_SHOWN = 8,
+	NAME_SHOWN = 64, /* bytes of the name of a field, or of a value */
+};
+
+/* Annotations of a claim that change what is done with the device. */
+static const char *const claim_notes[] = { NAMES_ANNOTATION_OVERRIDE, NAMES_ANNOTATION_BY_ADDRESS,
+					   NAMES_ANNOTATION_RESOURCE_NAME,
+					   NAMES_ANNOTATION_SKIP_VFIO };
 
 /* What happens to a device when its claim is created, changed or deleted. */
 struct claim_action {
@@ -84,6 +97,122 @@ static bool is_user_change(const struct admission_request *request)
 	       !is_equal(member(object, "metadata", "annotations"),
 			 member(old, "metadata", "annotations"));
 }
+
+/* --- what was changed ---------------------------------------------------------------------- */
+
+/* "the claim of the device was changed: allow-host-critical is \"true\", spec.driver is removed" */
+struct changes {
+	struct str text;
+	const char *begin; /* of the text, if anything was changed */
+	size_t len;
+};
+
+static void add_shown(struct str *text, const char *value)
+{
+	size_t len = strnlen(value, NAME_SHOWN + 1);
+
+	str_add_clean(text, value, len > NAME_SHOWN ? NAME_SHOWN : len);
+	str_add(text, len > NAME_SHOWN ? "..." : "");
+}
+
+/* The caller adds what it is now. False: enough are shown already. */
+static bool add_name(struct changes *changes, const char *part, const char *name)
+{
+	if (changes->len++ == CHANGES_SHOWN)
+		str_add(&changes->text, ", and more");
+	if (changes->len > CHANGES_SHOWN)
+		return false;
+	str_addf(&changes->text, "%s%s", changes->len > 1 ? ", " : changes->begin, part);
+	add_shown(&changes->text, name);
+	return true;
+}
+
+static void add_text(struct changes *changes, const char *part, const char *name, const char *value)
+{
+	if (!add_name(changes, part, name))
+		return;
+	if (!value) {
+		str_add(&changes->text, " is removed");
+		return;
+	}
+	str_add(&changes->text, " is \"");
+	add_shown(&changes->text, value);
+	str_add(&changes->text, "\"");
+}
+
+static void add_flag(struct changes *changes, const char *name, bool value)
+{
+	if (add_name(changes, "", name))
+		str_add(&changes->text, value ? " is true" : " is false");
+}
+
+static const char *note_name(const char *key)
+{
+	return strchr(key, '/') + 1;
+}
+
+static void add_notes(struct changes *changes, const json_t *now, const json_t *old)
+{
+	for (size_t i = 0; i < ARRAY_LEN(claim_notes); i++) {
+		const json_t *is = json_object_get(now, claim_notes[i]);
+
+		if (!is_equal(is, json_object_get(old, claim_notes[i])))
+			add_text(changes, "", note_name(claim_notes[i]), json_string_value(is));
+	}
+}
+
+static void add_field(struct changes *changes, const char *key, const json_t *value)
+{
+	if (json_is_string(value) || !value || json_is_null(value))
+		add_text(changes, "spec.", key, json_string_value(value));
+	else if (!add_name(changes, "spec.", key))
+		return;
+	else if (json_is_boolean(value))
+		str_add(&changes->text, json_is_true(value) ? " is true" : " is false");
+	else if (json_is_integer(value))
+		str_addf(&changes->text, " is %" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else
+		str_add(&changes->text, " is changed");
+}
+
+/* Which device and whose the claim is, is not a change of how it is claimed. */
+static bool is_named_apart(const char *key)
+{
+	return strcmp(key, "address") == 0 || strcmp(key, "nodeName") == 0 ||
+	       strcmp(key, "userName") == 0;
+}
+
+/* @old is NULL for a creation. */
+static void add_fields(struct changes *changes, json_t *now, json_t *old)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (now, key, value) {
+		if (!is_equal(value, json_object_get(old, key)) &&
+		    (old || !(is_named_apart(key) || json_is_false(value))))
+			add_field(changes, key, value);
+	}
+	json_object_foreach (old, key, value) {
+		if (!json_object_get(now, key))
+			add_field(changes, key, NULL);
+	}
+}
+
+/* The message of a request that was admitted. */
+static void add_changes(struct changes *changes, const struct admission_request *request)
+{
+	const json_t *object = request->object;
+	const json_t *old = request->old_object;
+
+	if (request->operation == ADMISSION_DELETE)
+		return;
+	add_notes(changes, member(object, "metadata", "annotations"),
+		  member(old, "metadata", "annotations"));
+	add_fields(changes, json_object_get(object, "spec"), json_object_get(old, "spec"));
+}
+
+/* --- requests ------------------------------------------------------------------------------ */
 
 /* What is logged for a refusal of other kinds. */
 enum refusal {
@@ -187,10 +316,23 @@ static bool exists_already(const struct known *known, const struct row *row,
 	       *known_uid(known, row->claims, name);
 }
 
+/* A claim that is deleted before its pod is gone: nothing is wrong. */
+static bool is_too_early(const struct known *known, const struct admission_request *request,
+			 const struct admission_answer *answer, const char *name)
+{
+	auto_free char *use = NULL;
+
+	if (answer->allowed || request->operation != ADMISSION_DELETE || answer->code != 409)
+		return false;
+	use = device_use(known, name);
+	return use != NULL;
+}
+
 /* The event of a refusal does not repeat the message, which may name other users and pods. */
 static void record_refusal(const struct known *known, struct events *events, const struct row *row,
 			   const struct audit *audit, bool verified)
 {
+	static const char doubt[] = "; it is not verified that an API server sent the request";
 	const char *uid = known_uid(known, row->view, audit->device);
 	struct api_meta meta = { 0 };
 
@@ -198,12 +340,16 @@ static void record_refusal(const struct known *known, struct events *events, con
 		return;
 	meta.name = xstrdup(audit->device);
 	meta.uid = xstrdup(uid);
-	events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
-		      audit->reason,
-		      "the webhook refused a request (%s) for its claim: the controller's log "
-		      "has the user and the cause%s",
-		      audit->action,
-		      verified ? "" : "; it is not verified that an API server sent the request");
+	if (audit->warning)
+		events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
+			      audit->reason,
+			      "the webhook refused a request (%s) for its claim: the controller's "
+			      "log has the user and the cause%s",
+			      audit->action, verified ? "" : doubt);
+	else
+		events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_NORMAL,
+			      audit->reason, "its claim was not deleted: a pod has the device%s",
+			      verified ? "" : doubt);
 	free(meta.name);
 	free(meta.uid);
 }
@@ -214,6 +360,7 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 	const struct row *row = find_row(request);
 	const json_t *object = request->object ? request->object : request->old_object;
 	const char *name = json_string_value(member(object, "metadata", "name"));
+	struct changes changes = { .begin = "" };
 	struct audit audit;
 	bool claim;
 
@@ -222,6 +369,11 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 	    (answer->allowed && exists_already(known, row, request, name)))
 		return;
 	claim = row->device != NULL;
+	if (claim) {
+		str_add(&changes.text, claim_actions[request->operation].message);
+		changes.begin = ": ";
+	}
+	add_changes(&changes, request);
 	audit = (struct audit){
 		.action = claim ? claim_actions[request->operation].action : "configure",
 		.result = answer->allowed ? "Done" : "Refused",
@@ -233,15 +385,17 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 		.reason = !answer->allowed ? "ClaimRefused"
 			  : claim          ? claim_actions[request->operation].reason
 					   : NULL,
-		.message = !answer->allowed ? answer->message.buf
-			   : claim          ? claim_actions[request->operation].message
-					    : NULL,
+		.message = !answer->allowed   ? answer->message.buf
+			   : changes.text.len ? str_cstr(&changes.text)
+					      : NULL,
 		.verified = request->verified ? "true" : "false",
-		.warning = !answer->allowed,
+		.warning = !answer->allowed &&
+			   !is_too_early(known, request, answer, name ? name : request->name),
 	};
 	audit_quota_log(trail->quota, &audit);
 	if (claim && !answer->allowed)
 		record_refusal(known, trail->events, row, &audit, request->verified);
+	str_done(&changes.text);
 }
 
 /* --- events of claims that were seen ------------------------------------------------------- */
@@ -269,6 +423,45 @@ static const struct claim_action *claim_change_of(const struct entry *before,
 	return was ? &claim_actions[ADMISSION_DELETE] : NULL;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* As far as a view has it; @was is all zero for a creation. */
+static void add_view_changes(struct changes *changes, const struct view *was, const struct view *is)
+{
+	const struct {
+		const char *name;
+		bool was;
+		bool is;
+	} flags[] = {
+		{ note_name(NAMES_ANNOTATION_OVERRIDE), was->lifted, is->lifted },
+		{ note_name(NAMES_ANNOTATION_SKIP_VFIO), was->skipped, is->skipped },
+		{ "spec.includeIOMMUGroup", was->group, is->group },
+		{ "spec.disableResourcePooling", was->alone, is->alone },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		if (flags[i].was != flags[i].is)
+			add_flag(changes, flags[i].name, flags[i].is);
+	}
+	if (!is_same(was->resource, is->resource))
+		add_text(changes, "", note_name(NAMES_ANNOTATION_RESOURCE_NAME), is->resource);
+}
+
+/* Both are NULL if there is none. */
+static void add_event_changes(struct changes *changes, const struct claim_action *action,
+			      const struct view *was, const struct view *is)
+{
+	static const struct view none = { 0 };
+
+	str_add(&changes->text, action->message);
+	if (is)
+		add_view_changes(changes, action == &claim_actions[ADMISSION_UPDATE] ? was : &none,
+				 is);
+}
+
 void claim_events_on_change(struct events *events, const struct store *const *stores,
 			    enum view_kind kind, const char *name, const struct entry *before,
 			    const struct entry *after)
@@ -277,6 +470,7 @@ void claim_events_on_change(struct events *events, const struct store *const *st
 	const struct row *row = rows;
 	const struct entry *device;
 	struct api_meta meta = { 0 };
+	struct changes changes = { .begin = ": " };
 
 	while (row < rows + ARRAY_LEN(rows) && !(row->device && row->claims == kind))
 		row++;
@@ -287,8 +481,10 @@ void claim_events_on_change(struct events *events, const struct store *const *st
 		return;
 	meta.name = xstrdup(name);
 	meta.uid = xstrdup(device->uid);
+	add_event_changes(&changes, action, claim_of(before), claim_of(after));
 	events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_NORMAL,
-		      action->reason, "%s", action->message);
+		      action->reason, "%s", str_cstr(&changes.text));
+	str_done(&changes.text);
 	free(meta.name);
 	free(meta.uid);
 }

@@ -106,6 +106,9 @@ static void warn_note(const struct rule_case *c, const char *key, const char *va
 	else if (row && row->is_flag && !known_same(value, "true") && !known_same(value, "false"))
 		rule_warn(c, "the annotation %s is '%s' and has no effect: set it to \"true\"",
 			  shown_key, shown);
+	else if (row && strcmp(key, NAMES_ANNOTATION_RESOURCE_NAME) == 0 && !*value)
+		rule_warn(c, "the annotation %s is empty and has no effect: set a resource name",
+			  shown_key);
 	else if (row && strcmp(key, NAMES_ANNOTATION_SKIP_VFIO) == 0 && !known_same(value, "true"))
 		rule_warn(c,
 			  "the annotation %s is '%s' and has its effect nevertheless: remove it to "

@@ -85,7 +85,8 @@ void claim_deletion(const struct rule_case *c, const struct api_meta *claim, con
 /* What a user can do about the reasons of agent/inventory/claimable.h. */
 static const struct reason_row {
 	const char *reason;
-	const char *way_out; /* NULL: temporary; the claim is carried out afterwards */
+	const char *
+		way_out; /* NULL: temporary; the claim is carried out afterwards. "": the message says it */
 } reasons[] = {
 	{ "HostBridge", "claim a device behind it instead" },
 	{ "HostFilesystem", "move that to another disk, or claim another device" },
@@ -93,7 +94,7 @@ static const struct reason_row {
 	{ "GroupHostCritical", "claim a device of another group" },
 	{ "WideDomain", "claim another device" },
 	{ "UseUnknown", "make visible what the message names, or claim another device" },
-	{ "VirtualFunctionsActive", "or claim a virtual function" },
+	{ "VirtualFunctionsActive", "" },
 	{ "NoIOMMU", "only devices in an IOMMU group can be claimed" },
 	{ "Hub", "claim the devices behind it" },
 	{ "DeviceGone", "put it back and create the claim then" },
@@ -139,7 +140,8 @@ bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
 	if (lifts(reason))
 		return refuse_critical(c, claim, reason, message, way_out);
 	if (way_out)
-		return rule_refuse(c, RULE_FORBIDDEN, "%s: %s: %s", reason, message, way_out);
+		return rule_refuse(c, RULE_FORBIDDEN, "%s: %s%s%s", reason, message,
+				   *way_out ? ": " : "", way_out);
 	rule_warn(c, "waits until this ends: %s", message);
 	return false;
 }

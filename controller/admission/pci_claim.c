@@ -475,6 +475,13 @@ static bool is_refused(const struct rule_case *c, const struct pcideviceclaim *c
 	       pci_claim_conflict(c, claim, device);
 }
 
+/* The API server asks before it looks: it will refuse the claim, and what would come of it means nothing. A dry run
+ * asks for just that. */
+static bool exists_already(const struct rule_case *c, const struct pcideviceclaim *claim)
+{
+	return !c->request->dry_run && *known_uid(c->known, VIEW_PCICLAIM, claim->meta.name);
+}
+
 void pci_claim_create(const struct rule_case *c)
 {
 	const struct pcideviceclaim *claim = c->object;
@@ -486,7 +493,8 @@ void pci_claim_create(const struct rule_case *c)
 	}
 	annotation_rule(c, &claim->meta, NULL, ANNOTATION_OF_PCICLAIM);
 	if (is_contradictory(c, claim, device) || resource_misnamed(c, &claim->meta, NULL) ||
-	    claim_owner_refused(c, VIEW_PCIDEVICE, &claim->meta) || is_refused(c, claim, device))
+	    claim_owner_refused(c, VIEW_PCIDEVICE, &claim->meta) || is_refused(c, claim, device) ||
+	    exists_already(c, claim))
 		return;
 	pci_claim_advise(c, claim, device);
 }

@@ -11,12 +11,13 @@
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 
+/* @node: NULL has nothing. */
 static bool node_has(const struct view_node *node, const char *resource)
 {
 	size_t at = 0;
 	const char *has;
 
-	while ((has = view_node_resource(node, &at))) {
+	while (node && (has = view_node_resource(node, &at))) {
 		if (strcmp(has, resource) == 0)
 			return true;
 	}
@@ -92,15 +93,24 @@ void pod_create(const struct rule_case *c)
 {
 	const struct pod *pod = c->object;
 	const struct view_node *node = known_node(c->known, pod->spec.node_name);
+	auto_free char *named = NULL;
 	const char *missing;
 
-	if (!node)
-		return; /* no kubelet runs it */
+	if (known_empty(pod->spec.node_name))
+		return;
 	missing = find_missing(c, node, &pod->spec.containers);
 	if (!missing)
 		missing = find_missing(c, node, &pod->spec.init_containers);
 	if (!missing)
 		return;
+	if (!node) {
+		named = rule_quote(pod->spec.node_name);
+		rule_warn(c,
+			  "spec.nodeName skips the scheduler, and there is no node '%s': nothing "
+			  "runs the pod; use nodeSelector kubernetes.io/hostname",
+			  named);
+		return;
+	}
 	if (c->known->refuse_pinned && !is_mirror(pod)) {
 		admission_answer_about(c->answer, NULL, missing);
 		rule_refuse(

@@ -380,8 +380,10 @@ static struct view *view_of_claim(const struct owned *owned, const char *finaliz
 {
 	struct view *view = view_of_owned(owned);
 	const struct api_conditions *conditions = &owned->status.conditions;
+	const char *lifted = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_OVERRIDE);
 
 	view->resource = text_of(view, VIEW_TEXT_OVERRIDE);
+	view->lifted = lifted && strcmp(lifted, "true") == 0;
 	view->alone = owned->spec.disable_resource_pooling;
 	view->group = owned->spec.include_iommu_group;
 	view->skipped = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;

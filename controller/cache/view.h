@@ -54,6 +54,7 @@ struct view {
 	bool marked : 1;    /* claim: has our finalizer */
 	bool group : 1;     /* claim: for the whole IOMMU group */
 	bool skipped : 1;   /* claim: its annotation keeps the device on its driver */
+	bool lifted : 1;    /* claim: its annotation allows a device that the node needs */
 	bool enabled : 1;   /* card or vGPU: enabled in its spec */
 	bool deleting : 1;
 	uint16_t vfs;       /* PCI device: maximum number of VFs; network card: requested number */

@@ -62,6 +62,33 @@ pki_control_plane() {
 	fi
 }
 
+# pki_webhooks PKI: a CA that signs nothing but the certificate with which the API server asks hostdev's webhook.
+pki_webhooks() {
+	local pki=$1/webhooks
+	pki_ca "$pki"
+	pki_issue "$pki" apiserver /CN=kube-apiserver clientAuth
+	(umask 077 && cat >"$pki/kubeconfig.new") <<-END
+		apiVersion: v1
+		kind: Config
+		users:
+		- name: hostdev-webhook.hostdev-system.svc
+		  user: {client-certificate: $pki/apiserver.crt, client-key: $pki/apiserver.key}
+	END
+	mv "$pki/kubeconfig.new" "$pki/kubeconfig"
+	cat >"$pki/admission.yaml" <<-END
+		apiVersion: apiserver.config.k8s.io/v1
+		kind: AdmissionConfiguration
+		plugins:
+		- name: ValidatingAdmissionWebhook
+		  configuration: &webhooks
+		    apiVersion: apiserver.config.k8s.io/v1
+		    kind: WebhookAdmissionConfiguration
+		    kubeConfigFile: $pki/kubeconfig
+		- name: MutatingAdmissionWebhook
+		  configuration: *webhooks
+	END
+}
+
 # pki_node PKI NODE: the client certificate of the node's kubelet.
 pki_node() {
 	pki_issue "$1" "node-$2" "/O=system:nodes/CN=system:node:$2" clientAuth

@@ -31,6 +31,22 @@ load_guest_images() {
 	done
 }
 
+# write_overlay: an overlay in which the webhook answers this cluster's API server and nobody else.
+write_overlay() {
+	local folder=$LOCAL/manifests tree
+	mkdir -p "$folder"
+	tree=$(realpath --relative-to="$folder" "$ROOT/manifests")
+	cp "$LOCAL/pki/webhooks/ca.crt" "$folder/"
+	cat >"$folder/kustomization.yaml" <<-END
+		apiVersion: kustomize.config.k8s.io/v1beta1
+		kind: Kustomization
+		resources: [$tree/overlays/local]
+		components: [$tree/components/webhook-clients]
+		configMapGenerator:
+		- {name: hostdev-webhook-clients, namespace: hostdev-system, files: [ca.crt]}
+	END
+}
+
 # Pods of another image are replaced: the image is part of what a pod is.
 roll_out_images() {
 	set_image daemonset agent
@@ -48,8 +64,16 @@ wait_for_pods() {
 	step "waiting for the pods of hostdev"
 	rolled_out daemonset hostdev-agent
 	rolled_out deployment hostdev-controller
+	wait_until 60 no_pod_ends || warn "pods of hostdev are still ending; see: kubectl -n hostdev-system get pods"
 	wait_until 60 webhook_answers || die "no controller answered the API server's admission review of a claim within 60 s;" \
 		"see: kubectl -n hostdev-system logs deployment/hostdev-controller"
+}
+
+# Those of an earlier version, which still answer and log for a while.
+no_pod_ends() {
+	local names
+	names=$(kubectl -n hostdev-system get pods -l app.kubernetes.io/part-of=hostdev \
+		-o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}') && [[ -z $names ]]
 }
 
 # A claim of no device, which is not created. Only the webhook refuses it, and only once the API server trusts the

@@ -71,7 +71,7 @@ install_host_packages() {
 
 # start_instance KIND: boots it; its options are in OPT_*.
 start_instance() {
-	local kind=$1 kernel tools try
+	local kind=$1 kernel tools try panicked=''
 	install_host_packages
 	tools=$(make_tools)
 	kernel=$(make_kernel "$kind")
@@ -83,9 +83,19 @@ start_instance() {
 			set_clock
 			return 0
 		fi
-		if [[ $try == 3 ]] || ! grep -q 'host forwarding rule' "$STATE/logs/qemu.log"; then break; fi
+		if [[ $try == 3 ]]; then break; fi
+		if [[ -z $panicked ]] && panicked=$(panic_line); then
+			warn "the guest's kernel panicked (${panicked%$'\r'}); booting $NAME once more"
+		elif ! grep -q 'host forwarding rule' "$STATE/logs/qemu.log"; then
+			break
+		fi
 	done
 	report_failed_start
+}
+
+# The line in which the guest's kernel says that it panicked; fails if there is none.
+panic_line() {
+	grep -om 1 'Kernel panic - .*' "$STATE/console.log"
 }
 
 prepare_state() {
@@ -147,6 +157,8 @@ launch() {
 	mapfile -t devices < <(device_arguments)
 	# Without the processor's fast string instructions: kernel and libraries clear and copy pages with them where they
 	# are, and the emulator does that byte by byte.
+	# no_timer_check: the kernel expects interrupts of the timer within a time that it counts in processor cycles, and
+	# panics if they come later, as they do on a busy host. As a guest of KVM it leaves this check out by itself.
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	command=(
 		qemu-system-x86_64 -name "hostdev-$NAME" -accel tcg,thread=single
@@ -155,7 +167,7 @@ launch() {
 		-object "memory-backend-ram,id=m0,size=$((OPT_MEMORY / 2))M" -numa node,nodeid=0,cpus=0,memdev=m0
 		-object "memory-backend-ram,id=m1,size=$((OPT_MEMORY - OPT_MEMORY / 2))M" -numa node,nodeid=1,cpus=1,memdev=m1
 		-kernel "$kernel/vmlinuz" -initrd "$STATE/initrd"
-		-append "console=ttyS0 quiet intel_iommu=on iommu=pt panic=-1 net.ifnames=0 mitigations=off $OPT_APPEND"
+		-append "console=ttyS0 quiet intel_iommu=on iommu=pt panic=-1 net.ifnames=0 mitigations=off no_timer_check $OPT_APPEND"
 		-serial file:console.log -qmp unix:qmp.sock,server=on,wait=off
 	)
 	if [[ $OPT_IOMMU == yes ]]; then

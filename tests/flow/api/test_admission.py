@@ -148,7 +148,7 @@ CREATIONS = {
                         "name has '0000:01:00.0'"),
     "another node": (claim(NIC, nodeName=OTHER), f"spec.nodeName is '{OTHER}'"),
     "what the node needs": (claim(NEEDED), "HostNetwork: eth0 has the default route: claim another device"),
-    "a card that is divided": (claim(SPLIT), f"VirtualFunctionsActive: {LONG}: or claim a virtual function"),
+    "a card that is divided": (claim(SPLIT), f"VirtualFunctionsActive: {LONG}"),
     "no IOMMU group": (claim(ALONE), "NoIOMMU: the kernel put it in no IOMMU group"),
     "no USB device of that name": (claim("adm-stick", "usbdeviceclaims"), "there is no USBDevice of this name"),
     "a resource that nobody has": (vm("a", [("x", "adm.test/none")]), "VirtualMachine 'default/a': device 'x' requests "

@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+import yaml
 
 from cluster import ROOT
 
@@ -34,6 +35,31 @@ def test_a_refusal_of_qemu_is_said_in_words(answer, words):
     ended = shell('source "$PLUG"; monitor() { printf "%s\\n" "$ANSWER"; return 1; }; NAME=vm1; quietly "{}"',
                   PLUG=str(ROOT / "hack/vm.d/plug.sh"), ANSWER=answer)
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"error: the machine vm1 refuses: {words}\n")
+
+
+STARTS = """
+source "$INSTANCE"
+install_host_packages() { :; }; make_tools() { :; }; make_kernel() { :; }; set_clock() { :; }
+prepare_state() { mkdir -p "$STATE/logs"; : >"$STATE/logs/qemu.log"; }
+launch() { echo booted; printf '%s\\r\\n' "$CONSOLE" >"$STATE/console.log"; BOOTS=$((${BOOTS:-0} + 1)); }
+await_agent() { ((BOOTS == GOOD)); }
+report_failed_start() { die "the machine $NAME did not come up"; }
+NAME=vm1; start_instance debian
+"""
+PANIC = "[    0.5] Kernel panic - not syncing: timer doesn't work through Interrupt-remapped IO-APIC"
+
+
+@pytest.mark.parametrize("console, good, boots, words", [
+    ("all is well", 1, 1, ""),
+    (PANIC, 2, 2, "warning: the guest's kernel panicked (Kernel panic - not syncing: timer doesn't work through "
+                  "Interrupt-remapped IO-APIC); booting vm1 once more\n"),
+    (PANIC, 3, 2, "; booting vm1 once more\nerror: the machine vm1 did not come up\n"),
+    ("no init found", 2, 1, "error: the machine vm1 did not come up\n"),
+])
+def test_a_kernel_that_panicked_is_booted_once_more(tmp_path, console, good, boots, words):
+    ended = shell(STARTS, INSTANCE=str(ROOT / "hack/vm.d/instance.sh"), STATE=str(tmp_path), CONSOLE=console, GOOD=str(good))
+    assert ended.stdout == "booted\n" * boots and ended.returncode == (good > boots), ended
+    assert words in ended.stderr and "\r" not in ended.stderr and bool(words) == bool(ended.stderr), ended
 
 
 KUBECTL = """#!/bin/bash
@@ -87,3 +113,44 @@ def test_these_are_the_words_of_kubectl(installed):
         assert ended.returncode == 1 and ended.stderr == f"{LATE}\n" and ended.stdout.startswith("Waiting for "), ended
     finally:
         installed.kubectl("delete", "deployment", "late")
+
+
+def test_pods_that_end_are_waited_for(tmp_path):
+    """Those of an earlier version, so that `kubectl logs deployment/...` finds the new ones; not without end."""
+    script = """
+        LOCAL=$FOLDER; source "$PODS"
+        rolled_out() { :; }; webhook_answers() { :; }; warn() { echo "$1"; }
+        kubectl() { printf 'x\n' >>"$LOCAL/calls"; (($(wc -l <"$LOCAL/calls") > $ENDING)) || echo hostdev-controller-old; }
+        eval "$(declare -f wait_until | sed '1s/wait_until/waits/')"
+        wait_until() { shift; waits 3 "$@"; }
+        wait_for_pods
+    """
+    for ending, words in (2, ""), (999, "pods of hostdev are still ending; see: kubectl -n hostdev-system get pods\n"):
+        (tmp_path / "calls").write_text("")
+        ended = shell(script, PODS=str(ROOT / "hack/cluster.d/pods.sh"), FOLDER=str(tmp_path), ENDING=str(ending))
+        assert ended.returncode == 0 and ended.stdout == words, ended
+        assert ending == 999 or len((tmp_path / "calls").read_text().splitlines()) == 3
+
+
+def test_the_selection_of_pods_that_end_is_understood(installed):
+    """By the real kubectl: there is no pod that ends."""
+    ended = shell('LOCAL=/nowhere; source "$PODS"; no_pod_ends', PODS=str(ROOT / "hack/cluster.d/pods.sh"),
+                  KUBECONFIG=str(installed.kubeconfig))
+    assert ended.returncode == 0, ended
+
+
+def test_the_overlay_of_hack_up_has_the_webhook_answer_its_api_server_only(installed, tmp_path):
+    folder = tmp_path / "pki/webhooks"
+    folder.mkdir(parents=True)
+    (folder / "ca.crt").write_text("the CA")
+    ended = shell('LOCAL=$FOLDER; source "$PODS"; write_overlay', PODS=str(ROOT / "hack/cluster.d/pods.sh"), FOLDER=str(tmp_path))
+    assert ended.returncode == 0, ended
+    made = {(o["kind"], o["metadata"]["name"].removesuffix("-" + o["metadata"]["name"].split("-")[-1]) if o["kind"] == "ConfigMap"
+             else o["metadata"]["name"]): o for o in yaml.safe_load_all(
+                 installed.kubectl("kustomize", tmp_path / "manifests").stdout)}
+    config, pod = made["ConfigMap", "hostdev-webhook-clients"], made["Deployment", "hostdev-controller"]["spec"]["template"]["spec"]
+    assert config["data"] == {"ca.crt": "the CA"} and config["metadata"]["namespace"] == "hostdev-system"
+    [container], [volume] = pod["containers"], pod["volumes"]
+    assert volume["configMap"] == {"name": config["metadata"]["name"]}
+    [mount] = container["volumeMounts"]
+    assert mount["name"] == volume["name"] and f"--webhook-client-ca={mount['mountPath']}/ca.crt" in container["args"]

@@ -19,15 +19,7 @@ from rest import Rest
 
 DOCS = ROOT / "docs/webhook.md"
 LISTENS = re.compile(r'msg="webhook listening".* port=(\d+)')
-PAIRS = """
-set -e
-printf 'extendedKeyUsage=clientAuth\\n' >client
-for ca in ours theirs; do
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout $ca.key -subj /CN=$ca -days 2 -out $ca.crt
-done
-openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout api.key -subj /CN=api -out api.csr
-openssl x509 -req -in api.csr -CA ours.crt -CAkey ours.key -CAcreateserial -extfile client -days 1 -out api.crt
-"""
+STRANGERS = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout theirs.key -subj /CN=theirs -days 2 -out theirs.crt"
 
 
 def own_addresses():
@@ -50,24 +42,19 @@ def documented():
     return yaml.safe_load(block), re.search(r"the user `([^`]+)` has `client-certificate` and `client-key`", text)[1]
 
 
-def write_configuration(folder):
-    """Its path; the kubeconfig lies beside it instead of in /etc/kubernetes."""
-    configuration, user = documented()
-    kubeconfig = folder / "webhooks.kubeconfig"
-    kubeconfig.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "users": [
-        {"name": user, "user": {"client-certificate": str(folder / "api.crt"), "client-key": str(folder / "api.key")}}]}))
-    for plugin in configuration["plugins"]:
-        assert plugin["configuration"]["kubeConfigFile"] == "/etc/kubernetes/webhooks.kubeconfig"
-    path = folder / "admission.yaml"
-    # Not by safe_dump: what the page shares between its plugins stays shared.
-    path.write_text(yaml.safe_dump(configuration).replace("/etc/kubernetes/webhooks.kubeconfig", str(kubeconfig)))
-    return path
+def test_the_local_cluster_is_told_as_the_page_says(careful, folder):
+    """So that what is seen below is what the page promises."""
+    made, (wanted, user) = folder / "cluster/pki/webhooks", documented()
+    text = (made / "admission.yaml").read_text()
+    assert yaml.safe_load(text.replace(str(made / "kubeconfig"), "/etc/kubernetes/webhooks.kubeconfig")) == wanted
+    assert yaml.safe_load((made / "kubeconfig").read_text()) == {"apiVersion": "v1", "kind": "Config", "users": [
+        {"name": user, "user": {"client-certificate": str(made / "apiserver.crt"), "client-key": str(made / "apiserver.key")}}]}
 
 
 @pytest.fixture(scope="module")
 def folder():
     made = Path(tempfile.mkdtemp(prefix="hostdev-clients-"))
-    subprocess.run(["bash", "-c", PAIRS], cwd=made, check=True, capture_output=True)
+    subprocess.run(["bash", "-c", STRANGERS], cwd=made, check=True, capture_output=True)
     yield made
     shutil.rmtree(made)
 
@@ -76,8 +63,7 @@ def folder():
 def careful(folder):
     """The cluster, with what hostdev installs but its pods."""
     try:
-        cluster = Cluster.start(folder / "cluster", "--apiserver", "--enable-aggregator-routing", "--apiserver",
-                                f"--admission-control-config-file={write_configuration(folder)}")
+        cluster = Cluster.start(folder / "cluster", "--apiserver", "--enable-aggregator-routing")
         cluster.install_kinds("--server-side")
         cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/processes")
         yield cluster
@@ -85,9 +71,14 @@ def careful(folder):
         Cluster.stop(folder / "cluster")
 
 
+@pytest.fixture(scope="module")
+def ours(careful, folder):
+    return folder / "cluster/pki/webhooks/ca.crt"
+
+
 @pytest.fixture(params=own_addresses())
 def controller(careful, folder, request):
-    """controller(CA) -> one that answers whom that CA has signed, behind the Service of manifests/base."""
+    """controller(FILE) -> one that answers whom that CA has signed, behind the Service of manifests/base."""
     identities, address, made = Identities(careful, Rest(careful.kubeconfig), folder), request.param, []
     version = ipaddress.ip_address(address).version
 
@@ -95,7 +86,7 @@ def controller(careful, folder, request):
         kubeconfig = identities.kubeconfig("controller", {"token": identities.token("hostdev-controller")})
         made.append(Program("hostdev-controller", [
             "--kubeconfig", kubeconfig, "--webhook-listen", f"[{address}]:0" if version == 6 else f"{address}:0",
-            "--webhook-client-ca", folder / f"{ca}.crt"],
+            "--webhook-client-ca", ca],
             folder, env={"POD_NAME": "gate"}).start())
         port = int(wait_until(lambda: LISTENS.search(made[-1].log()), 20, "the webhook listens")[1])
         objects = list(yaml.safe_load_all((ROOT / "manifests/base/webhook.yaml").read_text()))
@@ -127,8 +118,8 @@ def claim(cluster):
     return answer.stderr
 
 
-def test_an_api_server_with_the_certificate_is_answered(careful, controller):
-    controller("ours")
+def test_an_api_server_with_the_certificate_is_answered(careful, controller, ours):
+    controller(ours)
     wait_until(lambda: 'admission webhook "claims.hostdev.io" denied the request' in claim(careful), 20,
                "an answer of the webhook")
 
@@ -138,9 +129,9 @@ PINNED = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pinned", "nam
                    "containers": [{"name": "main", "image": "i", "resources": {"limits": {"clients.test/nic": "1"}}}]}}
 
 
-def test_what_it_asks_is_told_as_verified(careful, controller):
+def test_what_it_asks_is_told_as_verified(careful, controller, ours):
     """In the audit trail, and as an event of the pod that it is about (docs/webhook.md)."""
-    told, rest = controller("ours"), Rest(careful.kubeconfig)
+    told, rest = controller(ours), Rest(careful.kubeconfig)
     kind = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDevice"}
     careful.kubectl("apply", "-f", "-", input={"apiVersion": "v1", "kind": "Node", "metadata": {"name": "clients-1"}})
     careful.kubectl("apply", "-f", "-", input={**kind, "metadata": {"name": "clients-1-000001000"}})
@@ -171,8 +162,8 @@ def test_what_it_asks_is_told_as_verified(careful, controller):
         careful.kubectl("delete", "events", "-n", "default", "--field-selector", "involvedObject.name=clients-1-000001000")
 
 
-def test_one_without_it_is_not(careful, controller):
+def test_one_without_it_is_not(careful, controller, folder):
     """The same API server and a controller that wants certificates of another CA: so the first one was what counted."""
-    controller("theirs")
+    controller(folder / "theirs.crt")
     wait_until(lambda: "failed calling webhook" in claim(careful) and "only API servers with a client certificate" in claim(careful),
                20, "the refusal")

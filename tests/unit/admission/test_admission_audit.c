@@ -8,6 +8,7 @@
 
 #define NAME              "node1-000001000"
 #define CLAIM(meta, spec) "{'metadata':{'name':'" NAME "'" meta "},'spec':{" spec "}}"
+#define TEN               "0123456789"
 #define MINE              "'userName':'alice','nodeName':'node1'"
 
 /* kube/events.h without an API server. */
@@ -37,6 +38,9 @@ void events_record(struct events *events, const struct events_about *about, enum
 #define VM(device)                                                                            \
 	"{'metadata':{'name':'web','namespace':'team'},'spec':{'template':{'spec':{'domain':" \
 	"{'devices':{'hostDevices':[{" device "}]}}}}}}"
+#define HELD                                                                               \
+	"{'kind':'PCIDevice','metadata':{'name':'" NAME "','uid':'u-" NAME "'},'status':{" \
+	"'address':'0000:01:00.0','nodeName':'node1','allocations':[{'namespace':'team-b','pod':'vm'}]}}"
 #define HAS_CLAIM "{'kind':'PCIDeviceClaim','metadata':{'name':'" NAME "','uid':'c'}}"
 
 /* clang-format off */
@@ -70,13 +74,47 @@ static struct audit_case {
 	{ { .name = "a changed spec", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
 	    .object = CLAIM("", MINE ",'driver':'x'"), .old = CLAIM("", MINE) },
 	  "action=change result=Done ", "" },
+	{ { .name = "and what is changed", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
+	    .object = CLAIM("", MINE ",'driver':'x','includeIOMMUGroup':true,'disableResourcePooling':false"),
+	    .old = CLAIM("", MINE ",'release':'y','disableResourcePooling':true") },
+	  "message=\"the claim of the device was changed: spec.driver is \\\"x\\\", spec.includeIOMMUGroup is true, "
+	  "spec.disableResourcePooling is false, spec.release is removed\" verified=true\n", "" },
 	{ { .name = "a changed annotation", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
 	    .object = CLAIM(",'annotations':{'hostdev.io/allow-host-critical':'true'}", MINE), .old = CLAIM("", MINE) },
-	  "action=change result=Done ", "" },
+	  "action=change result=Done user=alice owner=alice kind=PCIDevice device=" NAME " node=node1 reason=ClaimChanged "
+	  "message=\"the claim of the device was changed: allow-host-critical is \\\"true\\\"\" verified=true\n", "" },
+	{ { .name = "another one", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
+	    .object = CLAIM(",'annotations':{'pcidevice.harvesterhci.io/override-resource-name':'x.com/y'}", MINE),
+	    .old = CLAIM(",'annotations':{'hostdev.io/allow-host-critical':'true'}", MINE) },
+	  "was changed: allow-host-critical is removed, override-resource-name is \\\"x.com/y\\\"\" verified", "" },
+	{ { .name = "one that is not ours", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
+	    .object = CLAIM(",'annotations':{'a':'b'}", MINE), .old = CLAIM("", MINE) },
+	  "message=\"the claim of the device was changed\" verified=true\n", "" },
+	{ { .name = "long and dirty values", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims", .old = CLAIM("", MINE),
+	    .object = CLAIM("", MINE ",'driver':'\\n" TEN TEN TEN TEN TEN TEN TEN "'") },
+	  "spec.driver is \\\"\\\\x0a" TEN TEN TEN TEN TEN TEN "012...\\\"\" verified", "" },
+	{ { .name = "many fields", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims", .old = CLAIM("", MINE),
+	    .object = CLAIM("", MINE ",'a':1,'b':2,'c':3,'d':4,'e':5,'f':6,'g':7,'h':{},'i':9,'j':10") },
+	  "spec.g is 7, spec.h is changed, and more\" verified", "" },
+	{ { .name = "a claim of what the node needs", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims",
+	    .object = CLAIM(",'annotations':{'hostdev.io/allow-host-critical':'true'}",
+			    MINE ",'address':'0000:01:00.0','includeIOMMUGroup':true,'disableResourcePooling':false") },
+	  "message=\"a claim of the device was created: allow-host-critical is \\\"true\\\", spec.includeIOMMUGroup is true\" ", "" },
 	{ { .name = "a finalizer is no change", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
 	    .object = CLAIM(",'finalizers':['a']", MINE), .old = CLAIM("", MINE) }, NULL, "" },
 	{ { .name = "a deletion", .operation = ADMISSION_DELETE, .resource = "pcideviceclaims", .old = CLAIM("", MINE) },
 	  "action=unclaim result=Done user=alice ", "" },
+	{ { .name = "a deletion before the pod is gone is refused, and nothing is wrong", .operation = ADMISSION_DELETE,
+	    .resource = "pcideviceclaims", .old = CLAIM("", MINE), .more = HELD, .refused = "conflict: pod team-b/vm has it" },
+	  "level=info msg=audit action=unclaim result=Refused user=alice owner=alice kind=PCIDevice device=" NAME " node=node1 "
+	  "reason=ClaimRefused message=\"conflict: pod team-b/vm has it\" verified=true\n",
+	  "PCIDevice " NAME " u-" NAME " Normal ClaimRefused: its claim was not deleted: a pod has the device" },
+	{ { .name = "one that is refused for another reason is a warning", .operation = ADMISSION_DELETE,
+	    .resource = "pcideviceclaims", .old = CLAIM("", MINE), .more = HELD, .refused = "no" },
+	  "level=warn msg=audit action=unclaim result=Refused ", REFUSED("PCIDevice", NAME, "unclaim") },
+	{ { .name = "and so is a conflict without a pod", .operation = ADMISSION_DELETE, .resource = "pcideviceclaims",
+	    .old = CLAIM("", MINE), .refused = "conflict: a vGPU's" },
+	  "level=warn msg=audit action=unclaim result=Refused ", REFUSED("PCIDevice", NAME, "unclaim") },
 	{ { .name = "a claim that exists already is not created", .operation = ADMISSION_CREATE,
 	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .more = HAS_CLAIM }, NULL, "" },
 	{ { .name = "but its refusal is told", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims",
@@ -90,7 +128,8 @@ static struct audit_case {
 	{ { .name = "the settings of a card", .operation = ADMISSION_UPDATE, .resource = "sriovnetworkdevices",
 	    .object = "{'metadata':{'name':'node1-eth0'},'spec':{'numVFs':2,'nodeName':'node1'}}",
 	    .old = "{'metadata':{'name':'node1-eth0'},'spec':{'numVFs':0,'nodeName':'node1'}}" },
-	  "action=configure result=Done user=alice kind=SRIOVNetworkDevice device=node1-eth0 node=node1 verified=true\n", "" },
+	  "action=configure result=Done user=alice kind=SRIOVNetworkDevice device=node1-eth0 node=node1 "
+	  "message=\"spec.numVFs is 2\" verified=true\n", "" },
 	{ { .name = "the refused deletion of a device", .operation = ADMISSION_DELETE, .resource = "pcidevices", .more = HAS_CLAIM,
 	    .old = "{'metadata':{'name':'" NAME "'},'status':{'nodeName':'node1'}}" },
 	  "level=warn msg=audit action=delete result=Refused user=alice kind=PCIDevice device=" NAME " node=node1 message=\"PCIDevice '"
@@ -127,7 +166,9 @@ static void ask(const struct known *known, const struct admission_request *reque
 	if (!asked->event)
 		rules_validate(known, request, answer);
 	if (asked->request.refused)
-		admission_answer_refuse(answer, 403, "%s", asked->request.refused);
+		admission_answer_refuse(
+			answer, strncmp(asked->request.refused, "conflict", 8) == 0 ? 409 : 403,
+			"%s", asked->request.refused);
 	admission_audit_refusal(known, &trail, request, answer);
 	admission_audit(known, &trail, request, answer);
 }

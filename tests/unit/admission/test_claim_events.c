@@ -2,6 +2,8 @@
 #include "controller/admission/admission_audit.h"
 
 #include "api/meta.h"
+#include "api/names.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "kube/events.h"
 #include "unit/cache/stage.h"
@@ -14,13 +16,30 @@ struct events {
 void events_record(struct events *events, const struct events_about *about, enum events_type type,
 		   const char *reason, const char *fmt, ...)
 {
+	static const char *const plain[] = { "a claim of the device was created",
+					     "the claim of the device was changed",
+					     "the claim of the device was deleted" };
+	auto_free char *message = NULL;
+	size_t cut = 0;
+	va_list ap;
+
 	assert_int_equal(type, EVENTS_NORMAL);
-	str_addf(&events->said, "%s %s %s %s|", about->kind->kind, about->meta->name,
-		 about->meta->uid, reason);
+	va_start(ap, fmt);
+	assert_true(vasprintf(&message, fmt, ap) >= 0);
+	va_end(ap);
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
+		if (strncmp(message, plain[i], strlen(plain[i])) == 0)
+			cut = strlen(plain[i]);
+	}
+	assert_true(cut > 0);
+	str_addf(&events->said, "%s %s %s %s%s|", about->kind->kind, about->meta->name,
+		 about->meta->uid, reason, message + cut);
 }
 
 #define META(generation, rest) "\"generation\":" generation rest
 #define NOTE(value)            ",\"annotations\":{\"a\":\"" value "\"}"
+#define LIFT                   ",\"annotations\":{\"" NAMES_ANNOTATION_OVERRIDE "\":\"true\"}"
+#define NAMED                  ",\"annotations\":{\"" NAMES_ANNOTATION_RESOURCE_NAME "\":\"x.com/y\"}"
 #define ENDS                   ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\""
 #define SPEC                   "\"spec\":{\"nodeName\":\"n\"}"
 #define OF(reason)             "PCIDevice d u-d " reason "|"
@@ -39,6 +58,14 @@ static struct change_case {
 	{ "an annotation is added", META("1", ""), META("1", NOTE("x")), OF("ClaimChanged"), .no_device = false },
 	{ "another value of it", META("1", NOTE("x")), META("1", NOTE("y")), OF("ClaimChanged"), .no_device = false },
 	{ "it goes", META("1", NOTE("x")), META("1", ""), OF("ClaimChanged"), .no_device = false },
+	{ "what the node needs is allowed", META("1", ""), META("1", LIFT), OF("ClaimChanged: allow-host-critical is true"),
+	  .no_device = false },
+	{ "and is not any more", META("1", LIFT), META("1", NOTE("x")), OF("ClaimChanged: allow-host-critical is false"),
+	  .no_device = false },
+	{ "its resource is named", META("1", LIFT), META("1", NAMED),
+	  OF("ClaimChanged: allow-host-critical is false, override-resource-name is \"x.com/y\""), .no_device = false },
+	{ "a claim is made with it", NULL, META("1", NAMED), OF("Claimed: override-resource-name is \"x.com/y\""),
+	  .no_device = false },
 	{ "a finalizer is nobody's wish", META("1", ""), META("1", ",\"finalizers\":[\"a/b\"]"), "", .no_device = false },
 	{ "nor is a status", META("1", ""), META("1", ""), "", .status = "\"status\":{\"passthroughEnabled\":true}" },
 	{ "it is being deleted", META("1", ""), META("2", ENDS), OF("Unclaimed"), .no_device = false },

@@ -31,7 +31,7 @@
 
 #define WORDS50  "fifty bytes of the words that an agent may say now "
 #define WORDS200 WORDS50 WORDS50 WORDS50 WORDS50
-#define SAID(words) PCI(NIC, "node1", "0000:01:00.0", "1", "", "x", CLAIMABLE("False", "VirtualFunctionsActive", words))
+#define SAID(words) PCI(NIC, "node1", "0000:01:00.0", "1", "", "x", CLAIMABLE("False", "HostBridge", words))
 #define MEMBER(n, driver) PCI("node1-00000a00" #n, "node1", "0000:0a:00." #n, "11", TEN, driver, SHARED)
 #define TEN "'0000:0a:00.0','0000:0a:00.1','0000:0a:00.2','0000:0a:00.3','0000:0a:00.4'"
 #define LONG_DRIVER "a_driver_of_forty_characters_is_no_wonder"
@@ -39,9 +39,14 @@
 
 static struct cluster_case creations[] = {
 	{ "what the agent says is told whole", SAID(WORDS200), ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL, false,
-	  WORDS200 ": or claim a virtual function", NULL },
+	  WORDS200 ": claim a device behind it instead", NULL },
 	{ "of what is too long the way out is told", SAID(WORDS200 WORDS200), ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL,
-	  NULL, false, "...: or claim a virtual function", NULL },
+	  NULL, false, "...: claim a device behind it instead", NULL },
+	{ "one with virtual functions says itself what to do", PCI(NIC, "node1", "0000:01:00.0", "1", "", "x",
+	  CLAIMABLE("False", "VirtualFunctionsActive", "4 exist: set it to 0")), ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL,
+	  false, "VirtualFunctionsActive: 4 exist: set it to 0", NULL },
+	{ "a claim that exists already has no warnings: it is not created", CLAIM_META("node1-000002000", "'uid':'c'"),
+	  ADMISSION_CREATE, RESOURCE, CLAIM("node1-000002000", ""), NULL, NULL, false, NULL, NULL },
 	{ "of a long list likewise", MANY, ADMISSION_CREATE, RESOURCE, CLAIM("node1-00000a000", ""), NULL, NULL, false, NULL,
 	  "...: claim them too, or set spec.includeIOMMUGroup" },
 	{ "a claim with the name of a device is allowed", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL,
@@ -104,6 +109,9 @@ static struct cluster_case creations[] = {
 	{ "one that counts with any value is told, if it looks as if it did not", NULL, ADMISSION_CREATE, RESOURCE,
 	  NOTE(NIC, "pcidevices.harvesterhci.io/skip-vfio-binding", "false"), NULL, NULL, false, NULL,
 	  "skip-vfio-binding is 'false' and has its effect nevertheless: remove it" },
+	{ "an empty name of a resource is told", NULL, ADMISSION_CREATE, RESOURCE,
+	  NOTE(NIC, "pcidevice.harvesterhci.io/override-resource-name", ""), NULL, NULL, false, NULL,
+	  "the annotation pcidevice.harvesterhci.io/override-resource-name is empty and has no effect: set a resource name" },
 	{ "with \"true\" it is not", NULL, ADMISSION_CREATE, RESOURCE, SKIP(NIC), NULL, NULL, false, NULL, NULL },
 	{ "what KubeVirt cannot parse is refused", PCI(NIC, "node1", "10000:01:00.0", "1", "", "x",
 	  CLAIMABLE("False", "WideDomain", "its PCI domain 10000")), ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL,

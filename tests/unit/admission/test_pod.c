@@ -57,7 +57,10 @@ static struct cluster_case creations[] = {
 	{ .name = "none, in other words", .object = POD("p", ON("node1"), LIMITS("'x.com/e1000e':'0k'")) },
 	{ .name = "many of it", .object = POD("p", ON("node1"), LIMITS("'x.com/e1000e':'1k'")), .warned = SILENT },
 	{ .name = "a resource that nobody knows", .object = POD("p", ON("node1"), LIMITS("'gone.com/x':'1'")) },
-	{ .name = "a node that is not there", .object = POD("p", ON("node9"), LIMITS("'x.com/e1000e':'1'")) },
+	{ .name = "a node that is not there", .object = POD("p", ON("node9"), LIMITS("'x.com/e1000e':'1'")),
+	  .warned = "Pod 'default/p': spec.nodeName skips the scheduler, and there is no node 'node9': nothing runs the pod" },
+	{ .name = "that and no device", .object = POD("p", ON("node9"), LIMITS("'cpu':'1'")) },
+	{ .name = "an empty name of a node", .object = POD("p", ON(""), LIMITS("'x.com/e1000e':'1'")) },
 	{ .name = "no devices", .object = POD("p", ON("node2"), LIMITS("'cpu':'1','memory':'1Gi'")) },
 	{ .name = "what is no pod passes, unchecked", .object = POD("p", ON("node1"), "7"), .warned = "not checked" },
 };

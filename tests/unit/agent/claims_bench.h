@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "agent/claim/claim_plan.h"
 #include "agent/claim/claims.h"
 #include "api/json_map.h"
 #include "api/pcidevice.h"
@@ -52,15 +53,16 @@ struct bench {
 	json_t *objects; /* the server's claims: name -> object */
 	int version;
 	int uids;
-	bool lagging;        /* the watch tells nothing */
-	const char *pod;     /* that has 0000:01:00.0; "": not known; NULL: none */
-	const char *usb_pod; /* likewise, of the USB device in port 1-2 */
-	bool held;           /* 0000:01:00.0 is still being set up */
-	bool early;          /* the watch tells of a write before it is answered */
-	struct str log;      /* "PATCH <name>/status\n" for each request of a claim */
-	size_t writes;       /* of claims */
-	size_t moves;        /* how often on_moved ran */
-	char *last;          /* body of the last write */
+	bool lagging;             /* the watch tells nothing */
+	const char *pod;          /* that has 0000:01:00.0; "": not known; NULL: none */
+	const char *usb_pod;      /* likewise, of the USB device in port 1-2 */
+	bool held;                /* 0000:01:00.0 is still being set up */
+	struct claim_offer offer; /* of all devices */
+	bool early;               /* the watch tells of a write before it is answered */
+	struct str log;           /* "PATCH <name>/status\n" for each request of a claim */
+	size_t writes;            /* of claims */
+	size_t moves;             /* how often on_moved ran */
+	char *last;               /* body of the last write */
 };
 
 static inline void bench_on_change(void *arg, const char *name, const struct entry *before,
@@ -104,6 +106,14 @@ static inline bool bench_is_held(void *arg, const char *address)
 	return b->held && strcmp(address, "0000:01:00.0") == 0;
 }
 
+static inline void bench_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer)
+{
+	const struct bench *b = arg;
+
+	(void)address;
+	*ret_offer = b->offer;
+}
+
 static inline bool bench_is_usb_free(void *arg, const char *port, char **ret_holder)
 {
 	const struct bench *b = arg;
@@ -145,6 +155,7 @@ static inline void bench_open(struct bench *b)
 						 .is_free = bench_is_free,
 						 .is_usb_free = bench_is_usb_free,
 						 .is_held = bench_is_held,
+						 .ask_offer = bench_ask_offer,
 						 .arg = b,
 					 });
 	informer_start(b->claim_informer);

@@ -66,6 +66,7 @@
 #define READY_ONLY  LENT ",'conditions':[{'type':'Ready','status':'True','reason':'Ready'}," \
 	"{'type':'DriverBound','status':'True','reason':'Bound'}"
 #define REFUSED_AS(reason) LENT ",'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}," \
+	"{'type':'DriverBound','status':'True','reason':'Bound'}," \
 	"{'type':'Offered','status':'False','reason':'" reason "','message':'m'}]"
 #define AFTER_READY(reason) LENT ",'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}," \
 	"{'type':'DriverBound','status':'True','reason':'Bound','lastTransitionTime':'2026-01-01T00:00:00Z'}," \
@@ -267,6 +268,8 @@ static void plan(struct room *room)
 	claim_decision_done(&room->decision);
 	room->c.claim = store_object(room->claims, NAME);
 	claim_plan(&room->c, &room->decision);
+	if (room->decision.bound)
+		str_addf(&room->events, "%sBound", room->events.len ? " " : "");
 	if (!room->decision.event_reason)
 		return;
 	str_addf(&room->events, "%s%s", room->events.len ? " " : "", room->decision.event_reason);

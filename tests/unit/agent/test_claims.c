@@ -78,6 +78,76 @@ static void a_life_is_in_the_audit_trail(void **state)
 			  "kind=PCIDevice device=" NAME " node=node1 reason=Released message=");
 }
 
+/* The kubelet has not listed it yet. */
+static void a_bind_is_told_before_the_claim_is_ready(void **state)
+{
+	struct captured captured;
+	auto_free char *text = NULL;
+	struct bench *b = *state;
+
+	b->offer.state = CLAIM_OFFER_AWAITED;
+	log_set_level(LOG_ERROR);
+	captured_begin(&captured);
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_has(b, NAME, "\"NotOffered\"");
+	bench_said(b, "Normal Bound of the device\nNormal Bound\n");
+	bench_look(b, bound_nic);
+	bench_delete(b, NAME);
+	bench_serve(b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	text = captured_end(&captured);
+	bench_said(b, "Normal Released of the device\nNormal Released\n");
+	assert_line(text,
+		    "msg=audit action=bind result=Done user=admin kind=PCIDevice device=" NAME
+		    " node=node1 reason=Bound message=\"bound to vfio-pci, IOMMU group 1\"\n");
+}
+
+static void a_claim_is_told_to_be_bound_once(void **state)
+{
+	struct bench *b = *state;
+
+	b->offer.state = CLAIM_OFFER_AWAITED;
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_said(b, "Normal Bound of the device\nNormal Bound\n");
+	b->offer.state = CLAIM_OFFERED;
+	b->offer.resource = "intel.com/NIC";
+	bench_look(b, bound_nic);
+	bench_serve(b);
+	bench_has(b, NAME, "\"Offered\",\"status\":\"True\"");
+	bench_said(b, "");
+}
+
+/* A warning that comes with the same status leaves it out neither of the events nor of the log. */
+static void a_bind_is_told_beside_a_warning(void **state)
+{
+	struct captured captured;
+	auto_free char *text = NULL;
+	struct bench *b = *state;
+
+	b->offer = (struct claim_offer){ .state = CLAIM_OFFER_AWAITED,
+					 .resource = "intel.com/NIC",
+					 .taken = true };
+	log_set_level(LOG_ERROR);
+	captured_begin(&captured);
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	text = captured_end(&captured);
+	bench_said(b, "Normal Bound of the device\nNormal Bound\n"
+		      "Warning NameTaken of the device\nWarning NameTaken\n");
+	assert_line(text,
+		    "action=bind result=Done user=admin kind=PCIDevice device=" NAME
+		    " node=node1 reason=Bound message=\"bound to vfio-pci, IOMMU group 1\"\n");
+}
+
 static void a_ready_claim_is_left_alone(void **state)
 {
 	struct bench *b = *state;
@@ -402,6 +472,10 @@ static struct claims_case {
 	{ "a life takes four writes: mark, intent, ready, unmark",
 	  &free_fixture, a_life_takes_four_writes },
 	{ "a life is in the audit trail", &free_fixture, a_life_is_in_the_audit_trail },
+	{ "a bind is told before the claim is ready",
+	  &free_fixture, a_bind_is_told_before_the_claim_is_ready },
+	{ "a claim is told to be bound once", &free_fixture, a_claim_is_told_to_be_bound_once },
+	{ "a bind is told beside a warning", &free_fixture, a_bind_is_told_beside_a_warning },
 	{ "a claim that is as it should be takes no request",
 	  &ready_fixture, a_ready_claim_is_left_alone },
 	{ "nothing is decided before the lists are there",

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "fake/fake_client.h"
 #include "unit/agent/claims_server.h"
+#include "unit/captured.h"
 
 #define PART(nth, group, driver)                                                    \
 	"{\"kind\":\"pci\",\"address\":\"0000:07:0" nth ".0\",\"vendor\":\"10ec\"," \
@@ -136,6 +137,57 @@ static void claims_of_many_groups_run_side_by_side(void **state)
 	assert_int_equal(fake.binder->jobs.len, 4);
 }
 
+static struct binder_seen both_on_native[] = {
+	{ TEXT("0000:07:01.0"), TEXT("8139cp"), NULL },
+	{ TEXT("0000:07:02.0"), TEXT("8139cp"), NULL },
+};
+
+/* A scan that began before the end of the release still has the old driver, and no record any more. */
+static void a_released_group_is_not_left_alone(void **state)
+{
+	static const char *const free_parts[] = { PART("1", "7", "8139cp"),
+						  PART("2", "7", "8139cp"), NULL };
+	static const char *const bound_parts[] = { PART("1", "7", "vfio-pci"),
+						   PART("2", "7", "vfio-pci"),
+						   PART_RECORD("1", "u1"), PART_RECORD("2", "u1"),
+						   NULL };
+	static const char *const no_records[] = { PART("1", "7", "vfio-pci"),
+						  PART("2", "7", "vfio-pci"), NULL };
+	struct captured captured;
+	auto_free char *text = NULL;
+	struct bench *b = *state;
+
+	bench_create(b, "node1-000007010",
+		     "{\"address\":\"0000:07:01.0\",\"includeIOMMUGroup\":true}", false);
+	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
+	bench_look(b, free_parts);
+	bench_serve(b);
+	bench_end(b, (struct binder_outcome){ .message = TEXT("bound"),
+					      .seen = { .items = both_on_vfio, .len = 2 } });
+	bench_serve(b);
+	bench_delete(b, "node1-000007010");
+	bench_look(b, bound_parts);
+	bench_serve(b);
+	bench_look(b, no_records);
+	b->events.said.len = 0;
+	captured_begin(&captured);
+	bench_end(b, (struct binder_outcome){ .message = TEXT("given"),
+					      .seen = { .items = both_on_native, .len = 2 } });
+	bench_serve(b);
+	text = captured_end(&captured);
+	if (!strstr(text, "device=node1-000007020 node=node1 reason=Released "
+			  "message=\"0000:07:02.0 is back on 8139cp\""))
+		fail_msg("%s", text);
+	assert_int_equal(json_object_size(b->objects), 0);
+	claims_enqueue_all(b->claims);
+	bench_said(b, "Normal Released of the device\nNormal Released of the device\n"
+		      "Normal Released\n");
+	bench_look(b, free_parts);
+	bench_said(b, "");
+	bench_look(b, no_records);
+	bench_said(b, "Normal LeftAlone of the device\nNormal LeftAlone of the device\n");
+}
+
 /* clang-format off */
 static struct claims_case {
 	const char *name;
@@ -148,6 +200,8 @@ static struct claims_case {
 	  &bench_fixture, a_claim_of_a_group_under_way_rests },
 	{ "a holder stays known while another claim moves the group",
 	  &bench_fixture, a_holder_stays_known_while_another_claim_moves_the_group },
+	{ "a group that was released is not told to be left alone",
+	  &bench_fixture, a_released_group_is_not_left_alone },
 	{ "claims of many groups run side by side",
 	  &bench_fixture, claims_of_many_groups_run_side_by_side },
 };

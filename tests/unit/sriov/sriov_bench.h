@@ -48,6 +48,7 @@ struct bench {
 	int moves, frees;
 	struct str named;
 	const char *pod; /* that has 0000:03:10.0; "": not known */
+	bool moving;     /* 0000:03:10.0 was released, and no scan has begun since */
 };
 
 static inline void bench_on_claim(void *arg, const char *name, const struct entry *before,
@@ -100,6 +101,13 @@ static inline bool bench_is_free(void *arg, const char *address, char **ret_hold
 	return false;
 }
 
+static inline bool bench_is_moving(void *arg, const char *name)
+{
+	const struct bench *b = arg;
+
+	return b->moving && strcmp(name, "node1-000003100") == 0;
+}
+
 /* The agent begins; nothing is listed yet. */
 static inline void bench_start(struct bench *b)
 {
@@ -116,6 +124,7 @@ static inline void bench_start(struct bench *b)
 					       .on_free = bench_on_free,
 					       .on_named = bench_on_named,
 					       .is_free = bench_is_free,
+					       .is_moving = bench_is_moving,
 					       .arg = b,
 				       });
 	informer_start(b->claims);

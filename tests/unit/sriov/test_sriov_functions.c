@@ -22,6 +22,46 @@ static void a_claim_is_waited_for(void **state)
 	assert_string_equal(str_cstr(&fake_task.words), JOB " count=3 autoprobe=0");
 }
 
+/* The claim is gone, and the record of it in the inventory is older than its release. */
+static void an_old_record_is_no_claim(void **state)
+{
+	static const char *const recorded[] = {
+		CARD_2, VF("0", ",'driver':'vfio-pci'"), VF("2", ""),
+		"{'kind':'record','address':'0000:03:10.0','claim':'node1-000003100','uid':'c1'}",
+		NULL
+	};
+	struct bench *b = *state;
+
+	b->moving = true;
+	bench_begin(b, OBJECT_SEEN("0"), recorded);
+	bench_run(b, 2000);
+	assert_int_equal(fake_task.starts, 0);
+	assert_string_equal(str_cstr(&b->events.recorded), "");
+	b->moving = false;
+	bench_scan(b, two);
+	bench_settle(b);
+	assert_int_equal(fake_task.starts, 1);
+	bench_task_done(b);
+	bench_scan(b, none);
+	bench_settle(b);
+	assert_string_equal(str_cstr(&b->events.recorded), "Applied ");
+}
+
+/* One that was not released is. */
+static void a_record_is_waited_for(void **state)
+{
+	static const char *const recorded[] = {
+		CARD_2, VF("0", ",'driver':'vfio-pci'"), VF("2", ""),
+		"{'kind':'record','address':'0000:03:10.0','claim':'node1-000003100','uid':'c1'}",
+		NULL
+	};
+	struct bench *b = *state;
+
+	bench_begin(b, OBJECT_SEEN("0"), recorded);
+	assert_ready(b, "False VFsInUse");
+	assert_int_equal(fake_task.starts, 0);
+}
+
 /* The list of claims comes late. */
 static void nothing_is_removed_before_the_claims_are_known(void **state)
 {
@@ -178,6 +218,8 @@ int main(void)
 	suite_fixture(&suite, &bench_fixture);
 	suite_rows(&suite, uses, the_node_is_waited_for);
 	suite_add(&suite, "a claim is waited for", a_claim_is_waited_for, NULL);
+	suite_add(&suite, "an old record is no claim", an_old_record_is_no_claim, NULL);
+	suite_add(&suite, "a record is waited for", a_record_is_waited_for, NULL);
 	suite_add(&suite, "a pod is waited for", a_pod_is_waited_for, NULL);
 	suite_add(&suite, "nothing is removed before the claims are known",
 		  nothing_is_removed_before_the_claims_are_known, NULL);

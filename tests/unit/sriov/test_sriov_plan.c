@@ -109,7 +109,7 @@ static struct plan_case {
 	  .says = PF " supports 7 virtual functions, not 8: set spec.numVFs to 7 or less" },
 	{ "one of them is claimed", { CARD_2 }, OBJECT_SEEN("3"), .user = "0000:03:10.2 is claimed by node1-000003102",
 	  .step = SRIOV_REST, .writes = 1, .accepted = "False VFsInUse", .ready = "False VFsInUse",
-	  .event = " VFsInUse", .says = "there are 2 virtual functions, and all of them would be removed to have 3, but "
+	  .event = " VFsInUse", .says = "cannot change from 2 to 3 virtual functions: "
 	  "0000:03:10.2 is claimed by node1-000003102" },
 	{ "one of them is claimed, and nothing is to change", { CARD_2 }, OBJECT_SEEN("2"),
 	  .user = "0000:03:10.2 is claimed by node1-000003102", .step = SRIOV_REST, .writes = 1,

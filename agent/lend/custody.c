@@ -436,30 +436,19 @@ const char *custody_written(struct custody *custody, const char *id)
 	return NULL;
 }
 
-static void add_devices(const struct json_strs *from, struct json_strs *ids)
-{
-	for (size_t i = 0; i < from->len; i++) {
-		if (lent_pods_is_device(from->items[i]))
-			json_strs_add(ids, from->items[i]);
-	}
-}
-
 void custody_ids(struct custody *custody, struct json_strs *ids)
 {
-	struct json_strs others = { 0 };
 	const char *id;
 	size_t cursor = 0;
 	void *starting;
 
-	lent_pods_devices(custody->pods, ids);
+	lent_pods_ids(custody->pods, ids);
 	while (map_next(custody->starting, &cursor, &id, &starting)) {
 		if (is_given(custody, id, starting, false))
-			json_strs_add(&others, id);
+			json_strs_add(ids, id);
 	}
 	if (is_silent(custody))
-		checkpoint_ids(custody->checkpoint, &others);
-	add_devices(&others, ids);
-	json_strs_done(&others);
+		checkpoint_ids(custody->checkpoint, ids);
 }
 
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,

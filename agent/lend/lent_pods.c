@@ -222,13 +222,11 @@ const char *lent_pods_resource(const struct lent_pods *pods, const char *id)
 	return holders ? holders->resource : NULL;
 }
 
-void lent_pods_devices(const struct lent_pods *pods, struct json_strs *ids)
+void lent_pods_ids(const struct lent_pods *pods, struct json_strs *ids)
 {
 	const char *id;
 	size_t cursor = 0;
 
-	while (map_next(pods->by_id, &cursor, &id, NULL)) {
-		if (lent_pods_is_device(id))
-			json_strs_add(ids, id);
-	}
+	while (map_next(pods->by_id, &cursor, &id, NULL))
+		json_strs_add(ids, id);
 }

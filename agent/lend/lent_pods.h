@@ -33,8 +33,8 @@ void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bo
 /* Is the ID a PCI address or a UUID, so that it is the same device whatever plugin lists it? */
 bool lent_pods_is_device(const char *id);
 
-/* Add the IDs of such devices that pods have; in any order. */
-void lent_pods_devices(const struct lent_pods *pods, struct json_strs *ids);
+/* Add the IDs of all devices that pods have; in any order. */
+void lent_pods_ids(const struct lent_pods *pods, struct json_strs *ids);
 
 /* The resource of its first allocation; NULL: no pod has it. Valid until the next set. */
 const char *lent_pods_resource(const struct lent_pods *pods, const char *id);

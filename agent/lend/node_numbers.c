@@ -1,5 +1,7 @@
 #include "agent/lend/node_numbers.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,12 @@
 #include "agent/node/this_node.h"
 #include "api/json_values.h"
 #include "base/array.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/num.h"
+
+enum { ATTRIBUTE_MAX = 32 };
 
 struct numbers {
 	dev_t *items;
@@ -46,10 +52,25 @@ static const char *sysfs_of(const struct node_numbers *numbers)
 	return numbers->node->helper.sysfs_root ? numbers->node->helper.sysfs_root : "/sys";
 }
 
+/* "1-2.3" */
+static bool is_usb(const char *id)
+{
+	size_t bus = strspn(id, "0123456789");
+	size_t ports = bus > 0 && id[bus] == '-' ? strspn(id + bus + 1, "0123456789.") : 0;
+
+	return ports > 0 && id[bus + 1 + ports] == '\0';
+}
+
+static const char *bus_of(const char *id)
+{
+	if (is_usb(id))
+		return "usb";
+	return strchr(id, ':') ? "pci" : "mdev";
+}
+
 static char *folder_of(const struct node_numbers *numbers, const char *id)
 {
-	return xasprintf("%s/bus/%s/devices/%s", sysfs_of(numbers),
-			 strchr(id, ':') ? "pci" : "mdev", id);
+	return xasprintf("%s/bus/%s/devices/%s", sysfs_of(numbers), bus_of(id), id);
 }
 
 static bool is_there(const struct node_numbers *numbers, const char *id)
@@ -75,8 +96,31 @@ static char *group_of(const struct node_numbers *numbers, const char *id)
 	return xstrdup(slash ? slash + 1 : target);
 }
 
-/* The nodes through which the device is used now: its group's, and its own. */
-static void nodes_of(const struct node_numbers *numbers, const char *id, struct json_strs *nodes)
+static bool read_number(const char *folder, const char *name, uint64_t *ret_number)
+{
+	auto_free char *path = xasprintf("%s/%s", folder, name);
+	auto_free char *text = NULL;
+
+	return file_read(AT_FDCWD, path, ATTRIBUTE_MAX, &text, NULL, NULL) == 0 &&
+	       str_to_u64(text, ret_number);
+}
+
+static void usb_node_of(const struct node_numbers *numbers, const char *id, struct json_strs *nodes)
+{
+	auto_free char *folder = folder_of(numbers, id);
+	auto_free char *node = NULL;
+	uint64_t bus;
+	uint64_t device;
+
+	if (!read_number(folder, "busnum", &bus) || !read_number(folder, "devnum", &device))
+		return;
+	node = xasprintf("/dev/bus/usb/%03" PRIu64 "/%03" PRIu64, bus, device);
+	json_strs_add(nodes, node);
+}
+
+/* The nodes through which the function or mediated device is used now: its group's, and its own. */
+static void vfio_nodes_of(const struct node_numbers *numbers, const char *id,
+			  struct json_strs *nodes)
 {
 	const struct helper_place *place = &numbers->node->helper;
 	auto_free char *group = group_of(numbers, id);
@@ -91,11 +135,19 @@ static void nodes_of(const struct node_numbers *numbers, const char *id, struct 
 		json_strs_add(nodes, own);
 }
 
-/* Has the kernel such a node, whether or not /dev shows it? */
+static void nodes_of(const struct node_numbers *numbers, const char *id, struct json_strs *nodes)
+{
+	if (is_usb(id))
+		usb_node_of(numbers, id, nodes);
+	else
+		vfio_nodes_of(numbers, id, nodes);
+}
+
+/* Has the kernel such a node of VFIO, whether or not /dev shows it? */
 static bool has_kernel(const struct node_numbers *numbers, const char *node)
 {
 	auto_free char *path =
-		xasprintf("%s/class/vfio/%s", sysfs_of(numbers), node + strlen("/dev/vfio/"));
+		xasprintf("%s/class/vfio/%s", sysfs_of(numbers), strrchr(node, '/') + 1);
 
 	return access(path, F_OK) == 0;
 }
@@ -144,7 +196,7 @@ void node_numbers_look_at(struct node_numbers *numbers, const char *id)
 {
 	struct given *given;
 
-	if (!lent_pods_is_device(id))
+	if (!lent_pods_is_device(id) && !is_usb(id))
 		return;
 	given = map_get(numbers->given, id);
 	if (!given) {
@@ -178,8 +230,14 @@ void node_numbers_look(struct node_numbers *numbers)
 void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids)
 {
 	for (size_t i = 0; i < ids->len; i++) {
-		given_free(map_remove(numbers->given, ids->items[i]));
-		node_numbers_look_at(numbers, ids->items[i]);
+		auto_free char *copy = xstrdup(ids->items[i]);
+		char *rest = copy;
+		const char *id;
+
+		while ((id = strsep(&rest, ","))) {
+			given_free(map_remove(numbers->given, id));
+			node_numbers_look_at(numbers, id);
+		}
 	}
 }
 
@@ -242,7 +300,7 @@ char *node_numbers_trouble(struct node_numbers *numbers, const char *id)
 		if (!given->known)
 			look_at(numbers, other, given);
 		trouble = other_trouble(numbers, id, &nodes, other, given);
-		if (!trouble && given->lost && !held)
+		if (!trouble && given->lost && !held && !is_usb(id) && !is_usb(other))
 			trouble = lost_trouble(numbers, other);
 	}
 	json_strs_done(&nodes);

@@ -1,10 +1,10 @@
 /*
- * node_numbers: the numbers (major:minor) of the VFIO nodes that pods were given.
+ * node_numbers: the numbers (major:minor) of the nodes of VFIO and USB devices that pods were given.
  *
  * A pod keeps its device node, and the right to open it, when the device is unplugged. The kernel gives the number to the
  * next device, which the pod would open. So a device whose node has the number of a pod's other device is not lent, until that
- * pod is gone. Owns the numbers; they are in no file. Of a device that was unplugged while no agent ran the number is not
- * known: then no device is lent that a pod does not have already.
+ * pod is gone. Owns the numbers; they are in no file. Of a VFIO device that was unplugged while no agent ran the number is not
+ * known: then no VFIO device is lent that a pod does not have already. USB does so not: it uses its numbers in turn.
  */
 #pragma once
 
@@ -40,6 +40,6 @@ void node_numbers_look_at(struct node_numbers *numbers, const char *id);
 /* The devices were just given to a container: what pods had them before is gone. */
 void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids);
 
-/* Why the device @id, a PCI address or the UUID of a mediated device, is not to be lent: a pod could open it. NULL: no pod
- * could. The caller frees. */
+/* Why the device @id, a PCI address, the UUID of a mediated device or a USB port path, is not to be lent: a pod could open it.
+ * NULL: no pod could. The caller frees. */
 char *node_numbers_trouble(struct node_numbers *numbers, const char *id);

@@ -333,6 +333,79 @@ static void a_node_that_is_not_shown_has_one_that_is_not_known(void **state)
 	assert_twin(scene, LOST("pod default/eve"));
 }
 
+/* A stick with the number @device on the first bus; NULL: none is in the port. */
+static void plug_stick(struct scene *scene, const char *port, const char *device,
+		       const char *target)
+{
+	auto_free char *bus_path = xasprintf("sys/bus/usb/devices/%s/busnum", port);
+	auto_free char *device_path = xasprintf("sys/bus/usb/devices/%s/devnum", port);
+	auto_free char *folder = xasprintf("%s/bus/usb/001", scene->node.dev);
+	auto_free char *node = xasprintf("%s/%s", folder, device);
+
+	for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(folder, 0700);
+		*slash = '/';
+	}
+	(void)mkdir(folder, 0700);
+	node1_link(&scene->node, bus_path + strlen("sys/"), NULL); /* its folder */
+	folder_put(&scene->node.folder, bus_path, "1\n");
+	folder_put(&scene->node.folder, device_path, device);
+	(void)unlink(node);
+	assert_int_equal(symlink(target, node), 0);
+}
+
+static void pull_stick(struct scene *scene, const char *port)
+{
+	auto_free char *folder = xasprintf("%s/bus/usb/devices/%s", scene->node.sysfs, port);
+	auto_free char *away = xasprintf("%s/away-%s", scene->node.sysfs, port);
+
+	assert_int_equal(rename(folder, away), 0);
+}
+
+static void assert_stick(struct scene *scene, const char *port, const char *trouble)
+{
+	auto_free char *text = NULL;
+
+	look(scene);
+	text = lend_number_trouble(scene->lend, port);
+	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
+}
+
+static void a_sticks_number_is_lent_to_nobody(void **state)
+{
+	struct scene *scene = *state;
+
+	plug_stick(scene, "1-2", "005", A);
+	plug_stick(scene, "1-3", "006", B);
+	add("1-2,1-3", "eve"); /* one device of two parts */
+	begin(scene);
+	pull_stick(scene, "1-2");
+	pull_stick(scene, "1-3");
+	plug_stick(scene, "1-4.1", "006", B);
+	assert_stick(scene, "1-4.1",
+		     "/dev/bus/usb/001/006 has the number 1:5, which pod default/eve was given for "
+		     "1-3 before that device disappeared: delete that pod");
+	plug_stick(scene, "1-4.1", "007", C);
+	assert_stick(scene, "1-4.1", NULL);
+	plug_stick(scene, "1-4.1", "005", A);
+	list.len = 0;
+	pass(scene, 40000);
+	assert_stick(scene, "1-4.1", NULL);
+}
+
+/* Its numbers come around only after all others. */
+static void of_a_stick_whose_number_is_not_known_none_is_feared(void **state)
+{
+	struct scene *scene = *state;
+
+	plug_stick(scene, "1-4", "005", A);
+	add("1-2", "eve");
+	begin(scene);
+	assert_stick(scene, "1-4", NULL);
+	assert_twin(scene, NULL);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -363,5 +436,9 @@ int main(void)
 		  a_device_without_a_node_has_no_number, NULL);
 	suite_add(&suite, "a node that is not shown has one that is not known",
 		  a_node_that_is_not_shown_has_one_that_is_not_known, NULL);
+	suite_add(&suite, "a stick's number is lent to nobody", a_sticks_number_is_lent_to_nobody,
+		  NULL);
+	suite_add(&suite, "of a stick whose number is not known none is feared",
+		  of_a_stick_whose_number_is_not_known_none_is_feared, NULL);
 	return suite_run(&suite, "node_numbers");
 }

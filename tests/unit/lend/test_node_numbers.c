@@ -406,6 +406,61 @@ static void of_a_stick_whose_number_is_not_known_none_is_feared(void **state)
 	assert_twin(scene, NULL);
 }
 
+static void a_function_that_is_gone_does_not_hold_sticks_back(void **state)
+{
+	struct scene *scene = *state;
+
+	add(NIC, "eve");
+	unplug(scene);
+	begin(scene);
+	assert_stick(scene, "1-4", NULL);
+	assert_twin(scene, LOST("pod default/eve"));
+}
+
+static void held_by_none(void *arg, struct json_strs *ids)
+{
+	(void)arg;
+	(void)ids;
+}
+
+static char *held_by_eve(void *arg, const char *id)
+{
+	(void)arg;
+	(void)id;
+	return xstrdup("eve");
+}
+
+static bool is_never_the_same(void *arg, const char *a, const char *b)
+{
+	(void)arg;
+	(void)a;
+	(void)b;
+	return false;
+}
+
+/* Each part's number is known at once, before anybody looks again. */
+static void what_is_given_in_parts_has_the_numbers_of_all(void **state)
+{
+	struct scene *scene = *state;
+	struct node_numbers *numbers = node_numbers_new(
+		&scene->node.this_node,
+		&(struct node_numbers_deps){ held_by_none, held_by_eve, is_never_the_same, NULL });
+	struct json_strs ids = { 0 };
+	auto_free char *trouble = NULL;
+
+	plug_stick(scene, "1-2", "005", A);
+	plug_stick(scene, "1-3", "006", B);
+	json_strs_add(&ids, "1-2,1-3");
+	node_numbers_give(numbers, &ids);
+	pull_stick(scene, "1-3");
+	plug_stick(scene, "1-4", "006", B);
+	trouble = node_numbers_trouble(numbers, "1-4");
+	assert_non_null(trouble);
+	assert_non_null(strstr(trouble, "which eve was given for 1-3 "));
+	json_strs_done(&ids);
+	node_numbers_free(numbers);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -440,5 +495,9 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "of a stick whose number is not known none is feared",
 		  of_a_stick_whose_number_is_not_known_none_is_feared, NULL);
+	suite_add(&suite, "a function that is gone does not hold sticks back",
+		  a_function_that_is_gone_does_not_hold_sticks_back, NULL);
+	suite_add(&suite, "what is given in parts has the numbers of all",
+		  what_is_given_in_parts_has_the_numbers_of_all, NULL);
 	return suite_run(&suite, "node_numbers");
 }

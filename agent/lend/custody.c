@@ -436,6 +436,21 @@ const char *custody_written(struct custody *custody, const char *id)
 	return NULL;
 }
 
+void custody_ids(struct custody *custody, struct json_strs *ids)
+{
+	const char *id;
+	size_t cursor = 0;
+	void *starting;
+
+	lent_pods_ids(custody->pods, ids);
+	while (map_next(custody->starting, &cursor, &id, &starting)) {
+		if (is_given(custody, id, starting, false))
+			json_strs_add(ids, id);
+	}
+	if (is_silent(custody))
+		checkpoint_ids(custody->checkpoint, ids);
+}
+
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,
 							const char *id)
 {

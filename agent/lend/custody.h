@@ -83,6 +83,10 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
  * device. NULL: no holder, or the kubelet says it. Static. */
 const char *custody_written(struct custody *custody, const char *id);
 
+/* Add the IDs of the devices that pods have, or are about to, as far as is known; while the kubelet does not say who has what
+ * those in its checkpoint, too, which may be other plugins'. In any order, perhaps twice. */
+void custody_ids(struct custody *custody, struct json_strs *ids);
+
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,
 							const char *id);

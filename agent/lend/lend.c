@@ -7,6 +7,7 @@
 
 #include "agent/inventory/inventory.h"
 #include "agent/lend/custody.h"
+#include "agent/lend/node_numbers.h"
 #include "agent/lend/pci_type.h"
 #include "agent/lend/told.h"
 #include "agent/lend/vfio_node.h"
@@ -47,6 +48,7 @@ struct lend {
 	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path, *checkpoint_path;
 	struct registration_deps registration;
 	struct custody *custody; /* as the plugins */
+	struct node_numbers *numbers;
 	int64_t heartbeat_ms;
 	struct plugins *plugins; /* NULL: there is no kubelet's folder */
 	struct node_watch *node_watch;
@@ -91,7 +93,9 @@ static void on_custody(void *arg, const char *id)
 {
 	struct lend *lend = arg;
 
-	lend_touch(lend); /* what was renamed while a pod had it */
+	if (id)
+		node_numbers_look_at(lend->numbers, id); /* before the node goes */
+	lend_touch(lend);                                /* what was renamed while a pod had it */
 	lend->deps.changed(lend->deps.arg, id);
 }
 
@@ -233,6 +237,38 @@ static bool is_same_pod(void *arg, const char *a, const char *b)
 	return lend->custody && custody_same_pod(lend->custody, a, b);
 }
 
+static void add_held(void *arg, struct json_strs *ids)
+{
+	const struct lend *lend = arg;
+
+	if (lend->custody)
+		custody_ids(lend->custody, ids);
+}
+
+static char *holder_of(void *arg, const char *id)
+{
+	struct lend *lend = arg;
+	char *holder = NULL;
+
+	(void)lend_is_free(lend, id, &holder);
+	if (!holder)
+		holder = xstrdup_or_null(custody_written(lend->custody, id));
+	if (!holder)
+		return xstrdup("a pod");
+	holder[strcspn(holder, ";")] = '\0'; /* what else the checkpoint's text says */
+	return holder;
+}
+
+char *lend_number_trouble(struct lend *lend, const char *id)
+{
+	return node_numbers_trouble(lend->numbers, id);
+}
+
+static char *number_trouble(void *arg, const char *address)
+{
+	return lend_number_trouble(arg, address);
+}
+
 /* --- what the plugins tell ---------------------------------------------------------------- */
 
 static void on_allocated(struct lend *lend, const struct plugin_event *event)
@@ -240,6 +276,7 @@ static void on_allocated(struct lend *lend, const struct plugin_event *event)
 	auto_str struct str devices = STR_INIT;
 
 	custody_give(lend->custody, event->resource, event->ids); /* before the kubelet writes */
+	node_numbers_give(lend->numbers, event->ids);
 	for (size_t i = 0; i < event->ids->len && i < LOGGED_MAX; i++)
 		str_addf(&devices, "%s%s", i ? " " : "", event->ids->items[i]);
 	if (event->ids->len > LOGGED_MAX)
@@ -448,6 +485,7 @@ void lend_offer(struct lend *lend)
 {
 	if (!lend->plugins || lend->stopping)
 		return;
+	node_numbers_look(lend->numbers);
 	watch_nodes(lend);
 	for (size_t i = 0; i < lend->types.len; i++)
 		lend->types.items[i].offer(lend->types.items[i].arg, lend->plugins);
@@ -556,7 +594,10 @@ struct lend *lend_new(const struct this_node *node, const struct lend_deps *deps
 					.written = written,
 					.selected = on_selected,
 					.same_pod = is_same_pod,
+					.number = number_trouble,
 					.arg = lend };
+	lend->numbers = node_numbers_new(
+		node, &(struct node_numbers_deps){ add_held, holder_of, is_same_pod, lend });
 	lend->pci = pci_type_new(&lend->view);
 	lend->offered = offered_new(lend->pci, &offered_ops, lend);
 	lend_add(lend, &(struct lend_type){
@@ -582,6 +623,7 @@ struct lend *lend_free(struct lend *lend)
 	clock_timer_free(lend->node->clock, lend->timer);
 	clock_timer_free(lend->node->clock, lend->apart);
 	offered_free(lend->offered);
+	node_numbers_free(lend->numbers);
 	pci_type_free(lend->pci);
 	array_done(&lend->types);
 	free(lend->plugins_dir);

@@ -120,6 +120,9 @@ const char *lend_resource(const struct lend *lend, const char *id, bool *ret_our
 /* The type of devices ("pci") that has the resource on this node, as plugins_owner(); NULL: none. */
 const char *lend_owner(const struct lend *lend, const char *resource);
 
+/* As node_numbers_trouble(). */
+char *lend_number_trouble(struct lend *lend, const char *id);
+
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/plugin/podresources.h"
+#include "api/json_values.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
 #include "base/array.h"
@@ -80,6 +81,11 @@ static bool is_uuid(const char *id)
 			return false;
 	}
 	return true;
+}
+
+bool lent_pods_is_device(const char *id)
+{
+	return is_address(id) || is_uuid(id);
 }
 
 static bool has(const struct pcidevice_allocations *list, const struct pod_device *device)
@@ -173,7 +179,7 @@ static bool counts(const struct lent_pods *pods, const struct pod_device *device
 {
 	const char *before = lent_pods_resource(pods, device->device);
 
-	return is_address(device->device) || is_uuid(device->device) ||
+	return lent_pods_is_device(device->device) ||
 	       (before && strcmp(before, device->resource) == 0) ||
 	       ops->offers(arg, device->resource) || (ops->had && ops->had(arg, device));
 }
@@ -214,4 +220,13 @@ const char *lent_pods_resource(const struct lent_pods *pods, const char *id)
 	const struct holders *holders = map_get(pods->by_id, id);
 
 	return holders ? holders->resource : NULL;
+}
+
+void lent_pods_ids(const struct lent_pods *pods, struct json_strs *ids)
+{
+	const char *id;
+	size_t cursor = 0;
+
+	while (map_next(pods->by_id, &cursor, &id, NULL))
+		json_strs_add(ids, id);
 }

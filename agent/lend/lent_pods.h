@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+struct json_strs;
 struct lent_pods;
 struct pod_device;
 struct pcidevice_allocations;
@@ -28,6 +29,12 @@ struct lent_pods_ops {
  */
 void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bool whole,
 		   const struct lent_pods_ops *ops, void *arg);
+
+/* Is the ID a PCI address or a UUID, so that it is the same device whatever plugin lists it? */
+bool lent_pods_is_device(const char *id);
+
+/* Add the IDs of all devices that pods have; in any order. */
+void lent_pods_ids(const struct lent_pods *pods, struct json_strs *ids);
 
 /* The resource of its first allocation; NULL: no pod has it. Valid until the next set. */
 const char *lent_pods_resource(const struct lent_pods *pods, const char *id);

@@ -93,7 +93,7 @@ static const struct pcideviceclaim *claim_of(const struct pci_view *view,
 	return on_driver(view, device, claim) ? claim : NULL;
 }
 
-/* NULL: its nodes are there. */
+/* NULL: its nodes are there, and no other pod could open them. */
 static char *node_trouble(const struct pci_view *view, const struct pcidevice *device)
 {
 	auto_free char *node = vfio_group_node(device->status.iommu_group);
@@ -104,7 +104,7 @@ static char *node_trouble(const struct pci_view *view, const struct pcidevice *d
 		return xasprintf("%s is not there", node);
 	if (!vfio_node_exists(view->node->helper.dev_root, VFIO_CONTAINER_NODE))
 		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
-	return NULL;
+	return view->number ? view->number(view->arg, device->status.address) : NULL;
 }
 
 /* Why the device is not healthy now; NULL: it is. */

@@ -41,6 +41,8 @@ struct pci_view {
 	void (*selected)(void *arg, const char *address);
 	/* As custody_same_pod(). NULL: never. */
 	bool (*same_pod)(void *arg, const char *a, const char *b);
+	/* As node_numbers_trouble(). NULL: never any. */
+	char *(*number)(void *arg, const char *address);
 	void *arg;
 };
 

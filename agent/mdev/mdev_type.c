@@ -74,7 +74,7 @@ static char *own_trouble(const struct mdev_view *view, const struct mediateddevi
 		return xasprintf("%s is not there", node);
 	if (!vfio_node_exists(view->node->helper.dev_root, VFIO_CONTAINER_NODE))
 		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
-	return NULL;
+	return view->number ? view->number(view->arg, device->status.uuid) : NULL;
 }
 
 /* False: it is not offered. Under two names the kubelet could give it to two pods, so while a pod has it, it keeps that

@@ -29,6 +29,8 @@ struct mdev_view {
 	const char *(*otherwise)(void *arg, const char *uuid);
 	/* The resource that a pod has the instance @uuid as, as lend_resource() says. May be NULL. */
 	const char *(*held_as)(void *arg, const char *uuid, bool *ret_ours);
+	/* As lend_number_trouble(). May be NULL. */
+	char *(*number)(void *arg, const char *uuid);
 	void *arg;
 };
 

@@ -492,6 +492,13 @@ static const char *held_as(void *arg, const char *uuid, bool *ret_ours)
 	return lend_resource(mdevs->deps.lend, uuid, ret_ours);
 }
 
+static char *number(void *arg, const char *uuid)
+{
+	const struct mdevs *mdevs = arg;
+
+	return lend_number_trouble(mdevs->deps.lend, uuid);
+}
+
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps)
 {
 	struct mdevs *mdevs = xcalloc(1, sizeof(*mdevs));
@@ -502,6 +509,7 @@ struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *d
 					  .removing = removing,
 					  .otherwise = otherwise,
 					  .held_as = held_as,
+					  .number = number,
 					  .arg = mdevs };
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->parents = map_new();

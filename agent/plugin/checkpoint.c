@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "api/json_map.h"
+#include "api/json_values.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -191,6 +192,16 @@ const char *checkpoint_resource(struct checkpoint *checkpoint, const char *id)
 	const struct holder *holder = holder_of(checkpoint, id);
 
 	return holder && *holder->resource ? holder->resource : NULL;
+}
+
+void checkpoint_ids(struct checkpoint *checkpoint, struct json_strs *ids)
+{
+	const char *id;
+	size_t cursor = 0;
+
+	read_anew(checkpoint, checkpoint_version(checkpoint));
+	while (checkpoint->ids && map_next(checkpoint->ids, &cursor, &id, NULL))
+		json_strs_add(ids, id);
 }
 
 struct checkpoint *checkpoint_new(const char *path)

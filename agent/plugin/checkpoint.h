@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct checkpoint;
+struct json_strs;
 
 enum { CHECKPOINT_MAX = 16 << 20 }; /* bytes; a longer one counts as unreadable */
 
@@ -39,3 +40,6 @@ const char *checkpoint_pod(struct checkpoint *checkpoint, const char *id);
 
 /* The resource as which a container has the device @id, of several the first; NULL: it names none. Valid likewise. */
 const char *checkpoint_resource(struct checkpoint *checkpoint, const char *id);
+
+/* Add the IDs of all devices that it names; in any order. */
+void checkpoint_ids(struct checkpoint *checkpoint, struct json_strs *ids);

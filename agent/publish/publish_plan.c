@@ -340,6 +340,8 @@ static json_t *plan_gone(const struct publish_case *c)
 		api_conditions_remove(conditions_of(shape, object), shape->offered);
 	if (c->kind == INVENTORY_USB)
 		take_lent(c, object);
+	else if (shape->allocations) /* its pod may run on, and ends some day */
+		take_allocations(c, shape, object);
 	body = status_difference(shape, object, seen);
 	api_object_free(shape->kind, object);
 	api_object_free(shape->kind, seen);

@@ -68,7 +68,10 @@ static char *reach_trouble(const struct usb_view *view, const struct usbdevice *
 		return xstrdup("it has no number on its bus");
 	if (usb_node_look(&at, &node, &err) < 0)
 		return xstrdup(err.msg);
-	return usb_node_is_out_of_reach(&node) ? usb_node_advice(at.device_path) : NULL;
+	if (usb_node_is_out_of_reach(&node))
+		return usb_node_advice(at.device_path);
+	return device->status.port_path ? lend_number_trouble(view->lend, device->status.port_path)
+					: NULL;
 }
 
 static char *device_trouble(const struct usb_view *view, const struct usbdevice *device)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from claims import IGB, NIC, PAIR, TWIN, condition
+from claims import IGB, NIC, PAIR, SLOT, TWIN, condition
 from cluster import wait_until
 from kubelet import Kubelet, Pod
 from node import pci_name
@@ -316,6 +316,33 @@ def test_a_node_that_is_removed_is_told_at_once(node, kubelet, claims):
     node.guest.sh(f"mv /dev/aside {path}")
     wait_until(lambda: healthy() == 1, 3, "a healthy device")
     kubelet.wait_allocatable(resource, 1)
+
+
+def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods):
+    """A pod keeps the node of a NIC that is pulled; the kernel gives its number to the next group, which the pod could open."""
+    nic = node.guest.plug("nic", "--bus", "spare1", "--model", "e1000e", "--mac", "52:54:00:12:01:07")
+    claims.wait_drivers(SLOT, "e1000e")
+    claims.bind(SLOT, disableResourcePooling=True)
+    own = f"intel.com/{pci_name(SLOT)}"
+    kubelet.wait_allocatable(own, 1)
+    eve = pods("eve", {own: 1})
+    eve.wait_running()
+    wait_allocations(node, SLOT, "default/eve/main")
+    number = eve.exec(f"stat -c %t:%T /dev/vfio/{claims.function(SLOT).group()}").strip()
+    node.guest.unplug(nic)
+    claims.wait(SLOT, "Ready", "False", "DeviceGone", timeout=20)
+
+    claims.apply(IGB)
+    claims.wait(IGB, "Ready", "False", "Unhealthy", f"which pod default/eve was given for {SLOT}", timeout=30)
+    group = claims.function(IGB).group()
+    assert node.guest.sh(f"stat -c %t:%T /dev/vfio/{group}").strip() == number, "the kernel counts otherwise now"
+    kubelet.wait_allocatable(resource_of(node, IGB), 0)
+    assert allocations(node, SLOT) == ["default/eve/main"]
+
+    eve.delete()
+    wait_allocations(node, SLOT)  # or its claim could never be deleted
+    claims.wait_ready(IGB)
+    kubelet.wait_allocatable(resource_of(node, IGB), 1)
 
 
 def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):

@@ -432,6 +432,35 @@ static void a_vanished_device_that_is_claimed_is_kept_and_said_so(void **state)
 	api_object_free(&pcidevice_kind, seen);
 }
 
+/* Its claim cannot be deleted while the object names a pod. */
+static void a_vanished_devices_pod_is_told_as_long_as_it_has_it(void **state)
+{
+	static const struct pcidevice_allocations none = { 0 };
+	struct pcidevice *seen = nic(THEN);
+	struct pcidevice *vm = nic(THEN);
+	const struct pcidevice_allocations *known[] = { NULL, &vm->status.allocations, &none };
+
+	(void)state;
+	lent_as_told(NULL, seen);
+	lent_as_told(NULL, vm);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		struct publish_case question = { .kind = INVENTORY_PCI,
+						 .seen = seen,
+						 .claimed = true,
+						 .allocations = known[i],
+						 .now_wall_ms = NOW };
+		auto_json json_t *body = NULL;
+		auto_free char *text = NULL;
+
+		assert_int_equal(publish_plan(&question, &body), PUBLISH_STATUS);
+		text = json_map_text(body);
+		assert_non_null(strstr(text, "DeviceGone"));
+		assert_int_equal(strstr(text, "vm-1") != NULL, known[i] != &none);
+	}
+	api_object_free(&pcidevice_kind, vm);
+	api_object_free(&pcidevice_kind, seen);
+}
+
 static void nothing_wanted_and_nothing_there_is_nothing(void **state)
 {
 	auto_json json_t *body = NULL;
@@ -578,6 +607,8 @@ int main(void)
 	suite_add(&suite, "a vanished device is deleted", a_vanished_device_is_deleted, NULL);
 	suite_add(&suite, "a vanished device that is claimed is kept, and that is said once",
 		  a_vanished_device_that_is_claimed_is_kept_and_said_so, NULL);
+	suite_add(&suite, "a vanished device's pod is told as long as it has it",
+		  a_vanished_devices_pod_is_told_as_long_as_it_has_it, NULL);
 	suite_add(&suite, "nothing wanted and nothing there is nothing",
 		  nothing_wanted_and_nothing_there_is_nothing, NULL);
 	suite_add(&suite, "what an apply leaves of others' fields is named for a patch",

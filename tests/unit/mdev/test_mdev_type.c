@@ -8,6 +8,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "fake/tree/tree.h"
 #include "unit/mdev/mdev_config.h"
@@ -472,6 +473,35 @@ static void what_no_entry_names_is_lent_as_its_claim_says(void **state)
 	config_troubles_done(&troubles);
 }
 
+static char *number_of_another(void *arg, const char *uuid)
+{
+	(void)arg;
+	return strcmp(uuid, U1) == 0 ? xstrdup("it has another's number") : NULL;
+}
+
+static void a_node_that_a_pod_could_open_is_lent_to_nobody(void **state)
+{
+	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
+	static const char *const nodes[] = { NODES, GROUPS, NULL };
+	struct config_troubles troubles = { 0 };
+	struct allocation gift = { 0 };
+	struct json_strs ids = { 0 };
+	struct err err = { 0 };
+	struct world *w = *state;
+
+	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	w->view.number = number_of_another;
+	mdev_type_offer(w->type, NULL, &troubles);
+	assert_string_equal(str_cstr(offered()),
+			    "nvidia.com/T4: 555555555551! (it has another's number) 555555555552");
+	json_strs_add(&ids, U1);
+	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err) < 0);
+	assert_string_equal(err.msg, "device '" U1 "' is not ready: it has another's number");
+	json_strs_done(&ids);
+	allocation_done(&gift);
+	config_troubles_done(&troubles);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -485,6 +515,8 @@ int main(void)
 	suite_add(&suite, "what no entry names is lent as its claim says, as claimed",
 		  what_no_entry_names_is_lent_as_its_claim_says, NULL);
 	suite_rows(&suite, helds, what_a_pod_has_is_lent_once);
+	suite_add(&suite, "a node that another pod could open is lent to nobody",
+		  a_node_that_a_pod_could_open_is_lent_to_nobody, NULL);
 	suite_rows(&suite, allocates, allocate_matches_table);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",
 		  a_second_container_gets_its_own_only, NULL);

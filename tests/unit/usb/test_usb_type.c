@@ -80,6 +80,19 @@ static void an_unplugged_device_is_well_again_when_it_is_back(void **state)
 	assert_offers(scene, RESOURCE ": 1-2");
 }
 
+static void a_number_that_a_pod_has_is_lent_to_nobody(void **state)
+{
+	struct scene *scene = *state;
+
+	scene_open(scene, MINE);
+	nodes_make(5);
+	scene_look(scene, "1-2=5:A");
+	stage.numbered = true;
+	assert_offers(scene, RESOURCE ": 1-2! (a pod has its number)");
+	assert_refuses(scene, RESOURCE, "1-2", -EHOSTDOWN, "a pod has its number");
+	assert_owner(5, "0:0");
+}
+
 /* --- Allocate -------------------------------------------------------------------------------- */
 
 /* harvester-api 3.3, kubevirt-contract 1.6 (3). */
@@ -194,6 +207,8 @@ int main(void)
 		  "kubevirt-contract 1.6 (3): a unit outlives a re-plug, its container gets the "
 		  "node of now",
 		  a_container_gets_the_node_of_now, NULL);
+	suite_add(&suite, "a number that a pod has is lent to nobody",
+		  a_number_that_a_pod_has_is_lent_to_nobody, NULL);
 	suite_add(&suite, "a device that was plugged in again just now is an error",
 		  a_device_that_was_plugged_again_just_now_is_an_error, NULL);
 	suite_add(&suite, "a node of the same number is not the same device",

@@ -1,0 +1,503 @@
+/* The number of a pod's device node, which comes back for another device. */
+#include "agent/lend/node_numbers.h"
+
+#include "fake/fake_clock.h"
+#include "unit/lend/lend_scene.h"
+
+static const char *const apart[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+						FUNCTION(TWIN, "vfio-pci", "13", "") };
+static const char *const pair[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+					       FUNCTION(TWIN, "vfio-pci", "12", "") };
+
+/* Character devices that are on every node stand for VFIO's; their numbers are 1:3, 1:5 and 1:7. */
+#define A "/dev/null"
+#define B "/dev/zero"
+#define C "/dev/full"
+
+/* What the kubelet lists. */
+static struct {
+	struct pod_device items[4];
+	size_t len;
+} list;
+
+static void on_listed(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	auto_str struct str message = STR_INIT;
+
+	(void)arg;
+	(void)request;
+	(void)len;
+	if (list.len > 0)
+		pods_pack(&message, list.items, list.len);
+	grpc_call_answer(call, str_cstr(&message), message.len);
+}
+
+static void add(const char *id, const char *pod)
+{
+	list.items[list.len++] = (struct pod_device){ MODEL, id, "default", pod, "main" };
+}
+
+static void set_node(struct scene *scene, const char *name, const char *target)
+{
+	auto_free char *folder = xasprintf("%s/vfio/devices", scene->node.dev);
+	auto_free char *path = xasprintf("%s/vfio/%s", scene->node.dev, name);
+
+	(void)mkdir(folder, 0700);
+	(void)unlink(path);
+	if (target)
+		assert_int_equal(symlink(target, path), 0);
+}
+
+/* The function's own node is @name of /dev/vfio/devices. */
+static void set_own_node(struct scene *scene, const char *address, const char *name,
+			 const char *target)
+{
+	auto_free char *link = xasprintf("bus/pci/devices/%s/vfio-dev/%s", address, name);
+	auto_free char *node = xasprintf("devices/%s", name);
+
+	node1_link(&scene->node, link, "x");
+	set_node(scene, node, target);
+}
+
+static void unplug(struct scene *scene)
+{
+	auto_free char *folder = xasprintf("%s/bus/pci/devices/" NIC, scene->node.sysfs);
+	auto_free char *away = xasprintf("%s/away", scene->node.sysfs);
+
+	assert_int_equal(rename(folder, away), 0);
+	set_node(scene, "12", NULL);
+}
+
+/* The same address, and the next number. */
+static void plug_again(struct scene *scene, const char *target)
+{
+	auto_free char *folder = xasprintf("%s/bus/pci/devices/" NIC, scene->node.sysfs);
+	auto_free char *away = xasprintf("%s/away", scene->node.sysfs);
+
+	assert_int_equal(rename(away, folder), 0);
+	set_node(scene, "12", target);
+}
+
+static struct scene *scene_with(const char *const *functions)
+{
+	static const struct grpc_method methods[] = { { "/v1.PodResourcesLister/List",
+							on_listed } };
+	struct scene *scene = scene_of(functions);
+
+	list.len = 0;
+	scene->pods_service = (struct grpc_service){ methods, 1, scene };
+	node1_claim(&scene->node, TWIN_CLAIM("", "", READY_OF("True")));
+	set_node(scene, "12", A);
+	set_node(scene, "13", B);
+	kubelet_start(&scene->kubelet);
+	return scene;
+}
+
+static struct scene *scene_apart(void)
+{
+	return scene_with(apart);
+}
+
+SUITE_OBJECT(apart, scene_apart(), scene_free);
+
+static void begin(struct scene *scene)
+{
+	pods_serve(scene);
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 5000);
+}
+
+static void look(struct scene *scene)
+{
+	lend_touch(scene->lend);
+	pass(scene, 50);
+}
+
+/* NULL: TWIN is healthy, and a pod gets it. */
+static void assert_twin(struct scene *scene, const char *trouble)
+{
+	struct offered_answer answer;
+
+	look(scene);
+	answer = lend_offered(scene->lend, TWIN);
+	assert_string_equal(answer.trouble ? answer.trouble : "none", trouble ? trouble : "none");
+	assert_int_equal(allocate_one(scene, TWIN), trouble ? GRPC_FAILED_PRECONDITION : GRPC_OK);
+}
+
+#define TAKEN(node, number, pod)                                                         \
+	"/dev/vfio/" node " has the number " number ", which " pod " was given for " NIC \
+	" before that device disappeared: delete that pod"
+#define LOST(pod)                                                                              \
+	pod " has " NIC ", which is gone from the node, and the number of its device node is " \
+	    "not known, which may be this one's: delete that pod"
+
+/* The device was there when the kubelet's list named its pod. */
+static void a_listed_pods_number_is_lent_to_nobody(void **state)
+{
+	struct scene *scene = *state;
+
+	add(NIC, "eve");
+	begin(scene);
+	assert_twin(scene, NULL);
+	pass(scene, 60000); /* that pod never was */
+	unplug(scene);
+	set_node(scene, "13", A);
+	assert_twin(scene, TAKEN("13", "1:3", "pod default/eve"));
+	pass(scene, 600000); /* as long as it runs */
+	assert_twin(scene, TAKEN("13", "1:3", "pod default/eve"));
+	list.len = 0;
+	pass(scene, 40000);
+	assert_twin(scene, NULL);
+}
+
+/* No look at what is offered lies between the list that names it and Allocate. */
+static void allocate_looks_at_the_number_itself(void **state)
+{
+	struct scene *scene = *state;
+
+	add(NIC, "eve");
+	begin(scene);
+	unplug(scene);
+	set_node(scene, "13", A);
+	assert_int_equal(scene->kubelet.unhealthy, 0);
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	set_node(scene, "13", C);
+	assert_twin(scene, NULL);
+}
+
+static void so_is_that_of_a_pod_that_no_list_names_yet(void **state)
+{
+	struct scene *scene = *state;
+
+	begin(scene);
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+	unplug(scene);
+	set_node(scene, "13", A);
+	assert_twin(scene, TAKEN("13", "1:3", "a pod that is being started"));
+	pass(scene, 60000); /* it came to nothing */
+	assert_twin(scene, NULL);
+}
+
+/* The kubelet does not give it to another pod, and the one that has it has the old number. */
+static void the_old_number_stays_taken_when_the_device_comes_back(void **state)
+{
+	struct scene *scene = *state;
+
+	add(NIC, "eve");
+	begin(scene);
+	unplug(scene);
+	look(scene);
+	plug_again(scene, C);
+	look(scene);
+	set_node(scene, "13", A);
+	assert_twin(scene, TAKEN("13", "1:3", "pod default/eve"));
+	set_node(scene, "13", C);
+	assert_twin(scene, TAKEN("13", "1:7", "pod default/eve"));
+	set_node(scene, "13", B);
+	assert_twin(scene, NULL);
+}
+
+/* The pod before it may have had another number. */
+static void what_is_given_anew_has_the_number_that_it_has_now(void **state)
+{
+	struct scene *scene = *state;
+
+	add(NIC, "eve");
+	begin(scene);
+	set_node(scene, "12", C);
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+	set_node(scene, "13", A);
+	assert_twin(scene, NULL);
+}
+
+static void a_functions_own_node_counts_likewise(void **state)
+{
+	struct scene *scene = *state;
+
+	set_own_node(scene, NIC, "vfio0", C);
+	add(NIC, "eve");
+	begin(scene);
+	unplug(scene);
+	set_own_node(scene, TWIN, "vfio1", C);
+	assert_twin(scene, "/dev/vfio/devices/vfio1 has the number 1:7, which pod default/eve was "
+			   "given for " NIC " before that device disappeared: delete that pod");
+	set_own_node(scene, TWIN, "vfio1", A); /* the number of NIC's group */
+	assert_twin(scene, "/dev/vfio/devices/vfio1 has the number 1:3, which pod default/eve was "
+			   "given for " NIC " before that device disappeared: delete that pod");
+}
+
+/* The group, and with it the node, is there as long as one of its functions is. */
+static void the_rest_of_a_group_is_lent_to_no_other_pod(void **state)
+{
+	struct scene *scene = scene_with(pair);
+
+	(void)state;
+	add(NIC, "eve");
+	begin(scene);
+	assert_twin(scene, "IOMMU group 12 serves one pod at a time, and a pod has " NIC " of it");
+	unplug(scene);
+	set_node(scene, "12", A);
+	scene->node.world.inventory->facts->pci.items[0].iommu_group[0] = 'x'; /* the next scan */
+	assert_twin(scene, TAKEN("12", "1:3", "pod default/eve"));
+	list.len = 0;
+	pass(scene, 40000);
+	assert_twin(scene, NULL);
+	scene_free(scene);
+}
+
+static void a_pod_keeps_the_rest_of_its_own_group(void **state)
+{
+	struct scene *scene = scene_with(pair);
+
+	(void)state;
+	add(NIC, "eve");
+	add(TWIN, "eve");
+	begin(scene);
+	unplug(scene);
+	set_node(scene, "12", A);
+	assert_twin(scene, NULL);
+	scene_free(scene);
+}
+
+/* The agent was not there when the device went. */
+static void of_a_number_that_is_not_known_any_may_be_the_one(void **state)
+{
+	struct scene *scene = *state;
+
+	add(NIC, "eve");
+	unplug(scene);
+	begin(scene);
+	assert_twin(scene, LOST("pod default/eve"));
+	plug_again(scene, C); /* that is another one */
+	assert_twin(scene, LOST("pod default/eve"));
+	list.len = 0;
+	pass(scene, 40000);
+	assert_twin(scene, NULL);
+}
+
+static void but_what_a_pod_has_it_has(void **state)
+{
+	struct scene *scene = *state;
+
+	add(NIC, "eve");
+	add(TWIN, "bob");
+	unplug(scene);
+	begin(scene);
+	assert_twin(scene, NULL);
+}
+
+/* The checkpoint alone says who has what. */
+static void the_checkpoints_word_counts_while_the_kubelet_is_silent(void **state)
+{
+	struct scene *scene = *state;
+
+	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
+		   "{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"u\",\"ContainerName\":\"main\","
+		   "\"ResourceName\":\"a.io/x\",\"DeviceIDs\":{\"-1\":[\"" NIC "\",\"1-2\"]}}]}}");
+	unplug(scene);
+	lend_begin(scene, false);
+	await_stream(scene);
+	assert_twin(scene, LOST("a pod in the kubelet's checkpoint"));
+	pass(scene, 30000);
+	assert_twin(scene, LOST("a pod in the kubelet's checkpoint"));
+	pods_serve(scene);
+	pass(scene, 60000);
+	assert_twin(scene, NULL);
+}
+
+/* As a network function of another plugin, which is no VFIO device's. */
+static void a_device_without_a_node_has_no_number(void **state)
+{
+	struct scene *scene = *state;
+
+	set_node(scene, "12", NULL);
+	add(NIC, "eve");
+	begin(scene);
+	unplug(scene);
+	assert_twin(scene, NULL);
+}
+
+/* Somebody removed the node from /dev: the kernel has it nevertheless. */
+static void a_node_that_is_not_shown_has_one_that_is_not_known(void **state)
+{
+	struct scene *scene = *state;
+
+	node1_link(&scene->node, "class/vfio/12", ".");
+	set_node(scene, "12", NULL);
+	add(NIC, "eve");
+	begin(scene);
+	assert_twin(scene, NULL); /* while it is there no other has its number */
+	pass(scene, 60000);
+	unplug(scene);
+	assert_twin(scene, LOST("pod default/eve"));
+}
+
+/* A stick with the number @device on the first bus; NULL: none is in the port. */
+static void plug_stick(struct scene *scene, const char *port, const char *device,
+		       const char *target)
+{
+	auto_free char *bus_path = xasprintf("sys/bus/usb/devices/%s/busnum", port);
+	auto_free char *device_path = xasprintf("sys/bus/usb/devices/%s/devnum", port);
+	auto_free char *folder = xasprintf("%s/bus/usb/001", scene->node.dev);
+	auto_free char *node = xasprintf("%s/%s", folder, device);
+
+	for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(folder, 0700);
+		*slash = '/';
+	}
+	(void)mkdir(folder, 0700);
+	node1_link(&scene->node, bus_path + strlen("sys/"), NULL); /* its folder */
+	folder_put(&scene->node.folder, bus_path, "1\n");
+	folder_put(&scene->node.folder, device_path, device);
+	(void)unlink(node);
+	assert_int_equal(symlink(target, node), 0);
+}
+
+static void pull_stick(struct scene *scene, const char *port)
+{
+	auto_free char *folder = xasprintf("%s/bus/usb/devices/%s", scene->node.sysfs, port);
+	auto_free char *away = xasprintf("%s/away-%s", scene->node.sysfs, port);
+
+	assert_int_equal(rename(folder, away), 0);
+}
+
+static void assert_stick(struct scene *scene, const char *port, const char *trouble)
+{
+	auto_free char *text = NULL;
+
+	look(scene);
+	text = lend_number_trouble(scene->lend, port);
+	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
+}
+
+static void a_sticks_number_is_lent_to_nobody(void **state)
+{
+	struct scene *scene = *state;
+
+	plug_stick(scene, "1-2", "005", A);
+	plug_stick(scene, "1-3", "006", B);
+	add("1-2,1-3", "eve"); /* one device of two parts */
+	begin(scene);
+	pull_stick(scene, "1-2");
+	pull_stick(scene, "1-3");
+	plug_stick(scene, "1-4.1", "006", B);
+	assert_stick(scene, "1-4.1",
+		     "/dev/bus/usb/001/006 has the number 1:5, which pod default/eve was given for "
+		     "1-3 before that device disappeared: delete that pod");
+	plug_stick(scene, "1-4.1", "007", C);
+	assert_stick(scene, "1-4.1", NULL);
+	plug_stick(scene, "1-4.1", "005", A);
+	list.len = 0;
+	pass(scene, 40000);
+	assert_stick(scene, "1-4.1", NULL);
+}
+
+/* Its numbers come around only after all others. */
+static void of_a_stick_whose_number_is_not_known_none_is_feared(void **state)
+{
+	struct scene *scene = *state;
+
+	plug_stick(scene, "1-4", "005", A);
+	add("1-2", "eve");
+	begin(scene);
+	assert_stick(scene, "1-4", NULL);
+	assert_twin(scene, NULL);
+}
+
+static void a_function_that_is_gone_does_not_hold_sticks_back(void **state)
+{
+	struct scene *scene = *state;
+
+	add(NIC, "eve");
+	unplug(scene);
+	begin(scene);
+	assert_stick(scene, "1-4", NULL);
+	assert_twin(scene, LOST("pod default/eve"));
+}
+
+static void held_by_none(void *arg, struct json_strs *ids)
+{
+	(void)arg;
+	(void)ids;
+}
+
+static char *held_by_eve(void *arg, const char *id)
+{
+	(void)arg;
+	(void)id;
+	return xstrdup("eve");
+}
+
+static bool is_never_the_same(void *arg, const char *a, const char *b)
+{
+	(void)arg;
+	(void)a;
+	(void)b;
+	return false;
+}
+
+/* Each part's number is known at once, before anybody looks again. */
+static void what_is_given_in_parts_has_the_numbers_of_all(void **state)
+{
+	struct scene *scene = *state;
+	struct node_numbers *numbers = node_numbers_new(
+		&scene->node.this_node,
+		&(struct node_numbers_deps){ held_by_none, held_by_eve, is_never_the_same, NULL });
+	struct json_strs ids = { 0 };
+	auto_free char *trouble = NULL;
+
+	plug_stick(scene, "1-2", "005", A);
+	plug_stick(scene, "1-3", "006", B);
+	json_strs_add(&ids, "1-2,1-3");
+	node_numbers_give(numbers, &ids);
+	pull_stick(scene, "1-3");
+	plug_stick(scene, "1-4", "006", B);
+	trouble = node_numbers_trouble(numbers, "1-4");
+	assert_non_null(trouble);
+	assert_non_null(strstr(trouble, "which eve was given for 1-3 "));
+	json_strs_done(&ids);
+	node_numbers_free(numbers);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "the rest of a group is lent to no other pod",
+		  the_rest_of_a_group_is_lent_to_no_other_pod, NULL);
+	suite_add(&suite, "a pod keeps the rest of its own group",
+		  a_pod_keeps_the_rest_of_its_own_group, NULL);
+	suite_fixture(&suite, &apart_fixture);
+	suite_add(&suite, "the number that a listed pod has is lent to nobody",
+		  a_listed_pods_number_is_lent_to_nobody, NULL);
+	suite_add(&suite, "Allocate looks at the number itself",
+		  allocate_looks_at_the_number_itself, NULL);
+	suite_add(&suite, "so is that of a pod that no list names yet",
+		  so_is_that_of_a_pod_that_no_list_names_yet, NULL);
+	suite_add(&suite, "the old number stays taken when the device comes back",
+		  the_old_number_stays_taken_when_the_device_comes_back, NULL);
+	suite_add(&suite, "what is given anew has the number that it has now",
+		  what_is_given_anew_has_the_number_that_it_has_now, NULL);
+	suite_add(&suite, "a function's own node counts likewise",
+		  a_functions_own_node_counts_likewise, NULL);
+	suite_add(&suite, "of a number that is not known any may be the one",
+		  of_a_number_that_is_not_known_any_may_be_the_one, NULL);
+	suite_add(&suite, "but what a pod has it has", but_what_a_pod_has_it_has, NULL);
+	suite_add(&suite, "the checkpoint's word counts while the kubelet is silent",
+		  the_checkpoints_word_counts_while_the_kubelet_is_silent, NULL);
+	suite_add(&suite, "a device without a node has no number",
+		  a_device_without_a_node_has_no_number, NULL);
+	suite_add(&suite, "a node that is not shown has one that is not known",
+		  a_node_that_is_not_shown_has_one_that_is_not_known, NULL);
+	suite_add(&suite, "a stick's number is lent to nobody", a_sticks_number_is_lent_to_nobody,
+		  NULL);
+	suite_add(&suite, "of a stick whose number is not known none is feared",
+		  of_a_stick_whose_number_is_not_known_none_is_feared, NULL);
+	suite_add(&suite, "a function that is gone does not hold sticks back",
+		  a_function_that_is_gone_does_not_hold_sticks_back, NULL);
+	suite_add(&suite, "what is given in parts has the numbers of all",
+		  what_is_given_in_parts_has_the_numbers_of_all, NULL);
+	return suite_run(&suite, "node_numbers");
+}

@@ -43,7 +43,8 @@ static const struct options_prose prose = {
 		"refused and deleted, and when the device was bound, allocated to pods and released. It prints "
 		"the events of its objects (the device, its claim, its card) in the namespace default.\n\n"
 		"Events name neither users nor pods. USER is the owner of the current claim, if you may read "
-		"it. If COUNT is above 1, TIME is the last occurrence.",
+		"it. The API server counts equal events and keeps the times of the first and the last one. Both have "
+		"a line: COUNT is \"1 of 3\" and \"3 of 3\" for three.",
 	.examples = " kubectl hostdev log vm1-000001000\n"
 		    " kubectl hostdev log vm1/01:00.0 -o wide",
 };

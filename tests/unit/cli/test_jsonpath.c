@@ -66,19 +66,20 @@ static struct wrong_case {
 	const char *template;
 	const char *error;
 } wrongs[] = {
-	{ "no brace at the end", "{.name", "jsonpath: } is missing at ''" },
-	{ "no bracket at the end", "{.devices[0}",
-	  "jsonpath: ] is missing (a slice has no step) at '}'" },
+	{ "no brace at the end", "{.name", "jsonpath: } is missing at the end of the template" },
+	{ "no bracket at the end", "{.devices[0}", "jsonpath: ] is missing at '}'" },
+	{ "nothing after a bracket", "{.devices[0",
+	  "jsonpath: ] is missing at the end of the template" },
 	{ "a slice with a step", "{.devices[0:2:1]}",
 	  "jsonpath: ] is missing (a slice has no step) at ':1]}'" },
-	{ "no number in a slice", "{.devices[:x]}",
-	  "jsonpath: ] is missing (a slice has no step) at 'x]}'" },
+	{ "no number in a slice", "{.devices[:x]}", "jsonpath: ] is missing at 'x]}'" },
 	{ "nothing after a comma", "{.devices[0,]}",
 	  "jsonpath: in brackets stands a number, *, a name in quotes or ?(...) at ']}'" },
 	{ "no number", "{.devices[x]}",
 	  "jsonpath: in brackets stands a number, *, a name in quotes or ?(...) at 'x]}'" },
 	{ "no path", "{name}", "jsonpath: a path begins with . or [ at 'name}'" },
-	{ "a quote that is open", "{\"a}", "jsonpath: a quote is not closed at ''" },
+	{ "a quote that is open", "{\"a}",
+	  "jsonpath: a quote is not closed at the end of the template" },
 	{ "another operator", "{.devices[?(@.group=1)]}",
 	  "jsonpath: a filter has one of == != < <= > >=, and ends with ) at '=1)]}'" },
 	{ "no value", "{.devices[?(@.group==)]}",
@@ -86,7 +87,7 @@ static struct wrong_case {
 	{ "a filter of nothing", "{.devices[?(1==1)]}",
 	  "jsonpath: a filter begins with @ at '1==1)]}'" },
 	{ "a range that is open", "{range .devices[*]}{.name}",
-	  "jsonpath: {end} is missing at ''" },
+	  "jsonpath: {end} is missing at the end of the template" },
 	{ "an end of nothing", "{end}", "jsonpath: there is no range to end at 'end}'" },
 };
 

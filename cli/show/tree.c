@@ -136,7 +136,7 @@ static void tree_roots_done(struct tree_roots *roots)
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
 static const struct table_column columns[COLUMNS] = {
-	{ .title = "DEVICE" },
+	{ .title = "DEVICE", .final = 22 },
 	{ .title = "STATE" },
 	{ .title = "GROUP", .spare = 1 },
 	{ .title = "DRIVER", .spare = 2 },

@@ -331,6 +331,31 @@ static void what_no_device_has_is_said(void **state)
 	scene_close(&scene);
 }
 
+/* What the caller may not list may have the resource. */
+static void what_cannot_be_listed_is_said(void **state)
+{
+	static const char hidden[] = "user 'ann' may not list pcidevices (403 forbidden)";
+	auto_str struct str text = STR_INIT;
+	struct pick_want want;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, "n1-a");
+	want = want_of(&scene, 2, "");
+	pick_text(scene.cluster, &want, NULL, hidden, &text);
+	assert_string_equal(str_cstr(&text),
+			    "2 wanted on one node, 1 free\n"
+			    "  1 free on n1: n1-a\n"
+			    "  user 'ann' may not list pcidevices (403 forbidden)");
+	str_clear(&text);
+	want.resource = "a.com/b";
+	pick_text(scene.cluster, &want, NULL, hidden, &text);
+	assert_string_equal(str_cstr(&text),
+			    "no device that you may read has the resource\n  'a.com/b'\n"
+			    "  user 'ann' may not list pcidevices (403 forbidden)");
+	scene_close(&scene);
+}
+
 static void lines_fit_the_width(void **state)
 {
 	auto_str struct str words = STR_INIT;
@@ -370,6 +395,7 @@ int main(void)
 		  NULL);
 	suite_rows(&suite, texts, the_shortage_is_explained);
 	suite_rows(&suite, unknowns, what_no_device_has_is_said);
+	suite_add(&suite, "what cannot be listed is said", what_cannot_be_listed_is_said, NULL);
 	suite_add(&suite, "lines fit the width", lines_fit_the_width, NULL);
 	return suite_run(&suite, "pick");
 }

@@ -275,7 +275,8 @@ static void a_tree_with_mediated_devices_fits(void **state)
 		tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
 		assert_true(longest(str_cstr(&out.text)) <= width);
 		assert_non_null(strstr(str_cstr(&out.text), "mdev 11111111-2"));
-		assert_int_equal(strstr(str_cstr(&out.text), "-555555555555") != NULL, width >= 103);
+		assert_int_equal(strstr(str_cstr(&out.text), "-555555555555") != NULL,
+				 width >= 103);
 		str_done(&out.text);
 	}
 }

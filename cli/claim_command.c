@@ -154,7 +154,10 @@ static void create(struct errand *errand, struct claim_wait *wait)
 	}
 	r = claim_create(errand->run->session, &wait->target, &spec,
 			 errand->dry_run == DRY_RUN_SERVER, &answer, &err);
-	claims_warn(&answer);
+	/* For a claim that exists, the webhook's warnings are about another one, with these flags
+	 * alone. */
+	if (r != -EEXIST)
+		claims_warn(&answer);
 	if (r == 0) {
 		claim_wait_take(wait, &answer);
 	} else if (r == -EEXIST) {
@@ -205,9 +208,11 @@ static void warn_of_node(const struct cluster_device *device)
 
 	if (!device->fault)
 		return;
-	fault = node_fault_text(device->fault, timefmt_wall_ms());
-	command_note("%s: its node is %s: nothing is done until the node recovers. %s",
-		     device->name, fault, advice ? advice : "");
+	fault = node_fault_sentence(device->fault, device->node, timefmt_wall_ms());
+	command_note("%s: %s: nothing is done until %s. %s", device->name, fault,
+		     strcmp(device->fault->reason, "AgentNotRunning") == 0 ? "one runs"
+									   : "the node recovers",
+		     advice ? advice : "");
 }
 
 static void print_errand(struct errand *errand, bool waited)

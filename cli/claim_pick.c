@@ -351,11 +351,16 @@ static int read_again(struct picking *p)
 
 static void add_too_few(struct picking *p)
 {
+	auto_str struct str hidden = STR_INIT;
 	auto_str struct str text = STR_INIT;
 
 	if (p->refusals >= REFUSALS_MAX)
 		str_addf(&text, "stopped after %zu refusals: ", p->refusals);
-	pick_text(p->cluster, &p->want, p->run->settings.selector, &text);
+	lists_forbidden_text(&p->missing,
+			     CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_USBDEVICE),
+			     &hidden);
+	pick_text(p->cluster, &p->want, p->run->settings.selector,
+		  hidden.len > 0 ? hidden.buf : NULL, &text);
 	p->cause = str_detach(&text);
 }
 

@@ -15,12 +15,15 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/ask/lists.h"
+#include "cli/ask/pod_facts.h"
 #include "cli/command.h"
+#include "cli/show/advice.h"
 
 enum {
 	LOOK_MS = 300,
 	DELETE_AGAIN_MS = 1000,
-	SHOWN_MS = 5000, /* an agent that is well has written the PCIDevice long before */
+	SHARED_MS = 5000, /* an agent that is well has seen all claims of a run long before */
+	SHOWN_MS = 5000,  /* an agent that is well has written the PCIDevice long before */
 	LINE_MAX_BYTES = 600,
 };
 
@@ -69,6 +72,18 @@ static bool is_outdated(enum device_type type, const void *object)
 	       claim->status.observed_generation < claim->meta.generation;
 }
 
+/* The agent has not reported about the claim as it is now. */
+static void add_node(struct str *line, enum device_type type, const void *object)
+{
+	const char *node = type == DEVICE_USB
+				   ? ((const struct usbdeviceclaim *)object)->status.node_name
+				   : ((const struct pcideviceclaim *)object)->spec.node_name;
+
+	str_add(line, "waiting for the agent of ");
+	str_add(line, node && node[0] ? "node " : "its node");
+	out_text(line, node ? node : "");
+}
+
 /* What the claim waits for, as its condition says it. */
 static void add_line(struct str *line, enum device_type type, const void *object)
 {
@@ -76,26 +91,22 @@ static void add_line(struct str *line, enum device_type type, const void *object
 	const struct api_condition *reach = api_conditions_find(list, "NodeReachable");
 	const struct api_condition *c = api_conditions_find(list, "Ready");
 	const char *holder = holder_of(type, object);
+	bool deleting = ((const struct api_meta *)object)->deletion_timestamp != NULL;
 
 	if (reach && reach->status && strcmp(reach->status, "False") == 0)
 		c = reach;
-	if (!c) {
-		str_add(line, "no agent has handled it yet");
-		return;
-	}
-	if (((const struct api_meta *)object)->deletion_timestamp && c->status &&
-	    strcmp(c->status, "True") == 0) {
-		str_add(line, "its release has not begun yet");
-		return;
-	}
-	if (c != reach && is_outdated(type, object)) {
-		str_add(line, "the agent of its node has not reported yet");
+	/* A claim that is being deleted, and still Ready, has not been seen by the agent either. */
+	if (!c || (deleting && c->status && strcmp(c->status, "True") == 0) ||
+	    (c != reach && is_outdated(type, object))) {
+		add_node(line, type, object);
 		return;
 	}
 	out_text(line, c->reason ? c->reason : "");
 	if (c->message && c->message[0]) {
+		auto_free char *message = advice_flags(c->message);
+
 		str_add(line, ": ");
-		out_text(line, c->message);
+		out_text(line, message);
 	}
 	if (holder && (!c->message || !strstr(c->message, holder))) {
 		str_add(line, " (");
@@ -116,6 +127,8 @@ static enum claim_progress judge_ready(enum device_type type, const void *object
 		return PROGRESS_WAITING;
 	if (strcmp(ready->status, "True") == 0)
 		return PROGRESS_DONE;
+	if (ready->reason && strcmp(ready->reason, "GroupShared") == 0)
+		return PROGRESS_SHARED;
 	return ready->reason && strcmp(ready->reason, "DriverNotAllowed") == 0 ? PROGRESS_REFUSED
 									       : PROGRESS_WAITING;
 }
@@ -205,6 +218,45 @@ int claim_delete_if_allowed(struct command_run *run, const struct claim_wait *wa
 	return r;
 }
 
+bool claim_wait_pod(const char *refusal, char **ret_ns, char **ret_pod)
+{
+	static const char before[] = "pod ";
+	const char *at = refusal;
+	const char *slash;
+	size_t len;
+
+	while ((at = strstr(at, before))) {
+		at += sizeof(before) - 1;
+		len = strcspn(at, " ");
+		slash = memchr(at, '/', len);
+		if (!slash || strncmp(at + len, " has it", strlen(" has it")) != 0)
+			continue;
+		*ret_ns = xstrndup(at, (size_t)(slash - at));
+		*ret_pod = xstrndup(slash + 1, len - (size_t)(slash - at) - 1);
+		return true;
+	}
+	return false;
+}
+
+/* Is the pod that the refusal names deleted already? The kubelet lists its device for some seconds
+ * more. False if the caller may not read it. */
+static bool is_pod_deleted(struct command_run *run, const char *refusal)
+{
+	struct pod_facts facts = { 0 };
+	auto_free char *ns = NULL;
+	auto_free char *pod = NULL;
+	struct err err = { 0 };
+	bool deleted;
+	int r;
+
+	if (!claim_wait_pod(refusal, &ns, &pod))
+		return false;
+	r = pod_facts_read(run->session, ns, pod, &facts, &err);
+	deleted = r == -ENOENT || (r == 0 && facts.deleted);
+	pod_facts_done(&facts);
+	return deleted;
+}
+
 /* While a pod has the device, the webhook refuses the deletion. Repeat it until it is accepted. */
 static int delete_again(struct command_run *run, struct claim_wait *wait)
 {
@@ -224,7 +276,11 @@ static int delete_again(struct command_run *run, struct claim_wait *wait)
 	if (!wait->denied || r == -EINTR || session_late(run->session))
 		return COMMAND_OK;
 	why = claims_refusal(&answer, &err);
-	tell(wait, why);
+	if (answer.status == 409 && is_pod_deleted(run, why))
+		tell(wait,
+		     "its pod is deleted: waiting until the kubelet lists the device as free");
+	else
+		tell(wait, why);
 	return answer.status == 409 || (err.kind == ERR_RETRY && r != -EACCES) ? COMMAND_OK
 									       : COMMAND_FAILED;
 }
@@ -253,11 +309,26 @@ static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
 	return claimed;
 }
 
+/* The agent may have seen this claim before the others of this run, which complete the group. */
+static int tell_shared(struct claim_wait *wait, const char *line)
+{
+	tell(wait, line);
+	if (wait->shared_ms == 0)
+		wait->shared_ms = timefmt_now_ms();
+	if (!wait->alone && timefmt_now_ms() - wait->shared_ms < SHARED_MS)
+		return COMMAND_OK;
+	command_note("%s: its claim stays; `kubectl hostdev claim %s --include-group` claims the "
+		     "whole group, `kubectl hostdev release %s` deletes the claim",
+		     wait->target.name, wait->target.name, wait->target.name);
+	return COMMAND_FAILED;
+}
+
 /* A read that fails temporarily does not end the wait: it is repeated. */
 static int look(struct command_run *run, struct claim_wait *wait, enum claim_goal goal)
 {
 	auto_answer struct session_answer answer = { 0 };
 	auto_str struct str line = STR_INIT;
+	enum claim_progress progress;
 	struct err err = { 0 };
 	int r = claim_read(run->session, &wait->target, &answer, &err);
 
@@ -269,8 +340,12 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 	}
 	if (r == 0)
 		claim_wait_take(wait, &answer);
-	switch (claim_progress(goal, wait->target.type, r == 0 ? answer.body : NULL, wait->uid,
-			       &line)) {
+	progress = claim_progress(goal, wait->target.type, r == 0 ? answer.body : NULL, wait->uid,
+				  &line);
+	if (progress == PROGRESS_SHARED)
+		return tell_shared(wait, str_cstr(&line));
+	wait->shared_ms = 0;
+	switch (progress) {
 	case PROGRESS_DONE:
 		wait->done = goal == CLAIM_READY || !is_shown_claimed(run, wait);
 		return COMMAND_OK;
@@ -285,6 +360,8 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 		command_note("%s: its claim stays; `kubectl hostdev release %s` deletes it",
 			     wait->target.name, wait->target.name);
 		return COMMAND_FAILED;
+	case PROGRESS_SHARED:
+		break;
 	}
 	return COMMAND_FAILED;
 }
@@ -408,6 +485,8 @@ int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len
 {
 	int status = COMMAND_OK;
 
+	for (size_t i = 0; i < len; i++)
+		waits[i].alone = len == 1;
 	while (look_at_all(run, waits, len, goal, &status) > 0) {
 		if (session_interrupted(run->session))
 			return say_interrupted(goal, waits, len);

@@ -18,14 +18,18 @@ enum claim_goal { CLAIM_READY, CLAIM_GONE };
 
 struct claim_wait {
 	struct claim_target target;
-	char *uid;         /* of the claim; NULL: any. A new claim of the same name has another */
-	char *object;      /* its JSON, as last read */
-	bool skip;         /* do not wait for it */
-	bool done;         /* it has reached the goal */
-	char *driver;      /* to which a release brings the device back; NULL: not known */
-	uint64_t gone_ms;  /* when its claim was first seen gone (timefmt_now_ms()); 0: not yet */
-	bool existed;      /* the caller had claimed it before */
-	bool patched;      /* and a flag was added to it */
+	char *uid;        /* of the claim; NULL: any. A new claim of the same name has another */
+	char *object;     /* its JSON, as last read */
+	bool skip;        /* do not wait for it */
+	bool done;        /* it has reached the goal */
+	char *driver;     /* to which a release brings the device back; NULL: not known */
+	uint64_t gone_ms; /* when its claim was first seen gone (timefmt_now_ms()); 0: not yet */
+	bool existed;     /* the caller had claimed it before */
+	bool patched;     /* and a flag was added to it */
+	bool alone;       /* no other claim of this run can be of its IOMMU group */
+	uint64_t
+		shared_ms; /* since when it waits for the rest of its group (timefmt_now_ms()); 0: it
+			     * does not */
 	bool denied;       /* its deletion is refused (409) and will be repeated */
 	uint64_t again_ms; /* not before this (timefmt_now_ms())                         */
 	char *told;        /* the line that was printed last */
@@ -54,8 +58,18 @@ int claim_worse(int status, int other);
  * vm1-000001000. It will be once the reason above is resolved." The caller frees. Pure. */
 char *claim_wait_late(enum claim_goal goal, const struct claim_wait *waits, size_t len);
 
+/* The pod in the webhook's refusal to delete a claim, "pod NAMESPACE/NAME has it: ...". False: it names
+ * none. The caller frees both. Pure. */
+bool claim_wait_pod(const char *refusal, char **ret_ns, char **ret_pod);
+
 /* Refused: not before somebody changes the claim, or the configuration of the agents. */
-enum claim_progress { PROGRESS_WAITING, PROGRESS_DONE, PROGRESS_LOST, PROGRESS_REFUSED };
+enum claim_progress {
+	PROGRESS_WAITING,
+	PROGRESS_DONE,
+	PROGRESS_LOST,
+	PROGRESS_REFUSED,
+	PROGRESS_SHARED, /* likewise, or before the rest of its IOMMU group is claimed */
+};
 
 /* Has the claim in @json (NULL: it does not exist) reached @goal? If not, @line gets a line that
  * says what it waits for. @uid may be NULL. Pure. */

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -56,12 +57,16 @@ struct session *command_session(struct command_run *run)
 	return run->session;
 }
 
+/* One line, broken where the terminal ends. */
 static void say(const char *line)
 {
+	struct out terminal = { .format = OUT_TABLE, .width = out_terminal_width(STDERR_FILENO) };
 	auto_str struct str clean = STR_INIT;
+	auto_str struct str text = STR_INIT;
 
 	out_text(&clean, line);
-	(void)fprintf(stderr, "%s\n", str_cstr(&clean));
+	out_wrap(&terminal, &text, str_cstr(&clean), 0, 2);
+	(void)fprintf(stderr, "%s\n", str_cstr(&text));
 }
 
 int command_fail(const struct command_run *run, const struct err *err)

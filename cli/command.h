@@ -74,6 +74,7 @@ struct command_settings {
 	char *claim_user; /* --for */
 	bool client;      /* version */
 	bool nodes;       /* top */
+	bool all;         /* top */
 	uint64_t port;    /* map */
 	bool open;
 };

@@ -1,6 +1,8 @@
 #include "cli/history.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/json_map.h"
@@ -14,10 +16,9 @@
 
 static const struct table_column columns[] = {
 	{ .title = "TIME" },
-	{ .title = "FIRST", .wide = true },
 	{ .title = "REASON" },
 	{ .title = "COUNT" },
-	{ .title = "USER", .least = TABLE_NAME_LEAST },
+	{ .title = "USER", .least = SIZE_MAX }, /* hidden if empty, never cut */
 	{ .title = "TYPE", .wide = true },
 	{ .title = "ABOUT", .wide = true },
 	{ .title = "FROM", .wide = true },
@@ -36,10 +37,11 @@ static bool is_before(const char *a, const char *b)
 
 /*
  * Events do not name users. The existing claim does, to users who may read it. Its user is shown
- * with events that have the claim's uid, and with the device's events since the claim was created.
- * Not with refused requests, which others sent.
+ * with events that have the claim's uid, and with the device's events at a @time since the claim was
+ * created. Not with refused requests, which others sent.
  */
-static const char *user_of(const struct cluster_device *device, const struct event *event)
+static const char *user_of(const struct cluster_device *device, const struct event *event,
+			   const char *time)
 {
 	const struct api_meta *claim = device->claim;
 	const char *uid = event->involved_object.uid;
@@ -52,7 +54,7 @@ static const char *user_of(const struct cluster_device *device, const struct eve
 	if (event->reason &&
 	    (strcmp(event->reason, "ClaimRefused") == 0 || strcmp(event->reason, "LeftAlone") == 0))
 		return "";
-	return is_before(device_event_time(event), claim->creation_timestamp) ? "" : device->user;
+	return is_before(time, claim->creation_timestamp) ? "" : device->user;
 }
 
 static int64_t count_of(const struct event *event)
@@ -60,23 +62,100 @@ static int64_t count_of(const struct event *event)
 	return event->count > 0 ? event->count : 1;
 }
 
-static void add_row(struct table *table, const struct cluster_device *device,
-		    const struct event *event)
+static const char *first_of(const struct event *event)
 {
-	auto_free char *count = xasprintf("%lld", (long long)count_of(event));
 	const char *first = event->first_timestamp;
 
-	table_add(table, device_event_time(event));
-	table_add(table, first ? first : device_event_time(event));
+	return count_of(event) > 1 && first ? first : device_event_time(event);
+}
+
+/* One occurrence of an event. The API keeps the first and the last one of equal events. */
+struct occurrence {
+	const struct event *event;
+	const char *time;
+	int64_t number; /* 1 for the first one */
+};
+
+static int oldest_first(const void *a, const void *b)
+{
+	const struct occurrence *x = a;
+	const struct occurrence *y = b;
+	size_t x_stage = device_event_stage(x->event);
+	size_t y_stage = device_event_stage(y->event);
+
+	if (is_before(x->time, y->time))
+		return -1;
+	if (is_before(y->time, x->time))
+		return 1;
+	if (x_stage != y_stage)
+		return x_stage < y_stage ? -1 : 1;
+	if (x->event != y->event)
+		return -strcmp(x->event->meta.name, y->event->meta.name);
+	return x->number < y->number ? -1 : 1;
+}
+
+/* The caller frees the array. */
+static struct occurrence *list_occurrences(const struct device_events *events, size_t *ret_len)
+{
+	struct occurrence *list = xcalloc(2 * events->len + 1, sizeof(*list));
+	size_t len = 0;
+
+	for (size_t i = 0; i < events->len; i++) {
+		const struct event *event = events->items[i];
+		const char *last = device_event_time(event);
+
+		if (strcmp(first_of(event), last) != 0)
+			list[len++] = (struct occurrence){ event, first_of(event), 1 };
+		list[len++] = (struct occurrence){ event, last, count_of(event) };
+	}
+	if (len > 0)
+		qsort(list, len, sizeof(*list), oldest_first);
+	*ret_len = len;
+	return list;
+}
+
+/* "1"; "1 of 3" and "3 of 3" for the first and the last occurrence of three. */
+static char *count_text(const struct occurrence *occurrence)
+{
+	long long count = count_of(occurrence->event);
+
+	if (count == 1)
+		return xstrdup("1");
+	return xasprintf("%lld of %lld", (long long)occurrence->number, count);
+}
+
+static void add_row(struct table *table, const struct cluster_device *device,
+		    const struct occurrence *occurrence)
+{
+	const struct event *event = occurrence->event;
+	auto_free char *count = count_text(occurrence);
+
+	table_add(table, occurrence->time);
 	table_add(table, event->reason);
 	table_add(table, count);
-	table_add(table, user_of(device, event));
+	table_add(table, user_of(device, event, occurrence->time));
 	table_add(table, event->type);
 	table_add(table, event->involved_object.kind);
 	table_add(table, event->source.host);
 	table_add(table, event->message);
 }
 
+static void print_table(const struct cluster_device *device, const struct device_events *events,
+			struct out *out)
+{
+	struct table table;
+	size_t len;
+	auto_free struct occurrence *list = list_occurrences(events, &len);
+
+	table_init(&table, columns, ARRAY_LEN(columns));
+	for (size_t i = 0; i < len; i++)
+		add_row(&table, device, &list[i]);
+	if (table.len > 0)
+		table_print(&table, out, true, &out->text);
+	table_done(&table);
+}
+
+/* The user is named only if all counted occurrences are that user's. */
 static json_t *event_json(const struct cluster_device *device, const struct event *event)
 {
 	json_t *json = json_object();
@@ -85,7 +164,7 @@ static json_t *event_json(const struct cluster_device *device, const struct even
 	out_set_text(json, "first", event->first_timestamp);
 	out_set_text(json, "reason", event->reason);
 	json_object_set_new(json, "count", json_integer(count_of(event)));
-	out_set_text(json, "user", user_of(device, event));
+	out_set_text(json, "user", user_of(device, event, first_of(event)));
 	out_set_text(json, "type", event->type);
 	out_set_text(json, "about", event->involved_object.kind);
 	out_set_text(json, "from", event->source.host);
@@ -98,16 +177,12 @@ void history_print(const struct cluster_device *device, const struct device_even
 {
 	json_t *list = json_array();
 	auto_json json_t *json = json_pack("{ss,so}", "device", device->name, "events", list);
-	struct table table;
 
-	table_init(&table, columns, ARRAY_LEN(columns));
-	for (size_t i = events->len; i-- > 0;) {
-		add_row(&table, device, events->items[i]);
-		json_array_append_new(list, event_json(device, events->items[i]));
+	if (!out_is_json(out)) {
+		print_table(device, events, out);
+		return;
 	}
-	if (out_is_json(out))
-		out_json(out, json);
-	else if (table.len > 0)
-		table_print(&table, out, true, &out->text);
-	table_done(&table);
+	for (size_t i = events->len; i-- > 0;)
+		json_array_append_new(list, event_json(device, events->items[i]));
+	out_json(out, json);
 }

@@ -1,8 +1,10 @@
+#include <errno.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/ask/device_events.h"
+#include "cli/ask/lists.h"
 #include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -20,8 +22,14 @@ static int run_log(struct command_run *run)
 	if (status != COMMAND_OK)
 		return status;
 	command_tell_missing(&targets.missing);
-	if (device_events_read(run->session, targets.devices[0], &events, &err) < 0)
+	if (device_events_read(run->session, targets.devices[0], &events, &err) < 0) {
+		if (err.code == -EACCES) {
+			auto_free char *message = xstrdup(err.msg);
+
+			(void)lists_denied("events", message, &err);
+		}
 		return command_fail(run, &err);
+	}
 	if (events.len == 0)
 		command_note(
 			"%s: no events in the last hour; the logs of hostdev-controller and hostdev-agent "
@@ -43,7 +51,8 @@ static const struct options_prose prose = {
 		"refused and deleted, and when the device was bound, allocated to pods and released. It prints "
 		"the events of its objects (the device, its claim, its card) in the namespace default.\n\n"
 		"Events name neither users nor pods. USER is the owner of the current claim, if you may read "
-		"it. If COUNT is above 1, TIME is the last occurrence.",
+		"it. The API server counts equal events and keeps the times of the first and the last one. Both have "
+		"a line: COUNT is \"1 of 3\" and \"3 of 3\" for three.",
 	.examples = " kubectl hostdev log vm1-000001000\n"
 		    " kubectl hostdev log vm1/01:00.0 -o wide",
 };

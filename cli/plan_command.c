@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
+#include "cli/show/advice.h"
 #include "cli/show/device_json.h"
 #include "cli/target.h"
 
@@ -130,97 +131,117 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 		rehearsal->why = claims_refusal(&answer, &err);
 }
 
-static void add_warnings(const struct rehearsal *rehearsal, struct str *to)
+/* A line below the result, broken where the terminal ends. @text is not clean. */
+static void add_line(struct out *out, const char *text)
+{
+	auto_str struct str clean = STR_INIT;
+	auto_free char *said = advice_flags(text);
+
+	out_text(&clean, said);
+	str_add(&out->text, "  ");
+	out_wrap(out, &out->text, str_cstr(&clean), 2, 4);
+	str_add_char(&out->text, '\n');
+}
+
+static void add_warnings(const struct rehearsal *rehearsal, struct out *out)
 {
 	const char *line = rehearsal->warnings;
 
 	while (*line) {
 		size_t len = strcspn(line, "\n");
+		auto_free char *text = xstrndup(line, len);
 
-		str_addf(to, "  %.*s\n", (int)len, line);
+		add_line(out, text);
 		line += len + (line[len] == '\n');
 	}
 }
 
 /* A verdict with a time comes from a condition that the agent wrote. */
-static void add_verdict(const struct state_verdict *verdict, struct str *to)
+static void add_verdict(const struct state_verdict *verdict, struct out *out)
 {
-	if (!verdict->reason[0])
-		return;
-	str_add(to, "  ");
-	if (verdict->since[0]) {
-		str_add(to, "its node says: ");
-		out_text(to, verdict->reason);
-		str_add(to, verdict->message[0] ? ": " : "");
-	}
-	out_text(to, verdict->message);
-	str_add_char(to, '\n');
+	auto_free char *text =
+		verdict->since[0] ? xasprintf("its node says: %s%s%s", verdict->reason,
+					      verdict->message[0] ? ": " : "", verdict->message)
+				  : xstrdup(verdict->message);
+
+	if (verdict->reason[0])
+		add_line(out, text);
 }
 
 /* With a USB controller, the node loses what is plugged into it. */
-static void add_usb_below(const struct cluster_device *device, struct str *to)
+static void add_usb_below(const struct cluster_device *device, struct out *out)
 {
 	auto_free char *below = device->type == DEVICE_PCI ? device_usb_below(device) : xstrdup("");
+	auto_free char *text =
+		xasprintf("its USB devices disappear from the node and go with it: %s", below);
 
-	if (!below[0])
-		return;
-	str_add(to, "  its USB devices disappear from the node and go with it: ");
-	out_text(to, below);
-	str_add_char(to, '\n');
+	if (below[0] && device->conflict != CONFLICT_USB)
+		add_line(out, text);
 }
 
-static const char *result_text(const struct rehearsal *rehearsal, bool waits)
+/* The caller frees. */
+static char *result_text(const struct rehearsal *rehearsal, bool waits)
 {
 	if (rehearsal->unchanged)
-		return unchanged;
+		return xstrdup(unchanged);
 	if (waits)
-		return "would be accepted, but not carried out now";
+		return xasprintf("would wait: %s", rehearsal->device->verdict.reason);
 	if (rehearsal->accepted)
-		return "would be accepted";
+		return xstrdup("would be accepted");
 	if (rehearsal->unknown)
-		return "could not be checked";
-	return rehearsal->waits ? "would wait" : "would be refused";
+		return xstrdup("could not be checked");
+	return xstrdup(rehearsal->waits ? "would wait" : "would be refused");
 }
 
-/* A claim of a function whose group is claimed already is carried out. */
-static bool is_refused(const struct cluster_device *device)
+static void add_result(const struct rehearsal *rehearsal, bool waits, struct out *out)
 {
-	return device->verdict.state == STATE_REFUSED && device->conflict != CONFLICT_GROUP;
-}
-
-static void print_text(const struct rehearsal *rehearsal, bool release, struct out *out)
-{
-	const struct cluster_device *device = rehearsal->device;
+	auto_free char *text = result_text(rehearsal, waits);
 	struct str *to = &out->text;
-	bool good = rehearsal->accepted;
-	bool waits = good && !release && !rehearsal->unchanged &&
-		     (is_refused(device) || device->fault || rehearsal->shared);
 
-	out_text(to, device->name);
+	out_text(to, rehearsal->device->name);
 	str_add(to, ": ");
-	out_colour(out, to, waits ? COLOUR_YELLOW : good ? COLOUR_GREEN : COLOUR_RED);
-	str_add(to, result_text(rehearsal, waits));
+	out_colour(out, to,
+		   waits                 ? COLOUR_YELLOW
+		   : rehearsal->accepted ? COLOUR_GREEN
+					 : COLOUR_RED);
+	out_text(to, text);
 	out_colour(out, to, COLOUR_NONE);
 	str_add_char(to, '\n');
-	if (rehearsal->why) {
-		str_add(to, "  ");
-		out_text(to, rehearsal->why);
-		str_add_char(to, '\n');
-	}
-	add_warnings(rehearsal, to);
-	if (good && !release && !rehearsal->unchanged)
-		add_usb_below(device, to);
-	if (good && !release)
-		add_verdict(&device->verdict, to);
+}
+
+/* Of a group, the device's condition says that it must be claimed as a whole. */
+static bool has_answered_group(const struct command_settings *settings,
+			       const struct cluster_device *device)
+{
+	return settings->include_group && strcmp(device->verdict.reason, "GroupShared") == 0;
+}
+
+static void print_text(const struct rehearsal *rehearsal, const struct command_settings *settings,
+		       struct out *out)
+{
+	const struct cluster_device *device = rehearsal->device;
+	bool good = rehearsal->accepted && !settings->release;
+	bool waits = good && !rehearsal->unchanged &&
+		     (device->verdict.state == STATE_REFUSED || device->fault || rehearsal->shared);
+
+	add_result(rehearsal, waits, out);
+	if (rehearsal->why)
+		add_line(out, rehearsal->why);
+	add_warnings(rehearsal, out);
+	if (good && !rehearsal->unchanged)
+		add_usb_below(device, out);
+	if (good && !has_answered_group(settings, device))
+		add_verdict(&device->verdict, out);
 	if (rehearsal->shared) {
-		str_add(to, "  claim its whole IOMMU group: kubectl hostdev claim ");
-		out_text(to, device->name);
-		str_add(to, " --include-group\n");
+		auto_free char *line = xasprintf("claim its whole IOMMU group: kubectl hostdev "
+						 "claim %s --include-group",
+						 device->name);
+
+		add_line(out, line);
 	}
-	if (good && !rehearsal->unchanged && !rehearsal->warnings[0])
-		str_add(to,
-			"  no webhook has checked it: where hostdev-controller's webhook is installed, "
-			"it says what would be done, and may refuse\n");
+	if (rehearsal->accepted && !rehearsal->unchanged && !rehearsal->warnings[0])
+		add_line(out, "no webhook has checked it: where hostdev-controller's webhook is "
+			      "installed, it says what would be done, and may refuse");
 }
 
 static json_t *json_of(const struct rehearsal *rehearsal)
@@ -253,7 +274,7 @@ static void print_all(struct command_run *run, const struct rehearsal *list, siz
 
 	for (size_t i = 0; i < len; i++) {
 		if (text)
-			print_text(&list[i], run->settings.release, &run->out);
+			print_text(&list[i], &run->settings, &run->out);
 		else
 			json_array_append_new(plans, json_of(&list[i]));
 	}

@@ -11,6 +11,7 @@
 #include "cli/ask/find.h"
 #include "cli/ask/session.h"
 #include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/model/address.h"
 #include "cli/model/cluster.h"
 #include "cli/model/narrow.h"
@@ -36,6 +37,43 @@ static int read_named(struct session *session, const char *name, struct cluster 
 		}
 	}
 	return 0;
+}
+
+/* The name of the object that @word names; NULL if only the lists can show it. The caller frees. */
+static char *name_of_word(const char *word)
+{
+	size_t len = find_node_len(word);
+	auto_free char *node = xstrndup(word, len);
+	const char *address = len > 0 ? word + len + 1 : "";
+	auto_free char *full = NULL;
+
+	if (len == 0)
+		return names_valid_object(find_name_part(word)) ? xstrdup(find_name_part(word))
+								: NULL;
+	if (!address_is_pci(address))
+		return NULL;
+	full = xasprintf("%s%s", address_bus_len(address) > 0 ? "" : "0000:", address);
+	return names_pcidevice(node, full);
+}
+
+/* A caller who may get a device, but not list devices, may see its claim in a list. Read the device
+ * itself, or it would look as if nothing used it. */
+static int read_hidden(struct command_run *run, struct targets *targets, struct err *err)
+{
+	unsigned hidden = targets->missing.forbidden & CLUSTER_DEVICES;
+	int r = 0;
+
+	for (size_t i = 0; hidden && i < run->words_len && r == 0; i++) {
+		auto_str struct str why = STR_INIT;
+		auto_free char *name = NULL;
+		struct cluster_device *device;
+
+		if (find_device(targets->cluster, run->words[i], &device, &why) < 0)
+			continue;
+		name = xstrdup(device->name);
+		r = read_named(run->session, name, targets->cluster, err);
+	}
+	return r;
 }
 
 /* The node that the word names; NULL if only the lists can show it. */
@@ -82,9 +120,9 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 	int r;
 
 	for (size_t i = 0; i < run->words_len; i++) {
-		const char *name = find_name_part(run->words[i]);
+		auto_free char *name = name_of_word(run->words[i]);
 
-		if (find_node_len(run->words[i]) > 0 || !names_valid_object(name))
+		if (!name)
 			continue;
 		r = read_named(run->session, name, targets->cluster, err);
 		if (r < 0)
@@ -99,7 +137,7 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 	    (targets->missing.kinds & ~targets->missing.forbidden & CLUSTER_SET(CLUSTER_PCIDEVICE)))
 		return err_set(err, ERR_INVALID, -ENOENT, "%s",
 			       targets->missing.why[CLUSTER_PCIDEVICE]);
-	return r;
+	return r < 0 ? r : read_hidden(run, targets, err);
 }
 
 /* Does the node of NODE/ADDRESS not exist? */
@@ -109,6 +147,24 @@ static bool lacks_node(const struct cluster *cluster, const char *word)
 	const char *reason = node[0] ? cluster_node_fault(cluster, node).reason : NULL;
 
 	return reason && strcmp(reason, "NodeGone") == 0;
+}
+
+/* The verbs that the caller lacks, if there is such a device. Names of PCI functions end in nine
+ * characters, those of USB devices in six. */
+static void add_right(struct str *why, const char *word, bool claim)
+{
+	auto_free char *name = name_of_word(word);
+	const char *dash = name ? strrchr(name, '-') : NULL;
+	bool usb = dash && strlen(dash + 1) == 6;
+
+	if (!dash)
+		return;
+	if (claim)
+		str_add(why, ", so you may not claim it");
+	str_addf(why, ": ask an administrator for the verb%s get%s on %s/", claim ? "s" : "",
+		 claim ? " and claim" : "",
+		 cluster_kind(usb ? CLUSTER_USBDEVICE : CLUSTER_PCIDEVICE)->plural);
+	out_text(why, name);
 }
 
 /* A caller who may not read everything cannot tell whether an object is missing or hidden. */
@@ -124,7 +180,8 @@ static void say_not_found(const struct command_run *run, const struct targets *t
 		str_clear(why);
 		str_add(why, "no device '");
 		out_text(why, word);
-		str_add(why, "' is among those that you may read:");
+		str_add(why, "' is among those that you may read");
+		add_right(why, word, run->command == &claim_command);
 	}
 	command_say(run, str_cstr(why));
 }

@@ -52,17 +52,21 @@ static int run_top(struct command_run *run)
 		.optional = CLUSTER_SET(CLUSTER_NODE),
 		.selector = run->settings.selector,
 	};
-	struct pools_look look = { .nodes = run->settings.nodes, .now_wall_ms = timefmt_wall_ms() };
+	struct pools_look look = { .nodes = run->settings.nodes,
+				   .now_wall_ms = timefmt_wall_ms(),
+				   .all = run->settings.all || run->settings.selector,
+				   .selected = run->settings.selector != NULL };
 	struct lists_missing missing;
 	struct cluster *cluster;
 	struct err err = { 0 };
 	int status = COMMAND_OK;
+	size_t hidden;
 
 	if (!session)
 		return COMMAND_FAILED;
 	cluster = cluster_new();
 	if (lists_read(session, &want, cluster, &missing, &err) < 0 ||
-	    (is_table(run) && cluster_count(cluster, CLUSTER_POOL) > 0 &&
+	    (is_table(run) && (cluster_count(cluster, CLUSTER_POOL) > 0 || !want.selector) &&
 	     read_devices(run, cluster, &missing, &look.devices, &err) < 0))
 		status = command_fail(run, &err);
 	else if (cluster_count(cluster, CLUSTER_POOL) == 0 && want.selector)
@@ -72,7 +76,12 @@ static int run_top(struct command_run *run)
 			     "devices?");
 	if (status == COMMAND_OK) {
 		command_tell_missing(&missing);
-		pools_print(cluster, &look, &run->out);
+		hidden = pools_print(cluster, &look, &run->out);
+		if (hidden > 0)
+			command_note("Not shown: %zu %s in which nothing can be claimed or used; "
+				     "--all shows %s",
+				     hidden, hidden == 1 ? "row" : "rows",
+				     hidden == 1 ? "it" : "them");
 	}
 	cluster_free(cluster);
 	if (!out_flush(&run->out))
@@ -83,6 +92,10 @@ static int run_top(struct command_run *run)
 static const struct option_row rows[] = {
 	COMMAND_SELECTOR_ROW("DevicePools"),
 	COMMAND_ALL_ROW,
+	{ .name = "all",
+	  .type = OPTION_BOOL,
+	  COMMAND_AT(all),
+	  .help = "Also show rows in which nothing is claimable, claimed, allocated or available." },
 	{ .name = "nodes",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(nodes),
@@ -96,7 +109,7 @@ static const struct option_row rows[] = {
 static const struct options_prose prose = {
 	.program = "kubectl hostdev top",
 	.summary = "counts devices by resource name",
-	.synopsis = "kubectl hostdev top [--nodes] [-l SELECTOR] [-o FORMAT]",
+	.synopsis = "kubectl hostdev top [--nodes] [--all] [-l SELECTOR] [-o FORMAT]",
 	.description =
 		"Shows for each resource name how many devices there are, and how many of them are\n\n"
 		" CLAIMABLE  may be claimed now; \"-\" if you may not read devices and claims\n"
@@ -104,8 +117,9 @@ static const struct options_prose prose = {
 		" HEALTHY    are offered to the kubelet (-o wide)\n"
 		" ALLOCATED  are allocated to a container\n"
 		" AVAILABLE  are offered to the kubelet and not allocated: the next pod can have one\n\n"
-		"The words mean the same as in kubectl hostdev tree. CLAIMABLE is counted from the devices; "
-		"the other numbers come from the DevicePools of hostdev-controller. Devices of a node "
+		"The words mean the same as in kubectl hostdev tree. CLAIMABLE, and USB devices without "
+		"a claim, are counted from the devices; the other numbers come from the DevicePools of "
+		"hostdev-controller. Devices of a node "
 		"that is gone or NotReady are not counted as CLAIMABLE, HEALTHY or AVAILABLE.",
 	.examples = " kubectl hostdev top\n"
 		    " kubectl hostdev top --nodes",

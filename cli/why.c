@@ -170,12 +170,12 @@ static void add_fault(const struct cluster_device *device, int64_t now_wall_ms, 
 
 	if (!device->fault)
 		return;
-	fault = node_fault_text(device->fault, now_wall_ms);
+	fault = node_fault_sentence(device->fault, device->node, now_wall_ms);
 	/* Drop the full stop at the end of the message, because the sentence goes on. */
 	len = strlen(device->fault->message);
 	len -= len > 0 && device->fault->message[len - 1] == '.';
-	text = xasprintf("%s is %s%s%.*s; what follows is what was known before", device->node,
-			 fault, len > 0 ? ": " : "", (int)len, device->fault->message);
+	text = xasprintf("%s%s%.*s; what follows is what was known before", fault,
+			 len > 0 ? ": " : "", (int)len, device->fault->message);
 	add_field(out, "Node:", text);
 }
 
@@ -244,6 +244,17 @@ static void add_conditions(const struct cluster_device *device, int64_t now_wall
 
 /* --- what to do --------------------------------------------------------------------------------- */
 
+/* Has the agent accepted the claim, in spite of what the device's condition says? */
+static bool is_overridden(const struct cluster_device *device)
+{
+	const struct api_condition *accepted =
+		device->claim_conditions ? api_conditions_find(device->claim_conditions, "Accepted")
+					 : NULL;
+
+	return device->claim && accepted && accepted->status &&
+	       strcmp(accepted->status, "True") == 0;
+}
+
 /* Does the condition ask for something? False ones do, and GroupShared, which is True. */
 static bool asks(const struct cluster_device *device, const struct api_condition *c)
 {
@@ -251,7 +262,7 @@ static bool asks(const struct cluster_device *device, const struct api_condition
 		device->verdict.state == STATE_AVAILABLE || device->verdict.state == STATE_USED;
 
 	/* The claim has overridden it, or the device is offered already. */
-	if (offered && strcmp(c->type, "Claimable") == 0)
+	if ((offered || is_overridden(device)) && strcmp(c->type, "Claimable") == 0)
 		return false;
 	if (device->conflict && c->reason && strcmp(c->reason, "GroupShared") == 0)
 		return false;
@@ -275,6 +286,9 @@ static void collect(const struct cluster_device *device, struct json_strs *remed
 	if (device->fault)
 		advise(device, device->fault->reason, remedies);
 	advise(device, device->verdict.reason, remedies);
+	if (device->verdict.state == STATE_MISSING &&
+	    (device->sriov || device->gpu || device->vgpu || device->mig))
+		json_strs_add(remedies, "If the card will not come back, delete its object.");
 	list_owners(device, owners);
 	for (size_t i = 0; i < OWNERS; i++) {
 		for (size_t j = 0; owners[i].conditions && j < owners[i].conditions->len; j++) {
@@ -286,6 +300,7 @@ static void collect(const struct cluster_device *device, struct json_strs *remed
 	}
 	/* For a shared group, the advice already has the command. */
 	if (device->verdict.state == STATE_CLAIMABLE && device->type != DEVICE_MDEV &&
+	    device->conflict != CONFLICT_GROUP &&
 	    strcmp(device->verdict.reason, "GroupShared") != 0) {
 		auto_free char *line =
 			xasprintf("Claim it: kubectl hostdev claim %s", device->name);

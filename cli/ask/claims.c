@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/show/advice.h"
 #include "cli/show/out.h"
 #include "kube/url.h"
 
@@ -243,8 +244,13 @@ void claims_warn(const struct session_answer *answer)
 	const char *line = answer->warnings ? answer->warnings : "";
 
 	for (size_t len; *line; line += len + 1) {
+		auto_free char *copy = NULL;
+		auto_free char *text = NULL;
+
 		len = strcspn(line, "\n");
-		(void)fprintf(stderr, "Warning: %.*s\n", (int)len, line);
+		copy = xstrndup(line, len);
+		text = advice_flags(copy);
+		(void)fprintf(stderr, "Warning: %s\n", text);
 		if (!line[len])
 			break;
 	}

@@ -37,9 +37,7 @@ static int64_t wall_ms(const struct event *event)
 	return ms;
 }
 
-/* Times of events are whole seconds. Events of the same second are sorted by the order of a
- * device's life. */
-static size_t stage(const struct event *event)
+size_t device_event_stage(const struct event *event)
 {
 	static const char *const stages[] = { "LeftAlone", "Claimed", "ClaimChanged", NULL,
 					      "Bound",     "Offered", "Allocated",    "Freed",
@@ -61,8 +59,8 @@ static int latest_first(const void *a, const void *b)
 	const struct event *const *y = b;
 	int64_t difference = wall_ms(*y) - wall_ms(*x);
 
-	if (difference == 0 && stage(*x) != stage(*y))
-		return stage(*x) < stage(*y) ? 1 : -1;
+	if (difference == 0 && device_event_stage(*x) != device_event_stage(*y))
+		return device_event_stage(*x) < device_event_stage(*y) ? 1 : -1;
 	if (difference == 0)
 		return strcmp((*x)->meta.name, (*y)->meta.name);
 	return difference > 0 ? 1 : -1;

@@ -36,3 +36,7 @@ int device_events_read(struct session *session, const struct cluster_device *dev
 
 void device_events_done(struct device_events *events);
 #define auto_events __attribute__((cleanup(device_events_done)))
+
+/* Times of events are whole seconds. Events of the same second are sorted by this, the order of a
+ * device's life. */
+size_t device_event_stage(const struct event *event);

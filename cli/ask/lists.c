@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/event.h"
 #include "api/json_map.h"
 #include "api/json_map_read.h"
 #include "api/names.h"
@@ -109,6 +110,20 @@ static bool has_node_label(enum cluster_kind kind)
 	return kind == CLUSTER_PCIDEVICE || kind == CLUSTER_USBDEVICE || kind == CLUSTER_MDEV;
 }
 
+int lists_denied(const char *plural, const char *message, struct err *err)
+{
+	auto_free char *user = lists_forbidden_user(message);
+	bool core = strcmp(plural, event_kind.plural) == 0;
+
+	if (!strstr(message, "403"))
+		return err_set(err, ERR_INVALID, -EACCES, "%s", message);
+	return err_set(
+		err, ERR_INVALID, -EACCES,
+		"%s%s%s may not list %s%s (403 forbidden): ask an administrator for the role %s",
+		user ? "user '" : "you", user ? user : "", user ? "'" : "", plural,
+		core ? " in the namespace default" : "", core ? "view" : "hostdev-view");
+}
+
 static int explain(struct listing *listing, struct err *err)
 {
 	const struct api_kind *kind = cluster_kind(listing->kind);
@@ -132,6 +147,8 @@ static int judge(struct listing *listing, const struct lists_want *want,
 	if (listing->result == 0)
 		return 0;
 	explain(listing, &why);
+	if (listing->result == -EACCES && !(want->optional & CLUSTER_SET(listing->kind)))
+		return lists_denied(cluster_kind(listing->kind)->plural, why.msg, err);
 	/* 401: no identity, so every list fails. That is an error, not a missing right. */
 	if (!(want->optional & CLUSTER_SET(listing->kind)) || listing->status == 401 ||
 	    (listing->result != -ENOENT && listing->result != -EACCES)) {
@@ -267,6 +284,9 @@ int lists_check(const struct lists_missing *missing, struct err *err)
 				    CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_MDEV);
 	unsigned absent = missing->kinds & ~missing->forbidden;
 
+	if ((missing->forbidden & all) == all)
+		return lists_denied(cluster_kind(CLUSTER_PCIDEVICE)->plural,
+				    missing->why[CLUSTER_PCIDEVICE], err);
 	if ((absent & CLUSTER_SET(CLUSTER_PCIDEVICE)) || (missing->kinds & all) == all)
 		return err_set(err, ERR_INVALID, -ENOENT, "%s", missing->why[CLUSTER_PCIDEVICE]);
 	return 0;

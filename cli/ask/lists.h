@@ -53,6 +53,10 @@ void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, s
  * caller frees. Pure. */
 char *lists_forbidden_user(const char *message);
 
+/* The error for a list of @plural that the API server refuses with @message: it names the user, and the
+ * role that allows it. Pure. */
+int lists_denied(const char *plural, const char *message, struct err *err);
+
 /* 0 if hostdev is installed and the caller may read at least one kind of devices. */
 int lists_check(const struct lists_missing *missing, struct err *err);
 

@@ -33,6 +33,13 @@ static char *machine_of(const json_t *meta)
 	return NULL;
 }
 
+static bool has_ended(const json_t *status)
+{
+	const char *phase = json_string_value(json_object_get(status, "phase"));
+
+	return phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+}
+
 int pod_facts_parse(const char *text, size_t len, struct pod_facts *ret_facts, struct err *err)
 {
 	auto_json json_t *pod = NULL;
@@ -43,6 +50,9 @@ int pod_facts_parse(const char *text, size_t len, struct pod_facts *ret_facts, s
 		return r;
 	status = json_object_get(pod, "status");
 	ret_facts->machine = machine_of(json_object_get(pod, "metadata"));
+	ret_facts->deleted =
+		json_object_get(json_object_get(pod, "metadata"), "deletionTimestamp") != NULL ||
+		has_ended(status);
 	ret_facts->started =
 		xstrdup_or_null(json_string_value(json_object_get(status, "startTime")));
 	return 0;

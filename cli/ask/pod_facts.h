@@ -1,6 +1,7 @@
 /* pod_facts: which virtual machine a pod runs, and since when. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -10,6 +11,7 @@ struct session;
 struct pod_facts {
 	char *machine; /* KubeVirt's virtual machine that it runs */
 	char *started; /* RFC 3339                                */
+	bool deleted;  /* it is being deleted, or has ended       */
 };
 
 /* From the pod's JSON. Pure. */

@@ -285,8 +285,10 @@ static enum state_conflict conflict_of(const struct map_watch *watch,
 		return CONFLICT_DIVIDED;
 	while (class_id && strncmp(class_id, "0c03", 4) == 0 &&
 	       (entry = store_next(store, &cursor)) != NULL) {
-		if (entry->object && is_on(entry->object, device) &&
-		    object(watch, MAP_USB_CLAIM, entry->name))
+		const struct usbdevice *usb = entry->object;
+
+		if (usb && is_on(usb, device) &&
+		    (usb->status.allocations.len > 0 || object(watch, MAP_USB_CLAIM, entry->name)))
 			return CONFLICT_USB;
 	}
 	return CONFLICT_NONE;
@@ -433,7 +435,7 @@ static void hear_claim(struct map_watch *watch, enum map_kind what, const struct
 	touch_node(watch, map_kind_node(what, object));
 }
 
-/* The controller cannot be claimed while USB devices behind it are. */
+/* The controller cannot be claimed while USB devices behind it are, or while a pod has them. */
 static void touch_controller(struct map_watch *watch, const struct usbdevice *usb)
 {
 	auto_free char *name = NULL;
@@ -456,6 +458,8 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 		touch(watch, MAP_VGPU, name);
 	if (kind->what == MAP_VGPU && object(watch, MAP_PCI, name))
 		touch(watch, MAP_PCI, name);
+	if (kind->what == MAP_USB && before)
+		touch_controller(watch, before->object);
 	if (kind->what == MAP_USB || kind->what == MAP_USB_CLAIM)
 		touch_controller(watch, object(watch, MAP_USB, name));
 	if (kind->what == MAP_PCI_CLAIM || kind->what == MAP_USB_CLAIM) {

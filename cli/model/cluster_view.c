@@ -220,12 +220,15 @@ static struct node_fault fault_of(const struct cluster *cluster, const struct cl
 	return fault;
 }
 
-static bool has_usb_claim(const struct cluster_device *device)
+/* Is a USB device below @device claimed, or does a pod have it (through the HostDeviceConfig)? */
+static bool has_usb_in_use(const struct cluster_device *device)
 {
 	bool found = false;
 
 	for (const struct cluster_device *d = device->first_child; d && !found; d = d->next)
-		found = d->type == DEVICE_USB && (d->claim || has_usb_claim(d));
+		found = d->type == DEVICE_USB &&
+			(d->claim || (d->allocations && d->allocations->len > 0) ||
+			 has_usb_in_use(d));
 	return found;
 }
 
@@ -303,7 +306,7 @@ static enum state_conflict pci_conflict(const struct cluster_made *made,
 		return CONFLICT_VF;
 	if (is_divided(device))
 		return CONFLICT_DIVIDED;
-	if (has_usb_claim(device) || has_sibling(made, device, has_usb_claim))
+	if (has_usb_in_use(device) || has_sibling(made, device, has_usb_in_use))
 		return CONFLICT_USB;
 	return has_sibling(made, device, claims_group) ? CONFLICT_GROUP : CONFLICT_NONE;
 }

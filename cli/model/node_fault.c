@@ -61,3 +61,17 @@ char *node_fault_text(const struct node_fault *fault, int64_t now_wall_ms)
 	return xasprintf("%s%s%s%s%s", word_of(fault), age[0] ? " for " : "", age,
 			 fault->why[0] ? ": " : "", fault->why);
 }
+
+char *node_fault_sentence(const struct node_fault *fault, const char *node, int64_t now_wall_ms)
+{
+	auto_free char *state = NULL;
+	char age[AGE_MAX];
+
+	if (strcmp(fault->reason, "AgentNotRunning") == 0) {
+		age_text(fault->since, now_wall_ms, age);
+		return age[0] ? xasprintf("no agent has been running on %s for %s", node, age)
+			      : xasprintf("no agent is running on %s", node);
+	}
+	state = node_fault_text(fault, now_wall_ms);
+	return xasprintf("%s is %s", node, state);
+}

@@ -78,14 +78,6 @@ static bool siblings_fit(struct cluster *cluster, const struct pick_want *want,
 	return true;
 }
 
-/* The claim that has the whole group may be one that the caller holds. */
-static bool is_claimable(const struct pick_want *want, const struct cluster_device *device)
-{
-	return device->verdict.state == STATE_CLAIMABLE ||
-	       (want->groups && device->verdict.state == STATE_REFUSED &&
-		device->conflict == CONFLICT_GROUP);
-}
-
 enum pick_state pick_judge(struct cluster *cluster, const struct pick_want *want,
 			   const struct cluster_device *device)
 {
@@ -99,8 +91,11 @@ enum pick_state pick_judge(struct cluster *cluster, const struct pick_want *want
 		return PICK_CLAIMED;
 	if (has(want->refused, device))
 		return PICK_REFUSED;
-	if (!is_claimable(want, device))
+	if (device->verdict.state != STATE_CLAIMABLE)
 		return PICK_OTHER;
+	/* The claim that has the whole group may be one that the caller holds. */
+	if (device->conflict == CONFLICT_GROUP && !want->groups)
+		return PICK_GROUP;
 	if (!want->groups && strcmp(device->verdict.reason, "GroupShared") == 0)
 		return PICK_SHARED;
 	if (want->groups && !siblings_fit(cluster, want, device))

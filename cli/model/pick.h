@@ -39,6 +39,7 @@ enum pick_state {
 	PICK_CLAIMED,
 	PICK_REFUSED, /* it is among pick_want.refused */
 	PICK_SHARED,  /* its IOMMU group has other functions, and the claims take no groups */
+	PICK_GROUP,   /* another claim has its IOMMU group, and the claims take no groups */
 	PICK_SIBLING, /* another function of its IOMMU group cannot be claimed now */
 	PICK_OTHER,   /* its state is not claimable: see its verdict */
 };

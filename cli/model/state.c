@@ -71,8 +71,13 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 	if (!ready)
 		return plain(
 			device->is_there ? STATE_PENDING : STATE_MISSING, "NotSeen",
-			"no agent has looked at the claim yet: is there a device of that name, and "
-			"does hostdev-agent run on its node?");
+			"waiting for the agent of its node: is there a device of that name, and "
+			"does hostdev-agent run there?");
+	/* The device of such a claim has an object; the caller may not read it. */
+	if (says(ready, "True") && !device->is_there)
+		return plain(STATE_UNKNOWN, "NotRead",
+			     "the claim is Ready, but its device cannot be read: whether a pod has "
+			     "it is not known");
 	if (says(ready, "True"))
 		return by_condition(STATE_AVAILABLE, ready);
 	/* The object of a claimed device that is gone stays. */
@@ -93,11 +98,12 @@ static const struct {
 			  "it is a virtual function, and its physical function is claimed" },
 	[CONFLICT_USB] = { "USBDevicesClaimed",
 			   "USB devices behind this controller, or one of its IOMMU group, are "
-			   "claimed" },
+			   "claimed, or a pod has them" },
 	[CONFLICT_CONTROLLER] = { "ControllerClaimed",
 				  "the USB controller of this device is claimed" },
 	[CONFLICT_GROUP] = { "GroupClaimed",
-			     "the claim of another function has its whole IOMMU group" },
+			     "the claim of another function has its whole IOMMU group, which one "
+			     "pod at a time can use" },
 };
 
 static struct state_verdict by_itself(const struct cluster_device *device)
@@ -113,6 +119,10 @@ static struct state_verdict by_itself(const struct cluster_device *device)
 		return plain(
 			STATE_REFUSED, "NotLent",
 			"no entry of the HostDeviceConfig offers mediated devices of its type");
+	/* Its claim is accepted and carried out; one pod at a time has functions of the group. */
+	if (says(claimable, "True") && device->conflict == CONFLICT_GROUP)
+		return plain(STATE_CLAIMABLE, conflicts[CONFLICT_GROUP].reason,
+			     conflicts[CONFLICT_GROUP].message);
 	if (says(claimable, "True") && device->conflict)
 		return plain(STATE_REFUSED, conflicts[device->conflict].reason,
 			     conflicts[device->conflict].message);
@@ -194,7 +204,7 @@ struct state_verdict state_judge_part(const struct api_conditions *conditions, b
 	if (fault)
 		return by_fault(fault);
 	if (!ready)
-		return plain(STATE_PENDING, "NotSeen", "no agent has handled it yet");
+		return plain(STATE_PENDING, "NotSeen", "waiting for the agent of its node");
 	if (says(ready, "True"))
 		return by_condition(used ? STATE_USED : STATE_AVAILABLE, ready);
 	if (strcmp(text(ready->reason), "DeviceGone") == 0)

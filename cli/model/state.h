@@ -28,12 +28,12 @@ enum device_state {
  * the claimed device from being used. */
 enum state_conflict {
 	CONFLICT_NONE,
-	CONFLICT_DIVIDED,    /* an object asks for virtual functions or vGPUs of it */
-	CONFLICT_VF,         /* a virtual function of it is claimed            */
-	CONFLICT_PF,         /* it is one, and its physical function is claimed */
-	CONFLICT_USB,        /* USB devices behind it, or its IOMMU group, are claimed */
+	CONFLICT_DIVIDED, /* an object asks for virtual functions or vGPUs of it */
+	CONFLICT_VF,      /* a virtual function of it is claimed            */
+	CONFLICT_PF,      /* it is one, and its physical function is claimed */
+	CONFLICT_USB, /* USB devices behind it, or its IOMMU group, are claimed, or a pod has them */
 	CONFLICT_CONTROLLER, /* its USB controller is claimed */
-	CONFLICT_GROUP,      /* another function is claimed with its whole IOMMU group */
+	CONFLICT_GROUP,      /* another function is claimed with its whole IOMMU group; claimable */
 };
 
 enum state_colour {

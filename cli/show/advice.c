@@ -25,7 +25,7 @@ static const struct {
 	{ "VirtualFunctionsActive", "Set spec.numVFs: 0 of its SRIOVNetworkDevice first." },
 	{ "GroupHostCritical", "Claim a device of another IOMMU group: the node needs the function that the message names." },
 	{ "WideDomain", "Claim another device: KubeVirt cannot parse its PCI address. The override lifts that, for pods that are no virtual machines." },
-	{ "DeviceGone", "Plug it in again, or release its claim. If it is a card that will not come back, delete the card's object." },
+	{ "DeviceGone", "Plug it in again, or release its claim." },
 	{ "GroupShared", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group" },
 	{ "Divided", "Set spec.numVFs: 0 of its SRIOVNetworkDevice, or spec.enabled: false of its SRIOVGPUDevice or VGPUDevice, first." },
 	{ "VirtualFunctionClaimed", "Release its virtual functions that are claimed or in use." },
@@ -41,7 +41,7 @@ static const struct {
 	{ "DeviceNotFound", "The claim waits until such a device is plugged; release it if it will not be." },
 	{ "DifferentDevice", "Release the claim, or delete the object, of the former device: another one is in its place." },
 	{ "IdentityByModelOnly", "Check which of the equal devices this one is. A claim that waits for that after a boot goes on with the annotation hostdev.io/identify-by-address=true." },
-	{ "USBDevicesClaimed", "Release the USB devices that the message names first." },
+	{ "USBDevicesClaimed", "Release the USB devices behind it first, or delete the pods that have them: kubectl hostdev who shows both." },
 	{ "ControllerClaimed", "Release the USB controller that the message names first." },
 	{ "SiblingBound", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group" },
 	{ "Held", "Nothing is done before the holder ends: stop the pod or process that the message names." },
@@ -121,6 +121,14 @@ static char *replaced(const char *from, const char *word, const char *by)
 	}
 	str_add(&text, from);
 	return str_detach(&text);
+}
+
+char *advice_flags(const char *message)
+{
+	auto_free char *set =
+		replaced(message, "set spec.includeIOMMUGroup", "use --include-group");
+
+	return replaced(set, "set includeIOMMUGroup in the claim", "use --include-group");
 }
 
 char *advice_about(const char *reason, const char *node, const char *device)

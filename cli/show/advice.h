@@ -7,3 +7,7 @@ const char *advice_for(const char *reason);
 /* The same with the words NODE and DEVICE replaced by @node and @device; "" keeps the word. The
  * caller frees. */
 char *advice_about(const char *reason, const char *node, const char *device);
+
+/* @message of the API, with the flags of `claim` in place of the fields of a claim that it says to
+ * set. The caller frees. */
+char *advice_flags(const char *message);

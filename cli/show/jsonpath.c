@@ -33,6 +33,9 @@ struct reader {
 
 static int wrong(struct reader *r, const char *what)
 {
+	if (!*r->at)
+		return err_set(r->err, ERR_INVALID, -EINVAL,
+			       "jsonpath: %s at the end of the template", what);
 	return err_set(r->err, ERR_INVALID, -EINVAL, "jsonpath: %s at '%.40s'", what, r->at);
 }
 
@@ -416,7 +419,8 @@ static int read_bracket(struct reader *r, struct values *values)
 	if (status < 0)
 		return status;
 	if (*r->at != ']')
-		return wrong(r, "] is missing (a slice has no step)");
+		return wrong(r,
+			     *r->at == ':' ? "] is missing (a slice has no step)" : "] is missing");
 	r->at++;
 	return 0;
 }

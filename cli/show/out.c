@@ -129,11 +129,11 @@ bool out_utf8_rule(const struct out_env *env)
 	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
 }
 
-static size_t terminal_width(void)
+size_t out_terminal_width(int fd)
 {
 	struct winsize size = { 0 };
 
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void out_init(struct out *out, enum out_format format)
@@ -152,7 +152,7 @@ void out_init(struct out *out, enum out_format format)
 		.terminal = env.terminal,
 		.colour = out_colour_rule(&env),
 		.utf8 = out_utf8_rule(&env),
-		.width = env.terminal ? terminal_width() : 0,
+		.width = env.terminal ? out_terminal_width(STDOUT_FILENO) : 0,
 	};
 }
 

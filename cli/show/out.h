@@ -56,6 +56,9 @@ int out_format_parse(const char *text, enum out_format *ret_format, const char *
 
 void out_init(struct out *out, enum out_format format);
 
+/* Columns of the terminal @fd; 0: it is none. */
+size_t out_terminal_width(int fd);
+
 /* Append @text, cut at OUT_TEXT_MAX. Control characters become \xNN, and characters that are
  * invisible or change the direction of text \uNNNN. */
 void out_text(struct str *to, const char *text);

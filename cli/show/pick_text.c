@@ -90,6 +90,8 @@ static char *lead_of(const struct cluster_device *device, enum pick_state state,
 				       : xstrdup("claimed");
 	case PICK_SHARED:
 		return xstrdup("in a shared IOMMU group, which needs --include-group");
+	case PICK_GROUP:
+		return xstrdup("in an IOMMU group that another claim has");
 	case PICK_SIBLING:
 		return xstrdup("in an IOMMU group with a function that cannot be claimed now");
 	case PICK_OTHER:
@@ -240,7 +242,7 @@ static size_t find_causes(struct cluster *cluster, const struct pick_want *want,
 }
 
 void pick_text(struct cluster *cluster, const struct pick_want *want, const char *selector,
-	       struct str *to)
+	       const char *hidden, struct str *to)
 {
 	struct causes causes = { 0 };
 	size_t usable;
@@ -248,7 +250,11 @@ void pick_text(struct cluster *cluster, const struct pick_want *want, const char
 	auto_free struct cluster_device **picked = pick_devices(cluster, want);
 	bool one_node = want->count > 1 && !want->any_node && !want->node;
 
-	if (matches == 0) {
+	if (matches == 0 && hidden) {
+		str_add(to, "no device that you may read has the resource\n  '");
+		out_text(to, want->resource);
+		str_add_char(to, '\'');
+	} else if (matches == 0) {
 		add_unknown(cluster, want, selector, to);
 	} else if (usable >= want->count && !picked) {
 		str_addf(to, "%zu wanted on one node, and no node has so many free", want->count);
@@ -259,5 +265,7 @@ void pick_text(struct cluster *cluster, const struct pick_want *want, const char
 			 usable);
 		print_causes(&causes, to);
 	}
+	if (hidden)
+		str_addf(to, "\n  %s", hidden);
 	causes_done(&causes);
 }

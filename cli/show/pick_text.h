@@ -17,9 +17,10 @@ enum { PICK_TEXT_WIDTH = 100, PICK_TEXT_LINES = 10 };
  *	  1 claimed by 'bob': node1-000001001
  *
  * @selector is that of the command line, or NULL: the cluster has only devices with these labels.
+ * @hidden is a line about the devices that the caller may not list, or NULL: all are known.
  */
 void pick_text(struct cluster *cluster, const struct pick_want *want, const char *selector,
-	       struct str *to);
+	       const char *hidden, struct str *to);
 
 /* Append a line break and "  LEAD: NAME, NAME and 7 more": as many names as fit into the width, but
  * at least one. */

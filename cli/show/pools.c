@@ -6,14 +6,15 @@
 #include "api/devicepool.h"
 #include "api/json_map.h"
 #include "api/object.h"
-#include "base/map.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "cli/model/cluster.h"
 #include "cli/show/out.h"
 #include "cli/show/table.h"
 
 enum {
-	RESOURCE_LEAST = 56
+	RESOURCE_LEAST = 56,
+	RESOURCE_FINAL = 32,
 }; /* made from a vendor and a device name, such a one says nothing when it is cut */
 
 /* What add_counts() adds. */
@@ -34,7 +35,7 @@ static const struct table_column columns[] = {
 };
 
 static const struct table_column node_columns[] = {
-	{ .title = "RESOURCE", .least = RESOURCE_LEAST },
+	{ .title = "RESOURCE", .least = RESOURCE_LEAST, .final = RESOURCE_FINAL },
 	{ .title = "NODE", .least = TABLE_NAME_LEAST },
 	COUNT_COLUMNS,
 	{ .title = "NODE IS", .least = TABLE_NAME_LEAST },
@@ -67,62 +68,6 @@ static void add_counts(struct table *table, const struct counts *counts)
 	add_number(table, counts->healthy);
 	add_number(table, counts->allocated);
 	add_number(table, counts->available);
-}
-
-/* The number of claimable devices by resource, and by resource and node. */
-struct claimables {
-	const struct pools_look *look;
-	struct map *counts; /* "RESOURCE" and "RESOURCE NODE" -> int * */
-};
-
-static void count_one(struct claimables *claimables, const char *key)
-{
-	int *count = map_get(claimables->counts, key);
-
-	if (!count) {
-		count = xcalloc(1, sizeof(*count));
-		map_set(claimables->counts, key, count);
-	}
-	(*count)++;
-}
-
-static void claimables_init(struct claimables *claimables, const struct pools_look *look,
-			    struct cluster *cluster)
-{
-	const struct cluster_view *view = look->devices ? cluster_view(cluster) : NULL;
-
-	*claimables = (struct claimables){ look, map_new() };
-	for (size_t i = 0; view && i < view->len; i++) {
-		const struct cluster_device *device = &view->devices[i];
-		auto_free char *key = xasprintf("%s %s", device->resource, device->node);
-
-		if (device->verdict.state != STATE_CLAIMABLE || !device->resource[0])
-			continue;
-		count_one(claimables, device->resource);
-		count_one(claimables, key);
-	}
-}
-
-static void claimables_done(struct claimables *claimables)
-{
-	size_t cursor = 0;
-	void *count;
-
-	while (map_next(claimables->counts, &cursor, NULL, &count))
-		free(count);
-	map_free(claimables->counts);
-}
-
-/* @node NULL: of all nodes. */
-static int claimables_of(const struct claimables *claimables, const char *resource,
-			 const char *node)
-{
-	auto_free char *key = xasprintf("%s%s%s", resource, node ? " " : "", node ? node : "");
-	const int *count = map_get(claimables->counts, key);
-
-	if (!claimables->look->devices)
-		return -1;
-	return count ? *count : 0;
 }
 
 /* A device that became unhealthy while a pod has it counts only as allocated. */
@@ -173,35 +118,137 @@ static const char *resource_of(const struct devicepool *pool)
 	return pool->spec.resource_name ? pool->spec.resource_name : "";
 }
 
-static void add_pool(struct table *table, const struct cluster *cluster,
-		     const struct devicepool *pool, const struct claimables *claimables)
-{
-	struct counts counts = count_pool(cluster, pool);
+/* A row: the devices of a resource, or those of them on one node. */
+struct row {
+	const char *resource;
+	const char *node; /* NULL: of all nodes */
+	struct counts counts;
+	int nodes;
+};
 
-	counts.claimable = claimables_of(claimables, resource_of(pool), NULL);
-	table_add(table, pool->spec.resource_name);
-	add_counts(table, &counts);
-	add_number(table, pool->status.nodes);
+struct rows {
+	struct row *items;
+	size_t len;
+	size_t cap;
+	const struct pools_look *look;
+};
+
+static struct row *add_row(struct rows *rows, const char *resource, const char *node)
+{
+	struct row *row = array_add(rows);
+
+	*row = (struct row){ .resource = resource, .node = node };
+	row->counts.claimable = rows->look->devices ? 0 : -1;
+	return row;
 }
 
-static void add_nodes(struct table *table, const struct cluster *cluster,
-		      const struct devicepool *pool, const struct claimables *claimables)
+/* The row of the device's resource, or of that on its node. DevicePools count neither a USB device before it is claimed
+ * nor one that the HostDeviceConfig offers, so there may be none yet. NULL: only some pools are shown. */
+static struct row *row_of(struct rows *rows, const struct cluster_device *device)
 {
+	const char *node = rows->look->nodes ? device->node : NULL;
+
+	for (size_t i = 0; i < rows->len; i++) {
+		struct row *row = &rows->items[i];
+
+		if (strcmp(row->resource, device->resource) == 0 &&
+		    (!node || strcmp(row->node, node) == 0))
+			return row;
+	}
+	return rows->look->selected ? NULL : add_row(rows, device->resource, node);
+}
+
+static bool is_on_node_before(const struct cluster_view *view, size_t at)
+{
+	const struct cluster_device *device = &view->devices[at];
+
+	for (size_t i = at; i-- > 0 && strcmp(view->devices[i].node, device->node) == 0;) {
+		if (strcmp(view->devices[i].resource, device->resource) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A USB device that no pool counts: it has no claim. */
+static void add_unpooled(struct row *row, const struct cluster_view *view, size_t at)
+{
+	const struct cluster_device *device = &view->devices[at];
+	bool offered = device->verdict.state == STATE_AVAILABLE;
+	bool used = device->verdict.state == STATE_USED;
+
+	row->counts.devices++;
+	row->counts.healthy += offered || used;
+	row->counts.allocated += used;
+	row->counts.available += offered;
+	row->nodes += !is_on_node_before(view, at);
+}
+
+static void add_devices(struct rows *rows, struct cluster *cluster)
+{
+	const struct cluster_view *view = cluster_view(cluster);
+
+	for (size_t i = 0; i < view->len; i++) {
+		const struct cluster_device *device = &view->devices[i];
+		bool unpooled = device->type == DEVICE_USB && device->is_there && !device->claim;
+		bool claimable = device->verdict.state == STATE_CLAIMABLE;
+		struct row *row = device->resource[0] && (unpooled || claimable)
+					  ? row_of(rows, device)
+					  : NULL;
+
+		if (!row)
+			continue;
+		row->counts.claimable += claimable;
+		if (unpooled)
+			add_unpooled(row, view, i);
+	}
+}
+
+static void add_pool(struct rows *rows, const struct cluster *cluster,
+		     const struct devicepool *pool)
+{
+	struct counts counts = count_pool(cluster, pool);
+	struct row *row;
+
+	if (!rows->look->nodes) {
+		row = add_row(rows, resource_of(pool), NULL);
+		counts.claimable = row->counts.claimable;
+		row->counts = counts;
+		row->nodes = pool->status.nodes;
+		return;
+	}
 	for (size_t i = 0; i < pool->status.per_node.len; i++) {
 		const struct devicepool_node *node = &pool->status.per_node.items[i];
-		const struct node_fault fault = cluster_node_fault(cluster, node->node_name);
-		struct counts counts = count_node(cluster, node);
-		auto_free char *text =
-			fault.reason ? node_fault_text(&fault, claimables->look->now_wall_ms)
-				     : NULL;
 
-		counts.claimable = claimables_of(claimables, resource_of(pool), node->node_name);
-
-		table_add(table, pool->spec.resource_name);
-		table_add(table, node->node_name);
-		add_counts(table, &counts);
-		table_add_coloured(table, text, COLOUR_RED);
+		row = add_row(rows, resource_of(pool), node->node_name);
+		counts = count_node(cluster, node);
+		counts.claimable = row->counts.claimable;
+		row->counts = counts;
 	}
+}
+
+/* Can nothing of it be claimed, and is nothing claimed, offered or in use? */
+static bool is_idle(const struct row *row)
+{
+	const struct counts *c = &row->counts;
+
+	return c->claimable == 0 && c->claimed == 0 && c->allocated == 0 && c->available == 0;
+}
+
+static void print_row(struct table *table, const struct cluster *cluster, const struct row *row,
+		      int64_t now_wall_ms)
+{
+	const struct node_fault fault =
+		row->node ? cluster_node_fault(cluster, row->node) : (struct node_fault){ 0 };
+	auto_free char *text = fault.reason ? node_fault_text(&fault, now_wall_ms) : NULL;
+
+	table_add(table, row->resource);
+	if (row->node)
+		table_add(table, row->node);
+	add_counts(table, &row->counts);
+	if (row->node)
+		table_add_coloured(table, text, COLOUR_RED);
+	else
+		add_number(table, row->nodes);
 }
 
 static int by_resource(const void *a, const void *b)
@@ -212,27 +259,43 @@ static int by_resource(const void *a, const void *b)
 	return strcmp(resource_of(*x), resource_of(*y));
 }
 
-static void print_table(struct cluster *cluster, const void *const *list, size_t len,
-			const struct pools_look *look, struct out *out)
+static int by_resource_and_node(const void *a, const void *b)
 {
-	struct claimables claimables;
-	struct table table;
+	const struct row *x = a;
+	const struct row *y = b;
+	int r = strcmp(x->resource, y->resource);
 
-	claimables_init(&claimables, look, cluster);
+	return r || !x->node ? r : strcmp(x->node, y->node);
+}
+
+static size_t print_table(struct cluster *cluster, const void *const *list, size_t len,
+			  const struct pools_look *look, struct out *out)
+{
+	struct rows rows = { .look = look };
+	struct table table;
+	size_t hidden = 0;
+
+	for (size_t i = 0; i < len; i++)
+		add_pool(&rows, cluster, list[i]);
+	if (look->devices)
+		add_devices(&rows, cluster);
+	if (rows.len > 0)
+		qsort(rows.items, rows.len, sizeof(*rows.items), by_resource_and_node);
 	if (look->nodes)
 		table_init(&table, node_columns, ARRAY_LEN(node_columns));
 	else
 		table_init(&table, columns, ARRAY_LEN(columns));
-	for (size_t i = 0; i < len; i++) {
-		if (look->nodes)
-			add_nodes(&table, cluster, list[i], &claimables);
+	for (size_t i = 0; i < rows.len; i++) {
+		if (is_idle(&rows.items[i]) && !look->all)
+			hidden++;
 		else
-			add_pool(&table, cluster, list[i], &claimables);
+			print_row(&table, cluster, &rows.items[i], look->now_wall_ms);
 	}
 	if (table.len > 0)
 		table_print(&table, out, true, &out->text);
 	table_done(&table);
-	claimables_done(&claimables);
+	array_done(&rows);
+	return hidden;
 }
 
 static void print_json(const void *const *list, size_t len, struct out *out)
@@ -244,7 +307,7 @@ static void print_json(const void *const *list, size_t len, struct out *out)
 	out_json_list(out, items);
 }
 
-void pools_print(struct cluster *cluster, const struct pools_look *look, struct out *out)
+size_t pools_print(struct cluster *cluster, const struct pools_look *look, struct out *out)
 {
 	size_t len;
 	auto_free const void **list = cluster_objects(cluster, CLUSTER_POOL, &len);
@@ -253,18 +316,18 @@ void pools_print(struct cluster *cluster, const struct pools_look *look, struct 
 	switch (out->format) {
 	case OUT_TABLE:
 	case OUT_WIDE:
-		print_table(cluster, list, len, look, out);
-		return;
+		return print_table(cluster, list, len, look, out);
 	case OUT_JSON:
 	case OUT_YAML:
 		print_json(list, len, out);
-		return;
+		break;
 	case OUT_NAME:
 		for (size_t i = 0; i < len; i++) {
 			out_kind_name(&out->text, &devicepool_kind,
 				      ((const struct devicepool *)list[i])->meta.name);
 			str_add_char(&out->text, '\n');
 		}
-		return;
+		break;
 	}
+	return 0;
 }

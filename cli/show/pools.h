@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cluster;
@@ -11,8 +12,11 @@ struct pools_look {
 	bool nodes;   /* a row for each node                                              */
 	bool devices; /* the cluster has devices and claims, so claimable ones can be counted */
 	int64_t now_wall_ms;
+	bool all; /* also rows in which nothing is claimable, claimed, available or allocated */
+	bool selected; /* the cluster has only some of the DevicePools */
 };
 
-/* Append the DevicePools of @cluster to out->text, as out->format says. In tables, devices of a
- * node with a problem do not count as healthy. */
-void pools_print(struct cluster *cluster, const struct pools_look *look, struct out *out);
+/* Returns how many rows are left out. Append the DevicePools of @cluster to out->text, as out->format says. In tables, devices of a
+ * node with a problem do not count as healthy, and USB devices without a claim, which no pool counts, are
+ * counted from the devices. */
+size_t pools_print(struct cluster *cluster, const struct pools_look *look, struct out *out);

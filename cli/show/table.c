@@ -171,8 +171,9 @@ static size_t least_width(const struct printing *p)
 	return total;
 }
 
-/* The spare column to leave out next; the number of columns if there is none. */
-static size_t next_spare(const struct printing *p)
+/* The spare column to leave out next; the number of columns if there is none. @first: only of those
+ * that go first. */
+static size_t next_spare(const struct printing *p, bool first)
 {
 	const struct table *table = p->table;
 	size_t found = table->columns_len;
@@ -180,7 +181,8 @@ static size_t next_spare(const struct printing *p)
 	for (size_t i = 0; i < table->columns_len; i++) {
 		int spare = is_shown(p, i) ? table->columns[i].spare : 0;
 
-		if (spare && (found == table->columns_len || spare < table->columns[found].spare))
+		if (spare && (table->columns[i].first || !first) &&
+		    (found == table->columns_len || spare < table->columns[found].spare))
 			found = i;
 	}
 	return found;
@@ -188,11 +190,29 @@ static size_t next_spare(const struct printing *p)
 
 static void hide_spare(struct printing *p)
 {
+	const size_t columns = p->table->columns_len;
 	size_t column;
 
-	while (least_width(p) > p->out->width && (column = next_spare(p)) < p->table->columns_len) {
+	while ((total_width(p) > p->out->width && (column = next_spare(p, true)) < columns) ||
+	       (least_width(p) > p->out->width && (column = next_spare(p, false)) < columns)) {
 		p->hidden[column] = true;
 		find_last(p);
+	}
+}
+
+/* Cut the columns, the last one first, down to their least or final width, until the table fits. */
+static void cut(struct printing *p, bool final)
+{
+	const struct table_column *columns = p->table->columns;
+
+	for (size_t i = p->table->columns_len; i-- > 0;) {
+		size_t total = total_width(p);
+		size_t over = total > p->out->width ? total - p->out->width : 0;
+		size_t least = final ? columns[i].final : columns[i].least;
+		size_t room = least && p->widths[i] > least ? p->widths[i] - least : 0;
+
+		if (is_shown(p, i))
+			p->widths[i] -= over < room ? over : room;
 	}
 }
 
@@ -229,15 +249,8 @@ static void fit(struct printing *p)
 		find_last(p);
 	}
 	hide_spare(p);
-	for (size_t i = table->columns_len; i-- > 0;) {
-		size_t total = total_width(p);
-		size_t over = total > p->out->width ? total - p->out->width : 0;
-		size_t least = table->columns[i].least;
-		size_t room = least && p->widths[i] > least ? p->widths[i] - least : 0;
-
-		if (is_shown(p, i))
-			p->widths[i] -= over < room ? over : room;
-	}
+	cut(p, false);
+	cut(p, true);
 	if (table->columns[p->last].wraps && total_width(p) > p->out->width) {
 		size_t at = total_width(p) - p->widths[p->last];
 

@@ -26,6 +26,8 @@ struct table_column {
 	size_t least; /* least width to which a terminal cuts it; 0: never cut */
 	bool wraps;   /* only the last: broken into lines where the terminal ends */
 	int spare;    /* left out of a narrow terminal, the lowest first; 0: never */
+	bool first;   /* of spare columns: left out before any other column is cut */
+	size_t final; /* width to which it is cut when all else is not enough; 0: never */
 };
 
 struct table_cell {
@@ -51,6 +53,6 @@ void table_add_coloured(struct table *table, const char *text, enum state_colour
 
 /* Append the table to @to with the columns of @out's format, and with titles unless @out is
  * headless. Where it is wider than out->width, empty columns that may be cut are left out, and
- * the others are cut, the last one first, with an ellipsis. If that is not enough, spare columns are left out. A
- * column that wraps is broken into lines. -o wide is never cut or wrapped. */
+ * spare columns that go first, and the others are cut, the last one first, with an ellipsis. If that is not
+ * enough, spare columns are left out, and then columns are cut to their final width. A column that wraps is broken into lines. -o wide is never cut or wrapped. */
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to);

@@ -136,7 +136,7 @@ static void tree_roots_done(struct tree_roots *roots)
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
 static const struct table_column columns[COLUMNS] = {
-	{ .title = "DEVICE" },
+	{ .title = "DEVICE", .final = 22 },
 	{ .title = "STATE" },
 	{ .title = "GROUP", .spare = 1 },
 	{ .title = "DRIVER", .spare = 2 },
@@ -202,11 +202,12 @@ static void add_node_heading(struct table *table, const struct cluster_node *nod
 static void add_state(struct table *table, const struct state_verdict *verdict)
 {
 	const struct state_look *look = state_look(verdict->state);
-	/* A device that can only be claimed with its group shows that. */
-	bool silent = (verdict->state == STATE_CLAIMABLE &&
-		       strcmp(verdict->reason, "GroupShared") != 0) ||
-		      verdict->state == STATE_AVAILABLE || verdict->state == STATE_USED ||
-		      verdict->state == STATE_STUCK;
+	/* A device of a group that is claimed as a whole shows that. */
+	bool silent =
+		(verdict->state == STATE_CLAIMABLE && strcmp(verdict->reason, "GroupShared") != 0 &&
+		 strcmp(verdict->reason, "GroupClaimed") != 0) ||
+		verdict->state == STATE_AVAILABLE || verdict->state == STATE_USED ||
+		verdict->state == STATE_STUCK;
 	auto_free char *text =
 		silent ? xasprintf("%c %s", look->sign, look->word)
 		       : xasprintf("%c %s: %s", look->sign, look->word, verdict->reason);

@@ -129,8 +129,14 @@ def test_a_release_waits_while_a_pod_has_the_device(plugin, webhook, world, node
     world.status(path, {"address": "0000:00:00.1", "iommuGroup": "1"})
     wait_until(lambda: "NoIOMMU" not in plugin("claim", device, "--dry-run=server", status=None) + plugin.said, 20)
     claim = world.claim(path, node, marked=False)
-    world.status(path, {"allocations": [{"namespace": "team-a", "pod": "p", "container": "c"}]})
-    refused = "pod team-a/p has it"
+    rest.request("POST", "/api/v1/namespaces/default/serviceaccounts",
+                 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
+    pod = world.create("/api/v1/namespaces/default/pods", {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p-{node}"}, "spec": {
+            "nodeName": node, "automountServiceAccountToken": False, "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "c", "image": "x"}]}})
+    world.status(path, {"allocations": [{"namespace": "default", "pod": f"p-{node}", "container": "c"}]})
+    refused = f"pod default/p-{node} has it"
     wait_until(lambda: refused in rest.request("DELETE", f"{claim}?dryRun=All")[1].get("message", ""), 20,
                "the webhook knows")
     assert plugin("release", device, "--no-wait", status=1) == "" and refused in plugin.said
@@ -139,6 +145,9 @@ def test_a_release_waits_while_a_pod_has_the_device(plugin, webhook, world, node
     assert plugin("plan", device, "--release", status=1).startswith(f"{device}: would wait\n")
     waiting = plugin.start("release", device)
     assert refused in waiting.stderr.readline()
+    # The pod is deleted; the kubelet still lists what it had.
+    rest.request("DELETE", pod)
+    assert "its pod is deleted: waiting until the kubelet lists the device as free" in waiting.stderr.readline()
     assert rest.request("GET", claim)[0] == 200
     world.status(path, {"allocations": []})
     out, said = waiting.communicate(timeout=40)
@@ -160,7 +169,7 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
     try:
         command = f"kubectl hostdev claim {first} --include-group"
         lines = plugin("plan", first).splitlines()
-        assert lines[0] == f"{first}: would be accepted, but not carried out now"
+        assert lines[0] == f"{first}: would wait: GroupShared"
         assert f"  claim its whole IOMMU group: {command}" in lines
         assert f"  Claim its whole IOMMU group: {command}\n" in plugin("why", first)
         for words in ([first, "--include-group"], [first, second]):
@@ -179,6 +188,93 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
         assert rest.get(f"{PATH}/pcideviceclaims/{first}")["spec"]["includeIOMMUGroup"] is True
     finally:
         rest.remove(f"{PATH}/pcideviceclaims/{first}")
+
+
+CLAIMABLE = {"type": "Claimable", "status": "True", "reason": "Available", "message": "",
+             "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+
+def test_a_controller_whose_stick_a_pod_has(plugin, world, node, rest):  # noqa: F811
+    """Through the HostDeviceConfig, without a claim."""
+    for kind in ("usbdevices", "pcideviceclaims", "usbdeviceclaims"):
+        wait_until(lambda: rest.request("GET", f"{PATH}/{kind}?limit=1")[0] == 200, 20, kind)
+    world.node(node)
+    path = world.device(node, 1, "example.com/xhci")
+    device = path.rsplit("/", 1)[1]
+    world.status(path, {"address": "0000:00:1f.0", "kernelDriverInUse": "xhci_hcd", "classId": "0c03", "iommuGroup": "1",
+                        "conditions": [CLAIMABLE]})
+    stick = world.create(f"{PATH}/usbdevices", {
+        "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "USBDevice",
+        "metadata": {"name": f"{node}-0951-1666-003001", "labels": {"nodename": node}}},
+        {"nodeName": node, "pciAddress": "0000:00:1f.0", "portPath": "1-3.1",
+         "conditions": [{**CLAIMABLE, "type": "Offered", "reason": "Offered"}]})
+    assert plugin("plan", device).startswith(f"{device}: would be accepted\n")
+    world.status(stick, {"allocations": [{"namespace": "default", "pod": "stick", "container": "c"}]})
+    assert re.search("0000:00:1f.0 +- refused: USBDevicesClaimed ", plugin("tree", node))
+    assert "USBDevicesClaimed: " in plugin("why", device) and "delete the pods that have them" in plugin("why", device)
+    told = plugin("plan", device)
+    assert told.startswith(f"{device}: would wait: USBDevicesClaimed\n") and "disappear" not in told
+
+
+def test_a_function_of_a_group_that_is_claimed(plugin, world, node, rest):  # noqa: F811
+    """Its claim is accepted, so it is claimable in all commands."""
+    for kind in ("usbdevices", "pcideviceclaims", "usbdeviceclaims"):
+        wait_until(lambda: rest.request("GET", f"{PATH}/{kind}?limit=1")[0] == 200, 20, kind)
+    world.node(node)
+    addresses = ["0000:07:01.0", "0000:07:02.0"]
+    paths = [world.device(node, number, f"example.com/{node}") for number in range(2)]
+    for path, address in zip(paths, addresses):
+        world.status(path, {"address": address, "iommuGroup": "7", "iommuGroupMembers": addresses, "kernelDriverInUse": "vfio-pci",
+                            "conditions": [{**CLAIMABLE, "reason": "GroupShared"}]})
+    first, second = (path.rsplit("/", 1)[1] for path in paths)
+    try:
+        plugin("claim", first, "--include-group", "--no-wait")
+        assert re.search("0000:07:02.0 +o claimable: GroupClaimed ", plugin("tree", node))
+        assert "State:       o claimable, GroupClaimed: " in plugin("why", second)
+        assert f"claim it, too: kubectl hostdev claim {second}\n" in plugin("why", second)
+        assert plugin("plan", second).startswith(f"{second}: would be accepted\n")
+        plugin("claim", "--resource", f"example.com/{node}", "--no-wait", status=1)
+        assert f"1 in an IOMMU group that another claim has: {second}" in plugin.said
+        assert plugin("claim", second, "--no-wait") == f"{CLAIM}/{second} created\n"
+    finally:
+        rest.remove(f"{PATH}/pcideviceclaims/{first}")
+        rest.remove(f"{PATH}/pcideviceclaims/{second}")
+
+
+def test_one_function_of_a_shared_group_is_not_waited_for(plugin, world, webhook, node, rest):  # noqa: F811
+    for kind in ("usbdevices", "pcideviceclaims", "usbdeviceclaims"):
+        wait_until(lambda: rest.request("GET", f"{PATH}/{kind}?limit=1")[0] == 200, 20, kind)
+    world.node(node)
+    addresses = ["0000:00:00.0", "0000:00:00.1"]
+    paths = [world.device(node, number, "example.com/x") for number in range(2)]
+    for path, address in zip(paths, addresses):
+        world.status(path, {"address": address, "iommuGroup": "1", "iommuGroupMembers": addresses,
+                            "kernelDriverInUse": "e1000e", "conditions": [
+                                {**CLAIMABLE, "reason": "GroupShared",
+                                 "message": "shares IOMMU group 1: claim them all, or set includeIOMMUGroup in the claim"}]})
+    first = paths[0].rsplit("/", 1)[1]
+    claim = f"{PATH}/pcideviceclaims/{first}"
+    try:
+        wait_until(lambda: "waits, GroupShared: " in plugin("plan", first, status=None), 20, "the webhook knows")
+        assert "use --include-group\n" in plugin("plan", first) and "includeIOMMUGroup" not in plugin("plan", first)
+        whole = plugin("plan", first, "--include-group")
+        assert whole.startswith(f"{first}: would be accepted\n") and "nclude" not in whole, whole
+        waiting = plugin.start("claim", first)
+        wait_until(lambda: rest.request("GET", claim)[0] == 200, 20, "the claim")
+        began = time.monotonic()
+        world.status(claim, {"conditions": [{
+            "type": "Ready", "status": "False", "reason": "GroupShared", "lastTransitionTime": "2026-01-01T00:00:00Z",
+            "message": "IOMMU group 1 also holds 0000:00:00.1 (e1000e): claim them too, or set spec.includeIOMMUGroup"}]})
+        status, out, said, took = ended(waiting, began)
+        assert (status, out) == (1, "") and took < 10, said
+        assert f"{first}: GroupShared: IOMMU group 1 also holds 0000:00:00.1 (e1000e): claim them too, or use --include-group" in said
+        assert f"`kubectl hostdev claim {first} --include-group` claims the whole group" in said
+        # The webhook warns of a claim with these flags, which the existing one does not have.
+        assert plugin("claim", first, "--include-group", "--no-wait") == f"{CLAIM}/{first} patched\n"
+        assert plugin("claim", first, "--no-wait") == f"{CLAIM}/{first} unchanged\n"
+        assert "Warning" not in plugin.said, plugin.said
+    finally:
+        rest.remove(claim)
 
 
 def test_objects_are_printed_as_kubectl_does(plugin, names, rest):  # noqa: F811

@@ -285,7 +285,9 @@ def test_a_refused_deletion_is_one_event_and_a_release_that_waits_is_none(plugin
                 and event["involvedObject"]["name"] == device]
 
     assert plugin("release", device, "--timeout", "4s", status=3) == ""
-    assert f"{device}: PCIDeviceClaim '{device}': pod default/p has it" in plugin.said and "denied" not in plugin.said
+    # There is no such pod any more.
+    assert f"{device}: its pod is deleted: waiting until the kubelet lists the device as free" in plugin.said
+    assert "denied" not in plugin.said
     assert f"Timed out (--timeout): 1 device is not released: {device}.\n" in plugin.said
     assert f"{device}: its claim is not deleted, for the reason above" in plugin.said
     assert rest.request("DELETE", f"{CLAIMS}/{device}")[0] == 409
@@ -300,7 +302,7 @@ def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):
     """Nobody has the API server ask a webhook."""
     device = name(node, NIC)
     assert plugin("plan", device).splitlines()[:2] == [
-        f"{device}: would be accepted, but not carried out now",
+        f"{device}: would wait: HostNetwork",
         "  its node says: HostNetwork: eth0 has the default route"]
     free = plugin("plan", name(node, TWIN))
     assert free.startswith(f"{name(node, TWIN)}: would be accepted\n") and "no webhook has checked it" in free
@@ -363,8 +365,21 @@ def test_who_may_read_one_device_alone_claims_it(plugin, lender, identities, ins
         assert "State:       + available" in nora("why", device)
         assert "forbidden" in nora.said
         nora("claim", name(node, THIRD), status=1)
-        nora("tree", status=1)
-        assert 'cannot list resource "pcidevices"' in nora.said
+        assert (f"no device '{name(node, THIRD)}' is among those that you may read, so you may not claim it: ask an administrator "
+                f"for the verbs get and claim on pcidevices/{name(node, THIRD)}\n") in nora.said
+        for words, kind in ((["tree"], "pcidevices"), (["who"], "pcidevices"), (["top"], "devicepools")):
+            nora(*words, status=1)
+            assert nora.said == (f"kubectl hostdev {words[0]}: user '{user}' may not list {kind} (403 forbidden): ask an "
+                                 "administrator for the role hostdev-view\n")
+        nora("log", device, status=1)
+        assert nora.said.endswith("may not list events in the namespace default (403 forbidden): ask an administrator for "
+                                  "the role view\n")
+        nora("claim", "--resource", "example.com/none", status=1)
+        assert (f"no device that you may read has the resource\n  'example.com/none'\n  user '{user}' may not list pcidevices, "
+                "usbdevices (403 forbidden)\n") in nora.said
+        # By its address, she sees the same.
+        for address in (TWIN, TWIN.removeprefix("0000:")):
+            assert "Driver:      vfio-pci" in nora("why", f"{node}/{address}")
         # Else it stays on vfio-pci, and the claim is gone before anyone can look.
         lender.was_on("e1000e")
         waiting = nora.start("release", device)

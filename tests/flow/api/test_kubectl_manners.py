@@ -8,6 +8,7 @@ import re
 import socket
 import socketserver
 import subprocess
+import termios
 import textwrap
 import threading
 import time
@@ -111,6 +112,48 @@ def test_a_certificate_from_a_program(login, identities, installed, devices, nod
         assert line.startswith(f"Not shown: user '{user}' may not list pcideviceclaims, usbdevices, ")
     finally:
         installed.kubectl("delete", "clusterrolebinding,clusterrole", user)
+
+
+def test_a_device_that_she_may_get_is_the_same_by_its_address(identities, installed, devices, world, rest, node):
+    """She may list claims, and so finds the device by its address; its pod is in the device's own object."""
+    user, device = f"mia-{node}", f"{node}-000000001"
+    world.status(devices[1], {"address": "0000:00:00.1",
+                              "allocations": [{"namespace": "default", "pod": "p", "container": "c"}]})
+    claim = world.create(f"{PATH}/pcideviceclaims", {
+        "apiVersion": f"{GROUP}/v1beta1", "kind": "PCIDeviceClaim", "metadata": {"name": device},
+        "spec": {"nodeName": node, "address": "0000:00:00.1"}}, {"conditions": [
+            {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+    installed.kubectl("apply", "-f", "-", input={
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": user}, "rules": [
+            {"apiGroups": [GROUP], "resources": ["pcidevices"], "resourceNames": [device], "verbs": ["get"]},
+            {"apiGroups": [GROUP], "resources": ["pcideviceclaims"], "verbs": ["get", "list"]}]})
+    installed.kubectl("create", "clusterrolebinding", user, f"--clusterrole={user}", f"--user={user}")
+    mia = Plugin(installed, identities.user(user))
+    try:
+        wait_until(lambda: "in use" in login_try(mia, "why", device), 20, "her role")
+        for word in (device, f"{node}/00:00.1", "0000:00:00.1"):
+            assert "State:       # in use" in mia("why", word) and "Pod:         default/p" in mia("why", word)
+        installed.kubectl("patch", "clusterrole", user, "--type=json", "-p", '[{"op": "remove", "path": "/rules/0"}]')
+        wait_until(lambda: "? unknown, NotRead" in login_try(mia, "why", "0000:00:00.1"), 20, "her role")
+    finally:
+        installed.kubectl("delete", "clusterrolebinding,clusterrole", user)
+        world.delete(claim)
+
+
+def told_on_terminal(plugin, *words, columns):
+    """What it prints on standard error, which is a terminal."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    text = b""
+    with subprocess.Popen([plugin.kubectl, "hostdev", *words], env=plugin.env, stdout=subprocess.DEVNULL, stderr=theirs):
+        os.close(theirs)
+        try:
+            while chunk := os.read(ours, 65536):
+                text += chunk
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+    return text.decode()
 
 
 def login_try(plugin, *words):
@@ -251,11 +294,14 @@ def test_who_may_read_some_kinds_sees_what_is_missing(identities, installed, dev
         (line,) = [line for line in ann.said.splitlines() if "403" in line]
         assert re.fullmatch(rf"Not shown: user '{user}' may not list pcidevices, .*mediateddevices, .*nodes "
                             r"\(403 forbidden\); whether nodes are ready is not known", line)
+        *said, _ = told_on_terminal(ann, "tree", columns=80).splitlines()
+        assert len(said) > 1 and max(map(len, said)) <= 80 and " ".join(part.strip() for part in said) == line
         ann("why", f"{node}-000000000", status=1)
-        assert f"no device '{node}-000000000' is among those that you may read:\n" in ann.said
+        assert (f"no device '{node}-000000000' is among those that you may read: ask an administrator for the verb get on "
+                f"pcidevices/{node}-000000000\n") in ann.said
         assert ann.said.count("403") == 1 and "may not list pcidevices, " in ann.said
         ann("top", status=1)
-        assert "list devicepools: 403" in ann.said
+        assert "may not list devicepools (403 forbidden): ask an administrator for the role hostdev-view" in ann.said
     finally:
         installed.kubectl("delete", "clusterrolebinding,clusterrole", user)
 

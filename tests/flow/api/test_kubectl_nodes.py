@@ -56,13 +56,13 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
     assert "? unknown, NodeNotReady" in text
     assert "What to do:\n  See why the node is not ready: kubectl describe node " + f"{node}\n" in text
     assert plugin("who", scene.name).splitlines()[1].split()[1] == "unknown"
-    assert "would be accepted, but not carried out now\n" in plugin("plan", scene.name)
+    assert "would wait: NodeNotReady\n" in plugin("plan", scene.name)
 
 
 def test_a_claim_warns_at_once(plugin, scene, node):  # noqa: F811
-    warning = rf"{scene.name}: its node is NotReady for \d+d: ByHand: nothing is done until the node recovers."
+    warning = rf"{scene.name}: {node} is NotReady for \d+d: ByHand: nothing is done until the node recovers."
     plugin("claim", scene.name, "--no-wait")
-    assert "its node" not in plugin.said
+    assert "NotReady" not in plugin.said
     plugin("release", scene.name, "--no-wait")
     scene.sicken()
     assert plugin("claim", scene.name, "--timeout", "3s", status=3) == ""
@@ -99,6 +99,10 @@ def test_an_agent_that_does_not_run_is_known_by_one_claim(plugin, scene, node, w
          "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
     assert re.match(rf"{node} +\? no agent for \d+d .* no pod$", plugin("tree", node).splitlines()[1])
     assert states(plugin, node) == ["Unknown", "Unknown"]
+    assert re.match(rf"Node: +no agent has been running on {node} for \d+d: no pod; what follows", plugin("why", scene.name))
+    plugin("claim", scene.name, "--no-wait")
+    assert re.match(rf"{scene.name}: no agent has been running on {node} for \d+d: nothing is done until one runs\.", plugin.said)
+    plugin("release", scene.name, "--no-wait")
 
 
 def test_top_leaves_out_what_is_not_to_be_had(plugin, scene, node, controllers, world):  # noqa: F811
@@ -126,7 +130,7 @@ def test_the_tree_is_watched(plugin, scene, node, world):  # noqa: F811
             return "".join(lines)
         first = read()
         assert first == plugin("tree", node) and first.count("\n") == 5 and "o claimable" in first
-        world.claim(scene.devices[0], node, marked=False)
+        world.claim(scene.devices[0], node, marked=False, ready=None)
         assert watching.stdout.readline() == "\n"
         assert "o claimable" not in (second := read()) and second == plugin("tree", node)
         scene.sicken()

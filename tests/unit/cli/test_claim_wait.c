@@ -21,10 +21,18 @@ static struct progress_case {
 	const char *line;
 } cases[] = {
 	{ "a claim that nobody has seen waits", CLAIM_READY, CLAIM("", ""), PROGRESS_WAITING,
-	  "no agent has handled it yet" },
+	  "waiting for the agent of its node" },
+	{ "and the agent that is waited for is named", CLAIM_READY,
+	  "{'metadata':{'name':'a','uid':'u1'},'spec':{'nodeName':'vm1'}}", PROGRESS_WAITING,
+	  "waiting for the agent of node vm1" },
 	{ "what it waits for is said", CLAIM_READY,
-	  CLAIM("", READY("False", "GroupShared", "with 01:00.1")), PROGRESS_WAITING,
-	  "GroupShared: with 01:00.1" },
+	  CLAIM("", READY("False", "InUse", "eth0 is up")), PROGRESS_WAITING, "InUse: eth0 is up" },
+	{ "the rest of a group is to be claimed, too, by a flag", CLAIM_READY,
+	  CLAIM("", READY("False", "GroupShared",
+			  "group 7 also holds 01:00.1: claim them too, or set "
+			  "spec.includeIOMMUGroup")),
+	  PROGRESS_SHARED,
+	  "GroupShared: group 7 also holds 01:00.1: claim them too, or use --include-group" },
 	{ "and who holds it", CLAIM_READY,
 	  CLAIM("", "'holder':'pid 7'," READY("False", "Held", "in use")), PROGRESS_WAITING,
 	  "Held: in use (pid 7)" },
@@ -35,7 +43,7 @@ static struct progress_case {
 	  PROGRESS_WAITING, "Binding" },
 	{ "Ready of before a change is not the goal", CLAIM_READY,
 	  CLAIM(",'generation':2", "'observedGeneration':1," READY("True", "Ready", "bound")),
-	  PROGRESS_WAITING, "the agent of its node has not reported yet" },
+	  PROGRESS_WAITING, "waiting for the agent of its node" },
 	{ "Ready of after it is", CLAIM_READY,
 	  CLAIM(",'generation':2", "'observedGeneration':2," READY("True", "Ready", "bound")),
 	  PROGRESS_DONE, "" },
@@ -59,7 +67,7 @@ static struct progress_case {
 	  PROGRESS_WAITING, "Held: pod a/b" },
 	{ "what was ready has yet to begin", CLAIM_GONE,
 	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z'", READY("True", "Ready", "bound")),
-	  PROGRESS_WAITING, "its release has not begun yet" },
+	  PROGRESS_WAITING, "waiting for the agent of its node" },
 	{ "another claim of that name is not it", CLAIM_GONE,
 	  "{'metadata':{'name':'a','uid':'u2'}}", PROGRESS_DONE, "" },
 	{ "nor is it waited for", CLAIM_READY, "{'metadata':{'name':'a','uid':'u2'}}",
@@ -76,6 +84,33 @@ static void claim_stands_so(void **state)
 
 	assert_int_equal(claim_progress(c->goal, DEVICE_PCI, json, "u1", &line), c->progress);
 	assert_string_equal(str_cstr(&line), c->line);
+}
+
+static struct refusal_case {
+	const char *name;
+	const char *refusal;
+	const char *ns; /* NULL: no pod is named */
+	const char *pod;
+} refusals[] = {
+	{ "a pod in a refusal", "PCIDeviceClaim 'a': pod default/try has it: delete the pod",
+	  "default", "try" },
+	{ "a claim that is called so", "PCIDeviceClaim 'pod a': pod b/c has it", "b", "c" },
+	{ "no pod", "PCIDeviceClaim 'a': it is used", NULL, NULL },
+	{ "a pod without a namespace", "pod x has it", NULL, NULL },
+	{ "the end", "pod ", NULL, NULL },
+};
+
+static void refusal_names_a_pod(void **state)
+{
+	const struct refusal_case *c = *state;
+	auto_free char *ns = NULL;
+	auto_free char *pod = NULL;
+
+	assert_int_equal(claim_wait_pod(c->refusal, &ns, &pod), c->ns != NULL);
+	if (c->ns) {
+		assert_string_equal(ns, c->ns);
+		assert_string_equal(pod, c->pod);
+	}
 }
 
 #define LEFT(name_)                                    \
@@ -142,17 +177,23 @@ static struct facts_case {
 	const char *json;
 	const char *machine; /* "" for NULL */
 	const char *started;
+	bool deleted;
 } facts[] = {
 	{ "a machine by its label",
 	  "{'metadata':{'labels':{'vm.kubevirt.io/name':'m'}},'status':{'startTime':'t'}}", "m",
-	  "t" },
+	  "t", false },
 	{ "a machine by its owner",
 	  "{'metadata':{'ownerReferences':[{'kind':'X','name':'x'},"
 	  "{'kind':'VirtualMachineInstance','name':'m'}]}}",
-	  "m", "" },
+	  "m", "", false },
 	{ "a pod of no machine", "{'metadata':{'ownerReferences':[{'kind':'Job','name':'x'}]}}", "",
-	  "" },
-	{ "what is no pod", "[]", "", "" },
+	  "", false },
+	{ "what is no pod", "[]", "", "", false },
+	{ "a pod that is being deleted",
+	  "{'metadata':{'deletionTimestamp':'2026-01-02T03:00:00Z'},'status':{'phase':'Running'}}",
+	  "", "", true },
+	{ "a pod that has ended", "{'status':{'phase':'Succeeded'}}", "", "", true },
+	{ "a pod that runs", "{'status':{'phase':'Running'}}", "", "", false },
 };
 
 SUITE_CLOSING(pod_facts, struct pod_facts, pod_facts_done);
@@ -166,6 +207,7 @@ static void pod_has_facts(void **state)
 	assert_int_equal(pod_facts_parse(json, strlen(json), found, NULL), 0);
 	assert_string_equal(found->machine ? found->machine : "", c->machine);
 	assert_string_equal(found->started ? found->started : "", c->started);
+	assert_int_equal(found->deleted, c->deleted);
 }
 
 static void worse_is_an_interrupt_then_a_refusal_then_a_wait(void **state)
@@ -182,6 +224,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, claim_stands_so);
+	suite_rows(&suite, refusals, refusal_names_a_pod);
 	suite_rows(&suite, lates, late_is_told);
 	suite_add(&suite, "worse is an interrupt, then a refusal, then a wait",
 		  worse_is_an_interrupt_then_a_refusal_then_a_wait, NULL);

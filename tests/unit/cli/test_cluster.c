@@ -77,13 +77,17 @@ static void device_has_state(void **state)
 
 #define GROUP "'iommuGroup':'7','iommuGroupMembers':['0000:01:00.0','0000:01:00.1'],"
 
+#define USB_OF_POD                                                                         \
+	"{'metadata':{'name':'w-u'},'status':{'nodeName':'w','pciAddress':'0000:01:00.0'," \
+	"'portPath':'1-1','allocations':[{'namespace':'default','pod':'stick','container':'c'}]}}"
+
 /* What else there is in a cluster of a claimable function w-1, with w-3 in its group, a child w-2, and a USB device on it. */
 static struct conflict_case {
 	const char *name;
 	enum cluster_kind kind;
 	const char *other;
 	const char *device;
-	const char *reason; /* "Available": it is claimable */
+	const char *reason; /* "Available", "GroupClaimed": it is claimable */
 } conflicts[] = {
 	{ "nothing else", CLUSTER_POOL, "{'metadata':{'name':'x'}}", "w-1", "Available" },
 	{ "a card of which virtual functions are asked for", CLUSTER_SRIOV,
@@ -111,6 +115,10 @@ static struct conflict_case {
 	  "{'metadata':{'name':'w-u'}}", "w-1", "USBDevicesClaimed" },
 	{ "a function of the group of such a controller", CLUSTER_USBCLAIM,
 	  "{'metadata':{'name':'w-u'}}", "w-3", "USBDevicesClaimed" },
+	{ "a controller of a USB device that a pod has without a claim", CLUSTER_USBDEVICE,
+	  USB_OF_POD, "w-1", "USBDevicesClaimed" },
+	{ "a function of the group of such a one", CLUSTER_USBDEVICE, USB_OF_POD, "w-3",
+	  "USBDevicesClaimed" },
 	{ "a function whose group is claimed with another", CLUSTER_PCICLAIM,
 	  "{'metadata':{'name':'w-1'},'spec':{'includeIOMMUGroup':true}}", "w-3", "GroupClaimed" },
 	{ "but not if that one alone is claimed", CLUSTER_PCICLAIM, "{'metadata':{'name':'w-1'}}",
@@ -123,6 +131,19 @@ static struct conflict_case {
 	{ "but not if the other function alone is claimed", CLUSTER_PCICLAIM,
 	  "{'metadata':{'name':'w-3'}}", "w-u", "Available" },
 };
+
+/* Whoever may read claims alone does not see whether a pod has the device. */
+static void a_device_that_cannot_be_read_is_unknown(void **state)
+{
+	struct cluster *cluster = cluster_new();
+
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'w-9'},'spec':{'nodeName':'w','address':'0000:09:00.0'},"
+		 "'status':{'conditions':[" MADE_CONDITION("Ready", "True", "Ready", "") "]}}");
+	assert_int_equal(device(cluster, "w-9")->verdict.state, STATE_UNKNOWN);
+	assert_string_equal(device(cluster, "w-9")->verdict.reason, "NotRead");
+	cluster_free(cluster);
+}
 
 static void what_would_be_refused_is_not_claimable(void **state)
 {
@@ -141,8 +162,10 @@ static void what_would_be_refused_is_not_claimable(void **state)
 	made_put(cluster, c->kind, c->other);
 	d = device(cluster, c->device);
 	assert_string_equal(d->verdict.reason, c->reason);
-	assert_int_equal(d->verdict.state,
-			 strcmp(c->reason, "Available") == 0 ? STATE_CLAIMABLE : STATE_REFUSED);
+	assert_int_equal(d->verdict.state, strcmp(c->reason, "Available") == 0 ||
+							   strcmp(c->reason, "GroupClaimed") == 0
+						   ? STATE_CLAIMABLE
+						   : STATE_REFUSED);
 	cluster_free(cluster);
 }
 
@@ -356,7 +379,7 @@ static void what_is_put_again_counts_and_what_is_removed_does_not(void **state)
 	assert_null(device(cluster, "vm2-000003000"));
 	cluster_remove(cluster, CLUSTER_PCIDEVICE, "vm1-000003100");
 	assert_int_equal(device(cluster, "vm1-000003100")->is_there, false);
-	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_AVAILABLE);
+	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_UNKNOWN);
 }
 
 static void an_empty_cluster_has_an_empty_view(void **state)
@@ -377,6 +400,8 @@ int main(void)
 	suite_add(&suite, "an empty cluster has an empty view", an_empty_cluster_has_an_empty_view,
 		  NULL);
 	suite_rows(&suite, conflicts, what_would_be_refused_is_not_claimable);
+	suite_add(&suite, "a device that cannot be read is unknown",
+		  a_device_that_cannot_be_read_is_unknown, NULL);
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, states, device_has_state);
 	suite_rows(&suite, claims, claim_gives_state);

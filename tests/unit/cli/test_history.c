@@ -13,6 +13,13 @@
 	"','message':'" message "','count':1,'involvedObject':{'kind':'" kind "','name':'" NAME \
 	"','uid':'" uid "'},'lastTimestamp':'2026-01-02T03:" time "Z'}"
 
+#define COUNTED(reason, message, count, first, last)                          \
+	"{'metadata':{'name':'" reason "'},'type':'Normal','reason':'" reason \
+	"','message':'" message "','count':" #count                           \
+	",'involvedObject':{'kind':'PCIDevice','name':'" NAME                 \
+	"','uid':'d'},'firstTimestamp':'2026-01-02T03:" first                 \
+	"Z','lastTimestamp':'2026-01-02T03:" last "Z'}"
+
 static const char events_json[] =
 	"{'metadata':{'resourceVersion':'1'},'items':[" EVENT("PCIDevice", "d", "Released", "gone", "20:01") "," EVENT(
 		"PCIDevice", "d", "Claimed", "made",
@@ -88,21 +95,56 @@ static void a_history_reads_so(void **state)
 	cluster_free(cluster);
 }
 
+/* Two claims, of which one is left; the device was allocated and freed under both. */
+static void counted_events_have_two_lines(void **state)
+{
+	struct cluster *cluster = made_cluster();
+	auto_events struct device_events events = { .max = DEVICE_EVENTS_MAX };
+	struct out out = { .format = OUT_TABLE };
+	auto_free char *json = made_json("{'metadata':{'resourceVersion':'1'},'items':[" COUNTED(
+		"Claimed", "made", 2, "10:00",
+		"40:00") "," COUNTED("Allocated", "given", 3, "10:05",
+				     "50:00") "," COUNTED("Freed", "taken", 2, "20:00",
+							  "59:00") "]}");
+
+	put_claim(cluster);
+	assert_int_equal(device_events_add(&events, json, strlen(json), NULL), 0);
+	history_print(cluster_device(cluster, DEVICE_PCI, NAME), &events, &out);
+	assert_string_equal(str_cstr(&out.text),
+			    "TIME                   REASON      COUNT    USER    MESSAGE\n"
+			    "2026-01-02T03:10:00Z   Claimed     1 of 2           made\n"
+			    "2026-01-02T03:10:05Z   Allocated   1 of 3           given\n"
+			    "2026-01-02T03:20:00Z   Freed       1 of 2           taken\n"
+			    "2026-01-02T03:40:00Z   Claimed     2 of 2   alice   made\n"
+			    "2026-01-02T03:50:00Z   Allocated   3 of 3   alice   given\n"
+			    "2026-01-02T03:59:00Z   Freed       2 of 2   alice   taken\n");
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
 static void a_terminal_breaks_the_message(void **state)
 {
 	struct cluster *cluster = made_cluster();
 	auto_events struct device_events events = { .max = DEVICE_EVENTS_MAX };
 	struct out out = { .format = OUT_TABLE, .width = 60 };
 	auto_free char *json = made_json("{'metadata':{'resourceVersion':'1'},'items':[" EVENT(
-		"PCIDevice", "d", "Released", "0000:01:00.0 is on e1000e again", "20:01") "]}");
+		"PCIDevice", "d", "Released", "0000:01:00.0 is on e1000e again",
+		"20:01") "," EVENT("PCIDeviceClaim", "new", "Bound",
+				   "it is on vfio-pci now, as you like it", "50:00") "]}");
 
-	put_claim(cluster);
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'" NAME
+		 "','uid':'new','creationTimestamp':'2026-01-02T03:40:00Z'},"
+		 "'spec':{'userName':'kubernetes-admin'}}");
 	assert_int_equal(device_events_add(&events, json, strlen(json), NULL), 0);
 	history_print(cluster_device(cluster, DEVICE_PCI, NAME), &events, &out);
-	assert_string_equal(str_cstr(&out.text), "TIME                   REASON     COUNT\n"
-						 "    MESSAGE\n"
-						 "2026-01-02T03:20:01Z   Released   1\n"
-						 "    0000:01:00.0 is on e1000e again\n");
+	assert_string_equal(str_cstr(&out.text),
+			    "TIME                   REASON     COUNT   USER\n"
+			    "    MESSAGE\n"
+			    "2026-01-02T03:20:01Z   Released   1\n"
+			    "    0000:01:00.0 is on e1000e again\n"
+			    "2026-01-02T03:50:00Z   Bound      1       kubernetes-admin\n"
+			    "    it is on vfio-pci now, as you like it\n");
 	str_done(&out.text);
 	cluster_free(cluster);
 }
@@ -133,6 +175,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, a_history_reads_so);
+	suite_add(&suite, "counted events have a line for the first and the last one",
+		  counted_events_have_two_lines, NULL);
 	suite_add(&suite, "a terminal breaks the message into lines", a_terminal_breaks_the_message,
 		  NULL);
 	suite_add(&suite, "programs get the same", programs_get_the_same, NULL);

@@ -91,6 +91,31 @@ static void claim_tells(void **state)
 	api_object_free(&pcideviceclaim_kind, claim);
 }
 
+static struct sentence_case {
+	const char *name;
+	struct node_fault fault;
+	const char *text;
+} sentences[] = {
+	{ "a node",
+	  { "NodeNotReady", "ByHand", "", "2026-01-02T03:00:00Z" },
+	  "vm1 is NotReady for 60m: ByHand" },
+	{ "a node that is gone", { "NodeGone", "", "", "" }, "vm1 is gone" },
+	{ "an agent",
+	  { "AgentNotRunning", "", "no pod", "2026-01-02T03:00:00Z" },
+	  "no agent has been running on vm1 for 60m" },
+	{ "an agent, since it is not known when",
+	  { "AgentNotRunning", "", "", "" },
+	  "no agent is running on vm1" },
+};
+
+static void fault_reads_as_a_sentence(void **state)
+{
+	const struct sentence_case *c = *state;
+	auto_free char *text = node_fault_sentence(&c->fault, "vm1", INT64_C(1767326400) * 1000);
+
+	assert_string_equal(text, c->text);
+}
+
 static void no_claim_tells_nothing(void **state)
 {
 	assert_null(node_told(NULL, false).reason);
@@ -102,6 +127,7 @@ int main(void)
 
 	suite_rows(&suite, nodes, node_is_judged);
 	suite_rows(&suite, claims, claim_tells);
+	suite_rows(&suite, sentences, fault_reads_as_a_sentence);
 	suite_add(&suite, "without a claim nothing is told", no_claim_tells_nothing, NULL);
 	return suite_run(&suite, "node_fault");
 }

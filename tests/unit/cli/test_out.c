@@ -208,6 +208,49 @@ static void table_fits_the_terminal(void **state)
 	str_done(&out.text);
 }
 
+static const struct table_column sparing[] = { { .title = "NAME", .final = 4 },
+					       { .title = "SINCE", .spare = 2, .first = true },
+					       { .title = "POD", .least = 5 },
+					       { .title = "STARTED", .spare = 1, .first = true } };
+
+static struct fit_case spared[] = {
+	{ "it fits", 46,
+	  "NAME        SINCE   POD                STARTED\n"
+	  "node1-abc   5m      default/ab-and-c   4m\n" },
+	{ "what goes first goes before a name is cut", 45,
+	  "NAME        SINCE   POD\n"
+	  "node1-abc   5m      default/ab-and-c\n" },
+	{ "and so does the next", 35,
+	  "NAME        POD\n"
+	  "node1-abc   default/ab-and-c\n" },
+	{ "then a name is cut", 22,
+	  "NAME        POD\n"
+	  "node1-abc   default/a…\n" },
+	{ "and in the end the one that is cut last", 14,
+	  "NAME     POD\n"
+	  "node1…   defa…\n" },
+	{ "to its final width", 5,
+	  "NAME   POD\n"
+	  "nod…   defa…\n" },
+};
+
+static void table_spares_columns(void **state)
+{
+	const struct fit_case *c = *state;
+	struct out out = { .format = OUT_TABLE, .utf8 = true, .width = c->width };
+	struct table table;
+
+	table_init(&table, sparing, ARRAY_LEN(sparing));
+	table_add(&table, "node1-abc");
+	table_add(&table, "5m");
+	table_add(&table, "default/ab-and-c");
+	table_add(&table, "4m");
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	table_done(&table);
+	str_done(&out.text);
+}
+
 static const struct table_column wrapping[] = { { .title = "NAME" },
 						{ .title = "NUMBER" },
 						{ .title = "MESSAGE", .wraps = true } };
@@ -289,6 +332,7 @@ int main(void)
 	suite_rows(&suite, colours, colour_follows_the_rule);
 	suite_rows(&suite, locales, locale_tells_utf8);
 	suite_rows(&suite, fits, table_fits_the_terminal);
+	suite_rows(&suite, spared, table_spares_columns);
 	suite_rows(&suite, wraps, table_is_wrapped_at_the_terminals_width);
 	suite_add(&suite, "words and commands are not broken", words_and_commands_are_not_broken,
 		  NULL);

@@ -270,6 +270,10 @@ static struct text_case {
 	  "3 wanted, 2 free\n"
 	  "  1 free on n1: n1-a\n"
 	  "  1 free on n2: n2-a" },
+	{ "a group that another claim has", "n1-a%1= n1-b%1", 1, "",
+	  "1 wanted, 0 free\n"
+	  "  1 claimed by 'bob': n1-a\n"
+	  "  1 in an IOMMU group that another claim has: n1-b" },
 	{ "a group that cannot be claimed as a whole", "n1-a%1 n1-b%1!", 1, "g",
 	  "1 wanted, 0 free\n"
 	  "  1 in an IOMMU group with a function that cannot be claimed now: n1-a\n"
@@ -286,7 +290,7 @@ static void the_shortage_is_explained(void **state)
 
 	scene_open(&scene, c->devices);
 	want = want_of(&scene, c->count, c->flags);
-	pick_text(scene.cluster, &want, NULL, &text);
+	pick_text(scene.cluster, &want, NULL, NULL, &text);
 	assert_string_equal(str_cstr(&text), c->text);
 	scene_close(&scene);
 }
@@ -322,8 +326,33 @@ static void what_no_device_has_is_said(void **state)
 	want = want_of(&scene, 1, "");
 	want.resource = c->resource;
 	want.node = c->node;
-	pick_text(scene.cluster, &want, c->selector, &text);
+	pick_text(scene.cluster, &want, c->selector, NULL, &text);
 	assert_string_equal(str_cstr(&text), c->text);
+	scene_close(&scene);
+}
+
+/* What the caller may not list may have the resource. */
+static void what_cannot_be_listed_is_said(void **state)
+{
+	static const char hidden[] = "user 'ann' may not list pcidevices (403 forbidden)";
+	auto_str struct str text = STR_INIT;
+	struct pick_want want;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, "n1-a");
+	want = want_of(&scene, 2, "");
+	pick_text(scene.cluster, &want, NULL, hidden, &text);
+	assert_string_equal(str_cstr(&text),
+			    "2 wanted on one node, 1 free\n"
+			    "  1 free on n1: n1-a\n"
+			    "  user 'ann' may not list pcidevices (403 forbidden)");
+	str_clear(&text);
+	want.resource = "a.com/b";
+	pick_text(scene.cluster, &want, NULL, hidden, &text);
+	assert_string_equal(str_cstr(&text),
+			    "no device that you may read has the resource\n  'a.com/b'\n"
+			    "  user 'ann' may not list pcidevices (403 forbidden)");
 	scene_close(&scene);
 }
 
@@ -347,7 +376,7 @@ static void lines_fit_the_width(void **state)
 				"not fit into one line of a terminal that has a hundred columns")
 	};
 	want = want_of(&scene, 2, "");
-	pick_text(scene.cluster, &want, NULL, &text);
+	pick_text(scene.cluster, &want, NULL, NULL, &text);
 	assert_non_null(strstr(str_cstr(&text), " and 2"));
 	rest = xstrdup(str_cstr(&text));
 	at = rest;
@@ -366,6 +395,7 @@ int main(void)
 		  NULL);
 	suite_rows(&suite, texts, the_shortage_is_explained);
 	suite_rows(&suite, unknowns, what_no_device_has_is_said);
+	suite_add(&suite, "what cannot be listed is said", what_cannot_be_listed_is_said, NULL);
 	suite_add(&suite, "lines fit the width", lines_fit_the_width, NULL);
 	return suite_run(&suite, "pick");
 }

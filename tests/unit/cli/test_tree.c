@@ -97,7 +97,7 @@ static struct tree_case {
 	  "  - address: \"0000:09:00.0\"\n"
 	  "    claim:\n"
 	  "      name: vm2-000009000\n"
-	  "    message: \"no agent has looked at the claim yet: is there a device of that name, and does hostdev-agent run on its node?\"\n"
+	  "    message: \"waiting for the agent of its node: is there a device of that name, and does hostdev-agent run there?\"\n"
 	  "    name: vm2-000009000\n"
 	  "    nodeName: vm2\n"
 	  "    reason: NotSeen\n"
@@ -264,6 +264,23 @@ static void parts_stand_below_what_they_are_of(void **state)
 	cluster_free(cluster);
 }
 
+/* A UUID is longer than any address. It is whole as long as it fits beside the state. */
+static void a_tree_with_mediated_devices_fits(void **state)
+{
+	struct cluster *cluster = *state;
+
+	for (size_t width = 80; width < 140; width++) {
+		struct out out = { .format = OUT_TABLE, .utf8 = true, .width = width };
+
+		tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+		assert_true(longest(str_cstr(&out.text)) <= width);
+		assert_non_null(strstr(str_cstr(&out.text), "mdev 11111111-2"));
+		assert_int_equal(strstr(str_cstr(&out.text), "-555555555555") != NULL,
+				 width >= 103);
+		str_done(&out.text);
+	}
+}
+
 static void json_has_children(void **state)
 {
 	struct cluster *cluster = *state;
@@ -369,6 +386,8 @@ int main(void)
 		  NULL);
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, trees, tree_looks_so);
+	suite_add(&suite, "a tree with mediated devices fits", a_tree_with_mediated_devices_fits,
+		  NULL);
 	suite_add(&suite, "JSON has children below their parents", json_has_children, NULL);
 	suite_fixture(&suite, &empty_fixture);
 	suite_add(&suite, "functions stand behind their bridges",

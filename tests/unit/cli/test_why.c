@@ -228,6 +228,10 @@ static void what_is_offered_needs_no_advice(void **state)
 		{ "{'metadata':{'name':'vm1-000000020'},'status':{'conditions':[" MADE_CONDITION(
 			  "Ready", "False", "HostNetwork", "") "]}}",
 		  true },
+		{ "{'metadata':{'name':'vm1-000000020'},'status':{'conditions':[" MADE_CONDITION(
+			  "Accepted", "True", "Accepted",
+			  "") "," MADE_CONDITION("Ready", "False", "NotOffered", "") "]}}",
+		  false },
 	};
 	struct cluster *cluster = *state;
 	struct device_events none = { 0 };
@@ -363,9 +367,92 @@ static void pools_look_so(void **state)
 	struct cluster *cluster = *state;
 	struct out out = { .format = c->format };
 
-	pools_print(cluster, &(struct pools_look){ c->nodes, c->devices, NOW_MS_S * INT64_C(1000) },
+	pools_print(cluster,
+		    &(struct pools_look){ .nodes = c->nodes,
+					  .devices = c->devices,
+					  .now_wall_ms = NOW_MS_S * INT64_C(1000) },
 		    &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
+	str_done(&out.text);
+}
+
+#define STICK(name, more)                                                                    \
+	"{'metadata':{'name':'" name "'},'status':{'nodeName':'n1','portPath':'1-" name "'," \
+	"'resourceName':'c.com/stick','conditions':[" more "]}}"
+
+/* No pool counts USB devices that are not claimed; and some resources can be had by nobody. */
+static void put_more(struct cluster *cluster)
+{
+	made_put(cluster, CLUSTER_USBDEVICE,
+		 STICK("1", MADE_CONDITION("Claimable", "True", "Available", "")));
+	made_put(cluster, CLUSTER_USBDEVICE,
+		 STICK("2", MADE_CONDITION("Offered", "True", "Offered", "")));
+	made_put(cluster, CLUSTER_USBDEVICE,
+		 "{'metadata':{'name':'3'},'status':{'nodeName':'n1','portPath':'1-3',"
+		 "'resourceName':'c.com/stick','conditions':[" MADE_CONDITION(
+			 "Offered", "True", "Offered",
+			 "") "],"
+			     "'allocations':[{'namespace':'default','pod':'p','container':'c'}]}}");
+	made_put(
+		cluster, CLUSTER_POOL,
+		"{'metadata':{'name':'isa'},'spec':{'resourceName':'d.com/isa'},'status':{'devices':1,"
+		"'nodes':1,'perNode':[{'nodeName':'n1','devices':1}]}}");
+}
+
+static void usb_devices_are_counted_and_idle_rows_are_not_shown(void **state)
+{
+	struct cluster *cluster = *state;
+	struct pools_look look = { .devices = true };
+	struct out out = { .format = OUT_WIDE };
+
+	put_more(cluster);
+	assert_int_equal(pools_print(cluster, &look, &out), 1);
+	assert_non_null(strstr(
+		str_cstr(&out.text),
+		"c.com/stick   3         1           0         2         1           1           1\n"));
+	assert_null(strstr(str_cstr(&out.text), "d.com/isa"));
+	str_clear(&out.text);
+	look.all = true;
+	assert_int_equal(pools_print(cluster, &look, &out), 0);
+	assert_non_null(strstr(
+		str_cstr(&out.text),
+		"d.com/isa     1         0           0         0         0           0           1\n"));
+	str_clear(&out.text);
+	look.nodes = true;
+	(void)pools_print(cluster, &look, &out);
+	assert_non_null(strstr(str_cstr(&out.text),
+			       "c.com/stick   n1     3         1           0         2"));
+	/* A selector chooses among the pools. */
+	str_clear(&out.text);
+	look.selected = true;
+	(void)pools_print(cluster, &look, &out);
+	assert_null(strstr(str_cstr(&out.text), "c.com/stick"));
+	/* Who may not read devices cannot know that nothing can be claimed. */
+	str_clear(&out.text);
+	assert_int_equal(pools_print(cluster, &(struct pools_look){ 0 }, &out), 0);
+	assert_non_null(strstr(str_cstr(&out.text), "d.com/isa"));
+	str_done(&out.text);
+}
+
+static void pools_fit_a_terminal(void **state)
+{
+	struct cluster *cluster = *state;
+	struct out out = { .format = OUT_TABLE, .utf8 = true, .width = 80 };
+	auto_free char *text = NULL;
+	char *at;
+
+	made_put(
+		cluster, CLUSTER_POOL,
+		"{'metadata':{'name':'long'},'spec':{'resourceName':"
+		"'redhat.com/QEMU_PCIE_EXPANDER_BRIDGE_WITH_A_VERY_LONG_NAME_OF_ITS_OWN'},'status':{'devices':1,"
+		"'claimed':1,'nodes':1,'perNode':[{'nodeName':'node-with-a-name','devices':1,'claimed':1}]}}");
+	made_put(cluster, CLUSTER_NODE, "{'metadata':{'name':'n1'}}");
+	cluster_know_nodes(cluster);
+	(void)pools_print(cluster, &(struct pools_look){ .nodes = true, .devices = true }, &out);
+	text = xstrdup(str_cstr(&out.text));
+	at = text;
+	for (char *line; (line = strsep(&at, "\n"));)
+		assert_true(out_width(line) <= 80);
 	str_done(&out.text);
 }
 
@@ -407,6 +494,9 @@ int main(void)
 	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
 	suite_fixture(&suite, &pools_cluster_fixture);
 	suite_rows(&suite, pools, pools_look_so);
+	suite_add(&suite, "USB devices are counted, and idle rows are not shown",
+		  usb_devices_are_counted_and_idle_rows_are_not_shown, NULL);
+	suite_add(&suite, "they fit a terminal", pools_fit_a_terminal, NULL);
 	suite_add(&suite, "nodes that are not well have nothing to give",
 		  nodes_that_are_not_well_have_nothing_to_give, NULL);
 	return suite_run(&suite, "why");

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "agent/claim/claim_group.h"
+#include "agent/claim/claim_mark.h"
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
 #include "agent/claim/claim_twin.h"
 #include "agent/claim/claim_usb.h"
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
+#include "api/condition.h"
 #include "api/meta.h"
 #include "api/names.h"
 #include "api/override.h"
@@ -193,24 +195,124 @@ static bool refuse_alone(const struct claim_case *c, const struct claim_function
 	return is_usb_claimed(c, f, v);
 }
 
+/* --- one owner for a group --- */
+
+static const char *accepted_status(const struct pcideviceclaim *claim)
+{
+	const struct api_condition *c = api_conditions_find(&claim->status.conditions, "Accepted");
+
+	return c && c->status ? c->status : "";
+}
+
+/* Does the claim of @f have the device already? A bind that the scan has not seen yet may be for the claim
+ * of another function, but only for accepted claims. Devices that Harvester has bound have no record. */
+static bool has_device(const struct claim_function *f)
+{
+	if (f->recorded && !f->rewritten)
+		return claim_function_recorded_for(f, f->claim);
+	if (!claim_is_marked(f->claim) || !claim_function_on_driver(f, f->claim))
+		return false;
+	return f->rewritten ? strcmp(accepted_status(f->claim), "True") == 0
+			    : f->claim->status.passthrough_enabled &&
+				      strcmp(accepted_status(f->claim), "False") != 0;
+}
+
+/* Does the claim of @f give access to the group? Not if it leaves the device on the host's driver, or if it
+ * is being deleted and has released the device. */
+static bool shares_group(const struct claim_group *group, const struct claim_function *f)
+{
+	if (!f->claim || !claim_group_member(group, f))
+		return false;
+	if (has_device(f))
+		return true;
+	if (claim_is_skipped(f->claim) && !f->vendor)
+		return false;
+	return !f->claim->meta.deletion_timestamp || claim_is_marked(f->claim);
+}
+
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static bool came_before(const struct claim_function *a, const struct claim_function *b)
+{
+	int order;
+
+	if (has_device(a) != has_device(b))
+		return has_device(a);
+	order = compare_text(a->claim->meta.creation_timestamp, b->claim->meta.creation_timestamp);
+	return order ? order < 0 : strcmp(a->name, b->name) < 0;
+}
+
+static const struct claim_function *find_first_claim(const struct claim_group *group)
+{
+	const struct claim_function *first = NULL;
+
+	for (size_t i = 0; i < group->len; i++) {
+		const struct claim_function *f = &group->items[i];
+
+		if (shares_group(group, f) && (!first || came_before(f, first)))
+			first = f;
+	}
+	return first;
+}
+
+/* All claims of a group must have the owner of the first one. Returns that claim's function if @f has
+ * another owner, else NULL. No owner is not the same as any owner. */
+static const struct claim_function *find_other_owner(const struct claim_group *group,
+						     const struct claim_function *f)
+{
+	const struct claim_function *first = find_first_claim(group);
+
+	if (!shares_group(group, f) ||
+	    compare_text(first->claim->spec.user_name, f->claim->spec.user_name) == 0)
+		return NULL;
+	return first;
+}
+
+/* Events have this message, too, and must not name users. */
+static bool has_other_owner(const struct claim_group *group, const struct claim_function *f,
+			    struct claim_verdict *v)
+{
+	const struct claim_function *other = find_other_owner(group, f);
+	bool owned = other && compare_text(other->claim->spec.user_name, NULL) != 0;
+
+	if (!other)
+		return false;
+	v->other_owner = true;
+	return refuse(
+		v, "GroupShared",
+		xasprintf(
+			"IOMMU group %s also holds %s, %s: whoever has one function of a group can use all of them. "
+			"%s, or ask an administrator to claim both for one user",
+			f->group, other->address,
+			owned ? "which another user has claimed" : "whose claim names no owner",
+			owned ? "Ask that user to release it" : "Delete that claim"));
+}
+
+/* --- which claim has which function --- */
+
 static bool is_live(const struct pcideviceclaim *claim)
 {
 	return claim && !claim->meta.deletion_timestamp && !claim_is_skipped(claim);
 }
 
-static bool covers_itself(const struct claim_case *c, const struct claim_function *f)
+static bool covers_itself(const struct claim_case *c, const struct claim_group *group,
+			  const struct claim_function *f)
 {
 	struct claim_verdict v = { 0 };
 	bool refused;
 
 	if (!is_live(f->claim))
 		return false;
-	refused = refuse_alone(c, f, &v);
+	refused = refuse_alone(c, f, &v) || has_other_owner(group, f, &v);
 	claim_verdict_done(&v);
 	return !refused || claim_function_is_bound(f);
 }
 
-/* Of several that include the group, the one with the first name. */
+/* Of several that include the group, the one with the first name. A claim that is bound and
+ * refused because of its owner has its own function only. */
 static const struct pcideviceclaim *find_including(const struct claim_group *group)
 {
 	const struct claim_function *first = NULL;
@@ -219,7 +321,7 @@ static const struct pcideviceclaim *find_including(const struct claim_group *gro
 		const struct claim_function *f = &group->items[i];
 
 		if (claim_group_member(group, f) && f->cover &&
-		    f->cover->spec.include_iommu_group &&
+		    f->cover->spec.include_iommu_group && !find_other_owner(group, f) &&
 		    (!first || strcmp(f->name, first->name) < 0))
 			first = f;
 	}
@@ -233,7 +335,7 @@ void claim_cover_group(const struct claim_case *c, struct claim_group *group)
 	for (size_t i = 0; i < group->len; i++) {
 		struct claim_function *f = &group->items[i];
 
-		f->cover = covers_itself(c, f) ? f->claim : NULL;
+		f->cover = covers_itself(c, group, f) ? f->claim : NULL;
 	}
 	including = find_including(group);
 	for (size_t i = 0; including && i < group->len; i++) {
@@ -329,7 +431,7 @@ void claim_judge(const struct claim_case *c, const struct claim_group *group,
 	const struct claim_function *self = claim_group_self(group);
 
 	*ret_verdict = (struct claim_verdict){ 0 };
-	if (refuse_alone(c, self, ret_verdict))
+	if (refuse_alone(c, self, ret_verdict) || has_other_owner(group, self, ret_verdict))
 		return;
 	if (!claim_is_skipped(self->claim) && !claim_function_is_bound(self) &&
 	    is_group_refused(c, group, ret_verdict))

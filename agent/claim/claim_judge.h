@@ -12,7 +12,8 @@
  *                    some of these an administrator may override, for each function by a claim of
  *                    its own: lib/api/override.h
  *   USBDevicesClaimed it is a controller, or has one in its group, whose USB devices are claimed
- *   GroupShared      others of the group are not claimed
+ *   GroupShared      others of the group are not claimed; or another user has claimed one of them,
+ *                    and came first: also of a claim that is bound
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct claim_verdict {
 	bool ok;
 	const char *reason; /* static, or part of the case */
 	char *message;      /* never NULL                  */
+	bool other_owner;   /* refused because another user has the group */
 };
 
 void claim_verdict_done(struct claim_verdict *verdict);

@@ -305,6 +305,9 @@ static bool is_left_over(const struct look *look, const struct claim_verdict *ve
 	/* What may be another's is not given back either: the record is what there is to compare. */
 	if (!verdict->ok && strcmp(verdict->reason, "IdentityByModelOnly") == 0)
 		return false;
+	/* Harvester has bound the group for two owners: a release would break it for the first one. */
+	if (verdict->other_owner && !self->recorded)
+		return false;
 	if (verdict->ok || self->different || !self->pci ||
 	    !claim_job_gives(look->c, &look->group, self))
 		return false;

@@ -26,7 +26,7 @@ static const struct {
 	{ "GroupHostCritical", "Claim a device of another IOMMU group: the node needs the function that the message names." },
 	{ "WideDomain", "Claim another device: KubeVirt cannot parse its PCI address. The override lifts that, for pods that are no virtual machines." },
 	{ "DeviceGone", "Plug it in again, or release its claim." },
-	{ "GroupShared", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group" },
+	{ "GroupShared", "Unless another user has claimed a part of it, claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group" },
 	{ "Divided", "Set spec.numVFs: 0 of its SRIOVNetworkDevice, or spec.enabled: false of its SRIOVGPUDevice or VGPUDevice, first." },
 	{ "VirtualFunctionClaimed", "Release its virtual functions that are claimed or in use." },
 	{ "PhysicalFunctionClaimed", "Release its physical function first." },

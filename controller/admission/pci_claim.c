@@ -149,13 +149,68 @@ static bool is_vgpu(const struct rule_case *c, const struct pcideviceclaim *clai
 		claim->meta.name);
 }
 
+static bool is_skipped(const struct pcideviceclaim *claim)
+{
+	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
+}
+
+/* A claim that leaves the device on the host's driver gives nobody access to it, and takes the verb
+ * `manage`; the agent knows which drivers pass a device through themselves. One that is being deleted
+ * counts while it has our finalizer: a pod may still have the device. */
+static bool is_in_group(const struct view *claim)
+{
+	return !claim->skipped && (!claim->deleting || claim->marked);
+}
+
+static bool refuse_owner(const struct rule_case *c, const struct view *device, const char *address,
+			 const struct view *other)
+{
+	const char *owner = view_text(other, VIEW_TEXT_USER);
+	auto_free char *user = rule_quote(owner);
+
+	if (known_empty(owner))
+		return rule_refuse(
+			c, RULE_CONFLICT,
+			"GroupShared: IOMMU group %s also holds %s, whose claim names no owner: whoever has "
+			"one function of a group can use all of them. Delete that claim, or ask an "
+			"administrator to claim both for one user",
+			view_text(device, VIEW_TEXT_GROUP), address);
+	return rule_refuse(
+		c, RULE_CONFLICT,
+		"GroupShared: IOMMU group %s also holds %s, which '%s' has claimed: whoever has one "
+		"function of a group can use all of them. Ask '%s' to release it, or an administrator to "
+		"claim both for one user",
+		view_text(device, VIEW_TEXT_GROUP), address, user, user);
+}
+
+/* A program that has one function of a group can open all of them. No owner is not the same as any
+ * owner. */
+static bool has_other_owner(const struct rule_case *c, const struct pcideviceclaim *claim,
+			    const struct view *device)
+{
+	size_t len = is_skipped(claim) ? 0 : view_members(device);
+
+	for (size_t i = 0; i < len; i++) {
+		const char *address = view_member(device, i);
+		const char *name;
+		const struct view *other = known_pciclaim_at(
+			c->known, view_text(device, VIEW_TEXT_NODE), address, &name);
+
+		if (other && !known_same(name, claim->meta.name) && is_in_group(other) &&
+		    !known_same(view_text(other, VIEW_TEXT_USER), claim->spec.user_name))
+			return refuse_owner(c, device, address, other);
+	}
+	return false;
+}
+
 /* True if refused. */
 static bool pci_claim_conflict(const struct rule_case *c, const struct pcideviceclaim *claim,
 			       const struct view *device)
 {
 	return has_usb_claim(c, claim, device) || has_claimed_vf(c, device) ||
 	       has_claimed_pf(c, device) || is_divided_card(c, device) ||
-	       is_divided_gpu(c, claim->meta.name, device) || is_vgpu(c, claim);
+	       is_divided_gpu(c, claim->meta.name, device) || is_vgpu(c, claim) ||
+	       has_other_owner(c, claim, device);
 }
 
 /* --- advice: the effect of a claim, as in `hostdev-agent plan` -------------- */
@@ -177,11 +232,6 @@ static const char *driver_of(const struct pcideviceclaim *claim)
 static const char *proviso_of(const char *driver)
 {
 	return known_same(driver, vfio) ? "" : ", if the agent's --vfio-driver allows that";
-}
-
-static bool is_skipped(const struct pcideviceclaim *claim)
-{
-	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
 }
 
 /* The agent writes the native driver into the claim; before that, a device that already has the
@@ -337,32 +387,6 @@ static void advise_members(const struct rule_case *c, const struct pcideviceclai
 	}
 }
 
-/* A group cannot be shared between users: the kernel gives it to a single process. */
-static void advise_users(const struct rule_case *c, const struct pcideviceclaim *claim,
-			 const struct view *device)
-{
-	size_t len = view_members(device);
-
-	for (size_t i = 0; i < len; i++) {
-		const char *name;
-		const struct view *other = known_pciclaim_at(
-			c->known, view_text(device, VIEW_TEXT_NODE), view_member(device, i), &name);
-		auto_free char *user = NULL;
-
-		if (!other || known_same(name, claim->meta.name) || other->skipped ||
-		    known_empty(view_text(other, VIEW_TEXT_USER)) ||
-		    known_empty(claim->spec.user_name) ||
-		    known_same(view_text(other, VIEW_TEXT_USER), claim->spec.user_name))
-			continue;
-		user = rule_quote(view_text(other, VIEW_TEXT_USER));
-		rule_warn(c,
-			  "IOMMU group %s also holds %s, which '%s' has claimed: only one of you "
-			  "can use the group at a time",
-			  view_text(device, VIEW_TEXT_GROUP), view_member(device, i), user);
-		return;
-	}
-}
-
 static void advise_holder(const struct rule_case *c, const struct view *device)
 {
 	if (!known_empty(device->pod))
@@ -386,7 +410,6 @@ static void pci_claim_advise(const struct rule_case *c, const struct pcidevicecl
 	}
 	if (!claim->spec.include_iommu_group)
 		advise_group(c, device);
-	advise_users(c, claim, device);
 }
 
 /* The same for an existing claim, only in a dry run. */
@@ -499,6 +522,13 @@ void pci_claim_create(const struct rule_case *c)
 	pci_claim_advise(c, claim, device);
 }
 
+/* An owner can be filled in later, and the annotation that leaves the driver be removed. */
+static bool joins_group(const struct pcideviceclaim *claim, const struct pcideviceclaim *old)
+{
+	return !known_same(claim->spec.user_name, old->spec.user_name) ||
+	       (is_skipped(old) && !is_skipped(claim));
+}
+
 /* Immutable fields are enforced by the schema. */
 void pci_claim_update(const struct rule_case *c)
 {
@@ -516,6 +546,8 @@ void pci_claim_update(const struct rule_case *c)
 		if (is_contradictory(c, claim, device))
 			return;
 	}
+	if (joins_group(claim, old) && has_other_owner(c, claim, device))
+		return;
 	if (claim->spec.include_iommu_group == old->spec.include_iommu_group) {
 		pci_claim_advise_update(c, claim, device);
 		return;

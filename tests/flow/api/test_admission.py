@@ -369,6 +369,25 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(webhook, rest):
     assert writes and all("dryRun=All" in event["requestURI"] for event in writes), writes
 
 
+def test_the_claims_of_a_group_have_one_owner(webhook, rest):
+    def create(user, body):
+        return webhook.cluster.kubectl("--as", user, "--as-group", "system:masters", "create", "-f", "-", input=body,
+                                       check=False)
+
+    try:
+        assert create("bob", claim(AUDIO)).returncode == 0
+        wait_until(lambda: create("eve", claim(GPU)).returncode != 0
+                   or rest.remove(path("pcideviceclaims", GPU)), 10, "the webhook knows bob's claim")
+        for spec in ({}, {"includeIOMMUGroup": True}):
+            refused(create("eve", claim(GPU, **spec)),
+                    "GroupShared: IOMMU group 2 also holds 0000:02:00.1, which 'bob' has claimed: whoever has one function "
+                    "of a group can use all of them. Ask 'bob' to release it, or an administrator to claim both for one user")
+        assert create("eve", claim(GPU, userName="bob")).returncode == 0  # an administrator, for bob
+    finally:
+        for name in (GPU, AUDIO):
+            rest.remove(path("pcideviceclaims", name))
+
+
 def test_a_claim_in_use_stays_until_the_user_is_gone(webhook, rest):
     kubectl = webhook.cluster.kubectl
     pod = [{"namespace": "default", "pod": "launcher", "container": "compute"}]

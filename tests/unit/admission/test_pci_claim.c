@@ -17,6 +17,10 @@
 #define OVERRIDE(name) NOTE(name, "hostdev.io/allow-host-critical", "true")
 #define NAMED(name, resource) NOTE(name, "pcidevice.harvesterhci.io/override-resource-name", resource)
 #define SKIP(name)     NOTE(name, "pcidevices.harvesterhci.io/skip-vfio-binding", "true")
+#define OWNED(name, meta, user) "{'kind':'PCIDeviceClaim','metadata':{'name':'" name "'" meta "},'spec':{'userName':'" user "'}}"
+#define DELETED ",'deletionTimestamp':'2026-01-01T00:00:00Z'"
+#define MARKED  ",'finalizers':['wrangler.cattle.io/PCIDeviceClaimOnRemove']"
+#define SKIPPED ",'annotations':{'pcidevices.harvesterhci.io/skip-vfio-binding':'true'}"
 #define OWNER(kind, name, uid) \
 	"'ownerReferences':[{'apiVersion':'devices.harvesterhci.io/v1beta1','kind':'" kind "','name':'" name \
 	"','uid':'" uid "'}]"
@@ -174,10 +178,32 @@ static struct cluster_case creations[] = {
 	  CLAIM(GPU, ""), NULL, NULL, false, NULL, NULL },
 	{ "a claim that leaves the driver stands for nothing", SKIP(AUDIO), ADMISSION_CREATE, RESOURCE, CLAIM(GPU, ""),
 	  NULL, NULL, false, NULL, "GroupShared" },
-	{ "a group of two users", CLAIM(AUDIO, "'userName':'bob'"), ADMISSION_CREATE, RESOURCE,
-	  CLAIM(GPU, "'userName':'alice'"), NULL, NULL, false, NULL, "also holds 0000:02:00.1, which 'bob' has claimed" },
-	{ "a group of one user", CLAIM(AUDIO, "'userName':'bob'"), ADMISSION_CREATE, RESOURCE,
-	  CLAIM(GPU, "'userName':'bob'"), NULL, NULL, false, NULL, NULL },
+	{ "a group of one user", OWNED(AUDIO, "", "bob"), ADMISSION_CREATE, RESOURCE, OWNED(GPU, "", "bob"), NULL, NULL,
+	  false, NULL, NULL },
+	{ "a group has no two users", OWNED(AUDIO, "", "bob"), ADMISSION_CREATE, RESOURCE, OWNED(GPU, "", "alice"), NULL,
+	  NULL, false, "PCIDeviceClaim '" GPU "': GroupShared: IOMMU group 2 also holds 0000:02:00.1, which 'bob' has claimed: "
+	  "whoever has one function of a group can use all of them. Ask 'bob' to release it, or an administrator to claim both "
+	  "for one user", NULL },
+	{ "also in a dry run", OWNED(AUDIO, "", "bob"), ADMISSION_CREATE, RESOURCE, OWNED(GPU, "", "alice"), NULL, NULL, true,
+	  "which 'bob' has claimed", NULL },
+	{ "nor has one that a claim takes whole", OWNED(AUDIO, "", "bob"), ADMISSION_CREATE, RESOURCE,
+	  CLAIM(GPU, "'userName':'alice','includeIOMMUGroup':true"), NULL, NULL, false, "which 'bob' has claimed", NULL },
+	{ "nor one that another's claim has taken whole", CLAIM(AUDIO, "'userName':'bob','includeIOMMUGroup':true"),
+	  ADMISSION_CREATE, RESOURCE, OWNED(GPU, "", "alice"), NULL, NULL, false, "which 'bob' has claimed", NULL },
+	{ "a claim without owner is not everybody's", CLAIM(AUDIO, ""), ADMISSION_CREATE, RESOURCE, OWNED(GPU, "", "alice"), NULL,
+	  NULL, false, "also holds 0000:02:00.1, whose claim names no owner", NULL },
+	{ "nor does it join anybody's", OWNED(AUDIO, "", "bob"), ADMISSION_CREATE, RESOURCE, CLAIM(GPU, ""), NULL, NULL, false,
+	  "which 'bob' has claimed", NULL },
+	{ "what is being deleted may still be with a pod", OWNED(AUDIO, DELETED MARKED, "bob"), ADMISSION_CREATE, RESOURCE,
+	  OWNED(GPU, "", "alice"), NULL, NULL, false, "which 'bob' has claimed", NULL },
+	{ "unless the agent has released it", OWNED(AUDIO, DELETED ",'finalizers':['a.io/b']", "bob"), ADMISSION_CREATE,
+	  RESOURCE, OWNED(GPU, "", "alice"), NULL, NULL, false, NULL, "claim them too" },
+	{ "what another's claim leaves to its driver is not his", OWNED(AUDIO, SKIPPED, "bob"), ADMISSION_CREATE, RESOURCE,
+	  OWNED(GPU, "", "alice"), NULL, NULL, false, NULL, "claim them too" },
+	{ "nor does such a claim take anything", OWNED(AUDIO, "", "bob"), ADMISSION_CREATE, RESOURCE,
+	  OWNED(GPU, SKIPPED, "alice"), NULL, NULL, false, NULL, NULL },
+	{ "a group of another node has the same number", OWNED("node2-000002001", "", "bob"), ADMISSION_CREATE, RESOURCE,
+	  OWNED(GPU, "", "alice"), NULL, NULL, false, NULL, "claim them too" },
 	{ "a dry run tells what would be bound", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL, true,
 	  NULL, "bind 0000:01:00.0 to vfio-pci; goes back to e1000e" },
 	{ "and to which driver", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'driver':'igb_vfio'"), NULL, NULL, true,
@@ -218,6 +244,17 @@ static struct cluster_case updates[] = {
 	  false, NULL, NULL },
 	{ "the group is taken along later", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM(GPU, "'includeIOMMUGroup':true"),
 	  CLAIM(GPU, ""), NULL, true, NULL, "bind 0000:02:00.1" },
+	{ "not one of another user", OWNED(AUDIO, "", "bob"), ADMISSION_UPDATE, RESOURCE,
+	  CLAIM(GPU, "'userName':'alice','includeIOMMUGroup':true"), OWNED(GPU, "", "alice"), NULL, false,
+	  "which 'bob' has claimed", NULL },
+	{ "an owner is filled in", OWNED(AUDIO, "", "bob"), ADMISSION_UPDATE, RESOURCE, OWNED(GPU, "", "bob"), CLAIM(GPU, ""),
+	  NULL, false, NULL, NULL },
+	{ "not another one than the group has", OWNED(AUDIO, "", "bob"), ADMISSION_UPDATE, RESOURCE, OWNED(GPU, "", "alice"),
+	  CLAIM(GPU, ""), NULL, false, "which 'bob' has claimed", NULL },
+	{ "what was left to its driver is taken", OWNED(AUDIO, "", "bob"), ADMISSION_UPDATE, RESOURCE, OWNED(GPU, "", "alice"),
+	  OWNED(GPU, SKIPPED, "alice"), NULL, false, "which 'bob' has claimed", NULL },
+	{ "a group that two users have from before hinders no other change", OWNED(AUDIO, "", "bob"), ADMISSION_UPDATE, RESOURCE,
+	  CLAIM(GPU, "'userName':'alice','disableResourcePooling':true"), OWNED(GPU, "", "alice"), NULL, false, NULL, NULL },
 	{ "not one with a USB controller whose devices are claimed", OBJECT("USBDeviceClaim", STICK, ""), ADMISSION_UPDATE,
 	  RESOURCE, CLAIM("node1-000000142", "'includeIOMMUGroup':true"), CLAIM("node1-000000142", ""), NULL, false,
 	  "USBDeviceClaim", NULL },

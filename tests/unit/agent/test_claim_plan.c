@@ -24,6 +24,7 @@
 	"{'kind':'pci','address':'" ADDRESS "','vendor':'10de','device':'25b6','class':'030200'," \
 	"'iommuGroup':'12','driver':'nvidia','role':'" role "'}"
 #define VGPU(type) "{'kind':'vgpu','address':'" ADDRESS "','current':'" type "'}"
+#define BARE_OTHER    PCI(SIBLING, "10d4", "")
 #define USE_OF(address, reason) \
 	"{'kind':'use','pci':'" address "','reason':'" reason "','detail':'it is needed'}"
 #define USE(reason)   USE_OF(ADDRESS, reason)
@@ -72,6 +73,9 @@
 	"{'type':'DriverBound','status':'True','reason':'Bound','lastTransitionTime':'2026-01-01T00:00:00Z'}," \
 	"{'type':'Offered','status':'False','reason':'" reason "','message':'m','lastTransitionTime':'2026-01-01T00:00:07Z'}]"
 #define GROUP   "'includeIOMMUGroup':true"
+#define OF(user) "'userName':'" user "'"
+#define UNACCEPTED "{'type':'Accepted','status':'False','reason':'GroupShared','message':'m'}"
+#define BORN(second) ",'creationTimestamp':'2026-01-01T00:00:0" second "Z'"
 #define SIBLING_CLAIM(meta, spec) CLAIM_OF(SIBLINGS, "u2", meta, spec, "'iommuGroup':'12'")
 /* clang-format on */
 

@@ -382,12 +382,14 @@ static bool is_bound_told(const struct sketch *s, bool warning)
 	return says_true(s->c, "DriverBound") && (warning || pcideviceclaim_lends(claim));
 }
 
-/* What was on the driver before the claim counts when it is recorded. */
+/* What was on the driver before the claim counts when it is recorded, and never for a claim in another owner's group. */
 static bool is_bound_now(const struct sketch *s, bool warning)
 {
 	const struct claim_function *self = claim_group_self(s->group);
+	const struct claim_verdict *verdict = s->news->verdict;
 
-	return s->bound && (self->vendor || claim_function_recorded_for(self, s->c->claim)) &&
+	return s->bound && !(verdict && verdict->other_owner) &&
+	       (self->vendor || claim_function_recorded_for(self, s->c->claim)) &&
 	       !is_bound_told(s, warning);
 }
 

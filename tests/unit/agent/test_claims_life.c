@@ -354,9 +354,9 @@ static void user_does(struct life *l, uint64_t *seed)
 			fake_server_write(l->server, f->name, "{'metadata':{'finalizers':null}}");
 		return;
 	default:
-		text = xasprintf("{'spec':{'address':'%s','nodeName':'node1','userName':'u%d',"
-				 "'includeIOMMUGroup':%s}}",
-				 f->address, (int)(suite_random(seed) % 3),
+		text = xasprintf("{'spec':{'address':'%s','nodeName':'node1','userName':'u',"
+				 "'disableResourcePooling':%s,'includeIOMMUGroup':%s}}",
+				 f->address, suite_random(seed) % 2 ? "true" : "false",
 				 f == &l->functions[SECOND] ? "true" : "false");
 		fake_server_write(l->server, f->name, text);
 		return;

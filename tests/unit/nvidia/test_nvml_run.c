@@ -250,7 +250,6 @@ static void who_stops_at_a_line_hears_no_more(void **state)
 
 static void begin_with_program(struct owner *o, const char *scene)
 {
-	auto_free char *lib64 = NULL;
 	auto_free char *link = NULL;
 
 	fake_helper_init(&o->fake, "exit 1");

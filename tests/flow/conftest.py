@@ -13,11 +13,11 @@ from cluster import Cluster
 
 # The files that take longest, in this order: of several processes none is left with a long one at the end.
 LONGEST = (
-    "node/test_kubelet.py", "node/test_usb.py", "node/test_claim_crash.py", "node/test_claim_faults.py",
-    "node/test_claim.py", "node/test_rolling_update.py", "node/test_mdev.py", "node/test_pods.py",
-    "node/test_hostdeviceconfig.py", "node/test_first_claim.py", "node/test_claim_agents.py", "node/test_migration.py",
-    "node/test_iommufd.py", "node/test_sriov.py", "node/test_claim_plug.py", "node/test_claimable.py",
-    "node/test_storm.py",
+    "node/test_kubelet.py", "node/test_usb.py", "node/test_rolling_update.py", "node/test_claim_crash.py",
+    "node/test_pods.py", "node/test_first_claim.py", "node/test_sriov.py", "node/test_claim_faults.py",
+    "node/test_mdev.py", "node/test_hostdeviceconfig.py", "node/test_claim_plug.py", "node/test_claim_agents.py",
+    "node/test_shipped.py", "node/test_migration.py", "node/test_claim.py", "node/test_iommufd.py",
+    "node/test_storm.py", "node/test_claimable.py",
     "api/test_image.py", "api/test_kubevirt.py", "api/test_cleanup.py", "api/test_manifests.py",
     "api/test_docs_installed.py", "api/test_gpu.py", "api/test_pools.py", "api/test_webhook.py",
     "api/test_kubectl_hostdev.py", "api/test_agent_outage.py", "api/test_agent.py", "api/test_self_service.py",

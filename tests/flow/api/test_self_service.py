@@ -2,6 +2,7 @@
 their own, on a control plane that has controllers: quotas, roles that are put together, and garbage collection.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -119,6 +120,7 @@ def lent(site, agent):
 
 def give_back(site, agent):
     """The made-up machine does what a kernel does when a claim is deleted."""
+    (agent.machine.device("0000:01:00.1") / "driver_override").write_text("\n")
     agent.machine.bind("0000:01:00.1", "e1000e")
     agent.machine.tell()
     wait_until(lambda: not site.cluster.get("pcideviceclaims"), 30, "the claim's end")
@@ -209,14 +211,33 @@ def test_alice_may_run_what_the_table_says(site, eve, agent, words, role):
             wait_until(lambda: not site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "no role")
 
 
+def taken_from(agent, driver):
+    """As if the agent had taken the device from this driver. On vfio-pci already, it would stay there, and its claim
+    would be gone before anyone can look."""
+    [path] = (agent.machine.folder / "state/devices").glob("*.json")
+    record = {**json.loads(path.read_text()), "native": driver}
+    record.pop("override", None)
+    path.write_text(json.dumps(record))
+    look(agent, "a look at the record")
+
+
+def look(agent, what):
+    scans = agent.scans()
+    agent.machine.tell()
+    wait_until(lambda: agent.scans() > scans, 20, what)
+
+
 def test_alice_releases_her_device_with_the_plugin(site, eve, agent):
     """The command waits until the device is on its driver."""
     assert site.create("eve", claim(DEVICE)).returncode == 0
-    # Before that the agent has done nothing that it would have to undo.
     wait_until(lambda: condition(site.cluster.get("pcideviceclaim", DEVICE), "DriverBound")[0] == "True", 20, "the binding")
+    taken_from(agent, "e1000e")
+    tries = len(agent.lines("verb=release"))
     with ThreadPoolExecutor() as pool:
         released = pool.submit(eve, ["release", DEVICE])
-        wait_until(lambda: site.cluster.get("pcideviceclaim", DEVICE)["metadata"].get("deletionTimestamp"), 20, "the deletion")
+        wait_until(lambda: len(agent.lines("verb=release")) > tries, 20, "the agent's try, which a made-up tree refuses")
+        look(agent, "a look at what the try left")
+        assert site.cluster.get("pcideviceclaim", DEVICE)["metadata"]["deletionTimestamp"] and not released.done()
         give_back(site, agent)
         run = released.result()
     assert run.returncode == 0 and run.stdout.endswith(f"{DEVICE} released\n"), run

@@ -1,7 +1,4 @@
-"""The node boots anew, with another device in it: objects of the last boot become those of this one.
-
-The tests that follow run on the machine of the second boot.
-"""
+"""The node boots anew, with another device in it: objects of the last boot become those of this one."""
 
 from collections import Counter
 
@@ -24,14 +21,20 @@ def said(node):
 
 @pytest.fixture(scope="module")
 def rebooted(booted):
-    """(IOMMU group of each function before, the Node after the second boot)."""
+    """(IOMMU group of each function before, the Node after the second boot). Tests that follow have the machine of the
+    first again: with the other device in it, disks may have other names."""
     groups = {a: f.get("iommuGroup") for a, f in said(booted).items()}
-    booted.guest.stop()
-    booted.guest.start(*(word for device in EXTRA for word in ("--qemu", "-device", "--qemu", device)))
-    booted.agent.install()
-    booted.agent.start()
-    wait_until(booted.agent.ready, 60, "the agent's readiness")
-    return groups, booted
+    boot(booted, *(word for device in EXTRA for word in ("--qemu", "-device", "--qemu", device)))
+    yield groups, booted
+    boot(booted)
+
+
+def boot(node, *devices):
+    node.guest.stop()
+    node.guest.start(*devices)
+    node.agent.install()
+    node.agent.start()
+    wait_until(node.agent.ready, 60, "the agent's readiness")
 
 
 def test_objects_follow_a_boot_with_other_groups(rebooted):

@@ -73,6 +73,11 @@ class Cluster:
     def install_kinds(self, *flags):
         """Our kinds, served. While an API server fills the watch cache of a kind that is new, it answers 429."""
         self.kubectl("apply", *flags, "-f", ROOT / "crds")
+        self.wait_kinds()
+
+    def wait_kinds(self):
+        """Until our kinds are served. A definition that is deleted before that may stay for minutes: the API server that
+        cannot list its objects then ("storage is (re)initializing") tries again ever more seldom."""
         self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
         for crd in self.get("-f", ROOT / "crds"):
             wait_until(lambda: self.serves(crd["spec"]), 30, f"{crd['metadata']['name']} served")

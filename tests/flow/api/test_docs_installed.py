@@ -57,10 +57,16 @@ def installed(fresh, tree):
     raise AssertionError("install.md does not look at the devices")
 
 
+def run_all(shell, cluster, page):
+    for command in commands(ROOT / page, "api"):
+        if command.text.startswith(("kubectl delete -f crds", "kubectl delete -f install.yaml")):
+            cluster.wait_kinds()  # they were made seconds ago
+        shell.run(command)
+
+
 def test_install(fresh, tree):
     shell = Shell(tree, Path(fresh._kubectl).parent, fresh.kubeconfig, PROGRAMS)
-    for command in commands(ROOT / "docs/install.md", "api"):
-        shell.run(command)
+    run_all(shell, fresh, "docs/install.md")
     assert "hostdev" not in fresh.kubectl("get", "crd,clusterroles,namespaces,validatingadmissionpolicies", "-o", "name").stdout
 
 
@@ -69,8 +75,7 @@ def test_releases(fresh, tmp_path):
     release(tmp_path, "0.2.0", "registry.example.com/hostdev")
     path = f"{ROOT}/build/local/bin:{Path(fresh._kubectl).parent}"
     shell = Shell(tmp_path, path, fresh.kubeconfig)
-    for command in commands(ROOT / "docs/releases.md", "api"):
-        shell.run(command)
+    run_all(shell, fresh, "docs/releases.md")
     assert "hostdev" not in fresh.kubectl("get", "crd,clusterroles,namespaces,validatingadmissionpolicies", "-o", "name").stdout
 
 

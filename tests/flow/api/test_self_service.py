@@ -214,7 +214,9 @@ def test_alice_may_run_what_the_table_says(site, eve, agent, words, role):
 def taken_from(agent, driver):
     """As if the agent had taken the device from this driver. On vfio-pci already, it would stay there, and its claim
     would be gone before anyone can look."""
-    [path] = (agent.machine.folder / "state/devices").glob("*.json")
+    folder = agent.machine.folder / "state/devices"
+    wait_until(lambda: list(folder.glob("*.json")), 20, "a record of the device")
+    [path] = folder.glob("*.json")
     record = {**json.loads(path.read_text()), "native": driver}
     record.pop("override", None)
     path.write_text(json.dumps(record))

@@ -4,7 +4,7 @@
  * A pod keeps its device node, and the right to open it, when the device is unplugged. The kernel gives the number to the
  * next device, which the pod would open. So a device whose node has the number of a pod's other device is not lent, until that
  * pod is gone. Owns the numbers; they are in no file. Of a VFIO device that was unplugged while no agent ran the number is not
- * known: then no VFIO device is lent that a pod does not have already. USB does so not: it uses its numbers in turn.
+ * known: then no VFIO device is lent that a pod does not have already. Not so with USB, which uses its numbers in turn.
  */
 #pragma once
 

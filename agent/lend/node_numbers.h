@@ -1,10 +1,11 @@
 /*
  * node_numbers: the numbers (major:minor) of the nodes of VFIO and USB devices that pods were given.
  *
- * A pod keeps its device node, and the right to open it, when the device is unplugged. The kernel gives the number to the
- * next device, which the pod would open. So a device whose node has the number of a pod's other device is not lent, until that
- * pod is gone. Owns the numbers; they are in no file. Of a VFIO device that was unplugged while no agent ran the number is not
- * known: then no VFIO device is lent that a pod does not have already. Not so with USB, which uses its numbers in turn.
+ * When a device is unplugged, a pod that has it keeps the device node and the right to open it. The kernel may give the
+ * number of that node to another device, which the pod can then open. Therefore a device is not offered while its node has a
+ * number that a pod was given for another device. The numbers are kept in memory only. If a VFIO device was unplugged while no
+ * agent ran, its number is unknown: then only VFIO devices that pods already have are offered. This does not apply to USB,
+ * where the kernel uses the numbers in turn.
  */
 #pragma once
 
@@ -40,6 +41,6 @@ void node_numbers_look_at(struct node_numbers *numbers, const char *id);
 /* The devices were just given to a container: what pods had them before is gone. */
 void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids);
 
-/* Why the device @id, a PCI address, the UUID of a mediated device or a USB port path, is not to be lent: a pod could open it.
- * NULL: no pod could. The caller frees. */
+/* Why the device @id must not be offered: which pod could open it. @id is a PCI address, the UUID of a mediated device or a
+ * USB port path. NULL: no pod could open it. The caller frees. */
 char *node_numbers_trouble(struct node_numbers *numbers, const char *id);

@@ -62,7 +62,7 @@ static void plan_soon(struct nvidia *nvidia)
 	clock_timer_start(nvidia->node->clock, nvidia->due, 0);
 }
 
-/* --- what changed is told ---------------------------------------------------------------------------- */
+/* --- report changes -------------------------------------------------------------------------------------- */
 
 static void log_health(struct nvidia_gpu *gpu)
 {
@@ -302,7 +302,7 @@ static char *find_plugin(const char *folder)
 	return NULL;
 }
 
-/* Two plugins would lend each GPU twice. */
+/* Two plugins would give each GPU to two containers. */
 static void look_for_plugin(struct nvidia *nvidia)
 {
 	auto_free char *folder = xasprintf("%s/device-plugins", nvidia->node->kubelet_dir);

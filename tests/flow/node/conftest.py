@@ -12,8 +12,10 @@ from claims import Claims
 from cluster import ROOT, wait_until
 from guest import Guest
 from kubectl_watch import KubectlWatch
+from kubelet import Kubelet, Pod
 from node import ADDRESS, NODE, OURS, Node
 from node_agent import NodeAgent, end_agents
+from registrations import FLAGS
 
 
 @pytest.fixture(scope="session")
@@ -92,6 +94,43 @@ def claims(node, claim_watch):
     made = Claims(node, claim_watch)
     yield made
     made.give_back()
+
+
+@pytest.fixture(scope="module")
+def kubelet(booted):
+    made = Kubelet(booted.guest, booted.cluster)
+    flags = made.folder / "kubelet.flags"
+    flags.parent.mkdir(parents=True, exist_ok=True)
+    flags.write_text(FLAGS)
+    try:
+        made.start()
+        yield made
+        made.stop()
+    finally:
+        flags.unlink()
+
+
+@pytest.fixture
+def pods(kubelet, claims):
+    """pods(name, resources) -> Pod, created; gone before the claims are."""
+    made = []
+
+    def make(name, resources, **more):
+        made.append(Pod(kubelet, name, resources, **more))
+        made[-1].create()
+        return made[-1]
+
+    yield make
+    for pod in made:
+        pod.delete()
+
+
+@pytest.fixture(params=["registry", "direct"])
+def registered(request, node):
+    """The agent, registering this way; afterwards as it was."""
+    node.agent.restart("--registration", request.param)
+    yield request.param
+    node.agent.restart()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -63,8 +63,9 @@ class Kubelet:
         return self.guest.run("bash", "-euc", f"source {ROOT}/hack/lib.sh; export PATH={path}:$PATH; {script}")
 
     def stop(self):
-        """The Node is again as it was before a kubelet told anything of it, or claims would wait for that one."""
-        self.in_node_shell(f"stop_process {RUN} kubelet; stop_process {RUN} containerd")
+        """Node and sockets are again as they were before there was a kubelet, or claims would wait for that one."""
+        self.in_node_shell(f"stop_process {RUN} kubelet; stop_process {RUN} containerd; "
+                           f"rm -f {DIR}/pod-resources/kubelet.sock {DIR}/device-plugins/kubelet.sock")
         self.kubectl("patch", "node", self.node, "--subresource=status", "--type=merge", "-p", json.dumps({"status": {
             key: None for key in ("conditions", "allocatable", "capacity")}}))
 

@@ -52,6 +52,16 @@ class Node:
     def pci_object(self, address):
         return self.pci.objects().get(pci_name(address))
 
+    def resource_of(self, address):
+        return self.pci_object(address)["status"]["resourceName"]
+
+    def allocations(self, address):
+        found = self.pci_object(address)["status"].get("allocations", [])
+        return [f"{a['namespace']}/{a['pod']}/{a['container']}" for a in found]
+
+    def wait_allocations(self, address, *wanted):
+        wait_until(lambda: self.allocations(address) == list(wanted), 40, f"{wanted} as holders of {address}")
+
     def usb_object(self, port):
         return next((o for o in self.usb.objects().values() if o.get("status", {}).get("portPath") == port), None)
 

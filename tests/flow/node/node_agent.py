@@ -64,6 +64,12 @@ class NodeAgent:
         self.signal("KILL")
         wait_until(lambda: not self.guest.try_sh(f"test -e /proc/{self.pid}"), what="the agent's end")
 
+    def restart(self, *options, signal="TERM"):
+        self.signal(signal)
+        wait_until(lambda: not self.alive(), 10, "the agent's end")
+        self.start(*options)
+        wait_until(self.ready, 30, "the agent's readiness")
+
     def log(self):
         return self.guest.run("cat", f"{self.home}/agent.log")
 

@@ -1,7 +1,6 @@
-"""Claimed devices are lent to pods by the real kubelet, and outlive its restarts and the agent's."""
+"""Claimed devices are lent to pods by the real kubelet."""
 
 import json
-import os
 import re
 import time
 
@@ -9,94 +8,21 @@ import pytest
 
 from claims import IGB, NIC, PAIR, SLOT, TWIN, condition
 from cluster import wait_until
-from kubelet import Kubelet, Pod
 from node import pci_name
-from registrations import FLAGS, LISTENS, after_the_kubelet_began
-
-ROUNDS = int(os.environ.get("HOSTDEV_RESTART_ROUNDS", "1"))  # of restarts; more take long
-FOLDERS = ("device-plugins", "plugins_registry", "plugins/hostdev")
-
-
-@pytest.fixture(scope="module")
-def kubelet(booted):
-    made = Kubelet(booted.guest, booted.cluster)
-    flags = made.folder / "kubelet.flags"
-    flags.parent.mkdir(parents=True, exist_ok=True)
-    flags.write_text(FLAGS)
-    try:
-        made.start()
-        yield made
-        made.stop()
-    finally:
-        flags.unlink()
-
-
-@pytest.fixture
-def pods(kubelet, claims):
-    """pods(name, resources) -> Pod, created; gone before the claims are."""
-    made = []
-
-    def make(name, resources, **more):
-        made.append(Pod(kubelet, name, resources, **more))
-        made[-1].create()
-        return made[-1]
-
-    yield make
-    for pod in made:
-        pod.delete()
-
-
-@pytest.fixture(params=["registry", "direct"])
-def registered(request, node):
-    """The agent, registering this way; afterwards as it was."""
-    restart_agent(node, "--registration", request.param)
-    yield request.param
-    restart_agent(node)
-
-
-def restart_agent(node, *options, signal="TERM"):
-    node.agent.signal(signal)
-    wait_until(lambda: not node.agent.alive(), 10, "the agent's end")
-    node.agent.start(*options)
-    wait_until(node.agent.ready, 30, "the agent's readiness")
-
-
-def resource_of(node, address):
-    return node.pci_object(address)["status"]["resourceName"]
 
 
 def pool_vendor(node, address):
-    return resource_of(node, address).split("/")[0]
-
-
-def allocations(node, address):
-    found = node.pci_object(address)["status"].get("allocations", [])
-    return [f"{a['namespace']}/{a['pod']}/{a['container']}" for a in found]
-
-
-def wait_allocations(node, address, *wanted):
-    wait_until(lambda: allocations(node, address) == list(wanted), 40, f"{wanted} as holders of {address}")
+    return node.resource_of(address).split("/")[0]
 
 
 def allocations_when_there(node, address):
-    wait_until(lambda: allocations(node, address), 40, f"a holder of {address}")
-    return allocations(node, address)
+    wait_until(lambda: node.allocations(address), 40, f"a holder of {address}")
+    return node.allocations(address)
 
 
 def variable(resource):
     """Where a launcher looks for the addresses."""
     return "PCI_RESOURCE_" + resource.upper().replace("/", "_").replace(".", "_")
-
-
-def registrations(node, resource):
-    """How often the kubelet took the resource."""
-    return sum(value for (name, labels), value in node.agent.metrics().items()
-               if name == "hostdev_kubelet_registrations_total"
-               and f'resource="{resource}"' in labels and 'result="done"' in labels)
-
-
-def open_files(node):
-    return int(node.guest.sh(f"ls /proc/{node.agent.pid}/fd | wc -l"))
 
 
 def audit(node, address, before):
@@ -110,7 +36,7 @@ def audit(node, address, before):
 def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, registered):
     before = node.agent.log()
     claims.bind(IGB)
-    resource = resource_of(node, IGB)
+    resource = node.resource_of(IGB)
     kubelet.wait_allocatable(resource, 1)
 
     pod = pods("vm-1", {resource: 1})
@@ -119,7 +45,7 @@ def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, r
     assert pod.exec("ls /dev/vfio").split() == sorted([group, "vfio"])
     assert pod.exec(f"stat -c %F /dev/vfio/{group}").strip() == "character special file"
     assert pod.environment()[variable(resource)] == IGB
-    wait_allocations(node, IGB, "default/vm-1/main")
+    node.wait_allocations(IGB, "default/vm-1/main")
 
     claims.delete(IGB)
     claims.wait(IGB, "Ready", "False", "Held", "pod default/vm-1 has it")
@@ -130,7 +56,7 @@ def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, r
     pod.delete()
     claims.wait_gone(IGB, timeout=60)
     claims.wait_drivers(IGB, "igb")
-    wait_allocations(node, IGB)
+    node.wait_allocations(IGB)
     told = [("bind", "Done", None), ("allocate", "Done", "default/vm-1"), ("release", "Held", None),
             ("free", "Done", "default/vm-1"), ("release", "Done", None)]
     wait_until(lambda: sorted(audit(node, IGB, before), key=str) == sorted(told, key=str), 20, "the audit trail")
@@ -167,11 +93,11 @@ def test_a_claim_is_ready_when_its_node_lists_the_device(node, kubelet, claims):
 
 def test_a_kubelet_that_cannot_reach_its_api_server_takes_nothing_from_pods(node, kubelet, claims, pods):
     claims.bind(IGB)
-    resource = resource_of(node, IGB)
+    resource = node.resource_of(IGB)
     kubelet.wait_allocatable(resource, 1)
     pod = pods("vm-6", {resource: 1})
     pod.wait_running()
-    wait_allocations(node, IGB, "default/vm-6/main")
+    node.wait_allocations(IGB, "default/vm-6/main")
 
     with kubelet.cut_off():  # it lists no pods now, although this one runs
         claims.delete(IGB)
@@ -190,7 +116,7 @@ def test_a_kubelet_that_cannot_reach_its_api_server_takes_nothing_from_pods(node
 def test_a_qemu_in_the_pod_has_what_it_was_given_and_no_more(node, kubelet, claims, pods):
     for address in (NIC, TWIN):
         claims.bind(address)
-    resource = resource_of(node, NIC)
+    resource = node.resource_of(NIC)
     kubelet.wait_allocatable(resource, 2)
     # The node's QEMU, in the container: its device nodes, its control group and its environment.
     pod = pods("vm-4", {resource: 1}, capabilities=["IPC_LOCK"],  # VFIO locks the machine's memory
@@ -199,7 +125,7 @@ def test_a_qemu_in_the_pod_has_what_it_was_given_and_no_more(node, kubelet, clai
 
     (given,) = {NIC, TWIN} & {pod.environment()[variable(resource)]}
     (other,) = {NIC, TWIN} - {given}
-    assert allocations_when_there(node, given) == ["default/vm-4/main"] and not allocations(node, other)
+    assert allocations_when_there(node, given) == ["default/vm-4/main"] and not node.allocations(other)
     assert query_pci(pod, f"host=${variable(resource)}") == ["8086:10d3"]
     refused = pod.exec(f"{qemu(f'host={other}')} </dev/null 2>&1 || true")
     assert f"Could not open '/dev/vfio/{claims.function(other).group()}': No such file" in refused
@@ -220,11 +146,11 @@ def query_pci(pod, device):
 
 
 def test_two_of_a_pool_in_one_container(node, kubelet, claims, pods):
-    kubelet.wait_allocatable(resource_of(node, NIC), 0)
+    kubelet.wait_allocatable(node.resource_of(NIC), 0)
     for address in (NIC, TWIN):
         claims.bind(address)
-    resource = resource_of(node, NIC)
-    assert resource_of(node, TWIN) == resource
+    resource = node.resource_of(NIC)
+    assert node.resource_of(TWIN) == resource
     kubelet.wait_allocatable(resource, 2)
 
     pod = pods("vm-2", {resource: 2})
@@ -233,7 +159,7 @@ def test_two_of_a_pool_in_one_container(node, kubelet, claims, pods):
     assert sorted(pod.exec("ls /dev/vfio").split()) == sorted([*groups, "vfio"])
     assert sorted(pod.environment()[variable(resource)].split(",")) == [NIC, TWIN]
     for address in (NIC, TWIN):
-        wait_allocations(node, address, "default/vm-2/main")
+        node.wait_allocations(address, "default/vm-2/main")
 
 
 class TestOneGroup:
@@ -242,13 +168,13 @@ class TestOneGroup:
     @pytest.fixture
     def pool(self, node, kubelet, claims):
         """The name under which both are lent; the kubelet has forgotten those of the test before."""
-        kubelet.wait_allocatable(resource_of(node, PAIR[0]), 0)
+        kubelet.wait_allocatable(node.resource_of(PAIR[0]), 0)
         for address in PAIR:
             claims.apply(address)
         for address in PAIR:
             claims.wait_ready(address)
-        resource = resource_of(node, PAIR[0])
-        assert resource_of(node, PAIR[1]) == resource
+        resource = node.resource_of(PAIR[0])
+        assert node.resource_of(PAIR[1]) == resource
         kubelet.wait_allocatable(resource, 2)
         return resource
 
@@ -298,12 +224,12 @@ class TestOneGroup:
         (refused,) = [end["message"] for end in ends if end["phase"] == "Failed"]
         assert "serves one pod at a time" in refused
         time.sleep(5)  # until the kubelet's list was asked for again
-        assert sum(bool(allocations(node, address)) for address in PAIR) == 1
+        assert sum(bool(node.allocations(address)) for address in PAIR) == 1
 
 
 def test_a_node_that_is_removed_is_told_at_once(node, kubelet, claims):
     claims.bind(IGB)
-    resource, path = resource_of(node, IGB), f"/dev/vfio/{claims.function(IGB).group()}"
+    resource, path = node.resource_of(IGB), f"/dev/vfio/{claims.function(IGB).group()}"
     kubelet.wait_allocatable(resource, 1)
 
     def healthy():
@@ -327,7 +253,7 @@ def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods)
     kubelet.wait_allocatable(own, 1)
     eve = pods("eve", {own: 1})
     eve.wait_running()
-    wait_allocations(node, SLOT, "default/eve/main")
+    node.wait_allocations(SLOT, "default/eve/main")
     number = eve.exec(f"stat -c %t:%T /dev/vfio/{claims.function(SLOT).group()}").strip()
     node.guest.unplug(nic)
     claims.wait(SLOT, "Ready", "False", "DeviceGone", timeout=20)
@@ -336,94 +262,23 @@ def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods)
     claims.wait(IGB, "Ready", "False", "Unhealthy", f"which pod default/eve was given for {SLOT}", timeout=30)
     group = claims.function(IGB).group()
     assert node.guest.sh(f"stat -c %t:%T /dev/vfio/{group}").strip() == number, "the kernel counts otherwise now"
-    kubelet.wait_allocatable(resource_of(node, IGB), 0)
-    assert allocations(node, SLOT) == ["default/eve/main"]
+    kubelet.wait_allocatable(node.resource_of(IGB), 0)
+    assert node.allocations(SLOT) == ["default/eve/main"]
 
     eve.delete()
-    wait_allocations(node, SLOT)  # or its claim could never be deleted
+    node.wait_allocations(SLOT)  # or its claim could never be deleted
     claims.wait_ready(IGB)
-    kubelet.wait_allocatable(resource_of(node, IGB), 1)
+    kubelet.wait_allocatable(node.resource_of(IGB), 1)
 
 
 def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):
     claims.bind(NIC, disableResourcePooling=True)
     own = f"intel.com/{pci_name(NIC)}"
-    wait_until(lambda: resource_of(node, NIC) == own, 10, "its own name")
+    wait_until(lambda: node.resource_of(NIC) == own, 10, "its own name")
     kubelet.wait_allocatable(own, 1)
 
     claims.kubectl("patch", "pcideviceclaim", pci_name(NIC), "--type=merge", "-p",
                    '{"spec": {"disableResourcePooling": false}}')
-    wait_until(lambda: resource_of(node, NIC) != own, 10, "the pool's name")
-    kubelet.wait_allocatable(resource_of(node, NIC), 1)
+    wait_until(lambda: node.resource_of(NIC) != own, 10, "the pool's name")
+    kubelet.wait_allocatable(node.resource_of(NIC), 1)
     wait_until(lambda: kubelet.allocatable(own) in (None, "0"), 60, "no device of its own name")
-
-
-def test_the_pod_and_the_resource_outlive_restarts_and_wipes(node, kubelet, claims, pods, registered):
-    claims.bind(IGB)
-    resource = resource_of(node, IGB)
-    kubelet.wait_allocatable(resource, 1)
-    pod = pods("vm-3", {resource: 1})
-    pod.wait_running()
-    wait_allocations(node, IGB, "default/vm-3/main")
-    before = pod.identity()
-
-    def unhurt():
-        wait_until(lambda: node.agent.metrics().get(("hostdev_kubelet_registered", f'resource="{resource}"')) == 1,
-                   60, "the registration")
-        kubelet.wait_allocatable(resource, 1)
-        assert pod.identity() == before
-        assert allocations(node, IGB) == ["default/vm-3/main"]
-        assert condition(claims.now(IGB), "Ready")[0] == "True"
-
-    for _ in range(ROUNDS):
-        files = open_files(node)
-        kubelet.restart()
-        kubelet.wait_ready()
-        unhurt()
-        wait_until(lambda most=files: open_files(node) <= most, 30, "no more open files than before")
-        restart_agent(node, "--registration", registered)
-        unhurt()
-        restart_agent(node, "--registration", registered, signal="KILL")
-        unhurt()
-        node.agent.kill()
-        kubelet.restart()
-        node.agent.start("--registration", registered)
-        wait_until(node.agent.ready, 30, "the agent's readiness")
-        unhurt()
-
-
-def test_a_kubelet_that_begins_anew_has_the_resource_soon(node, kubelet, claims, registered):
-    """It admits pods whose container does not run as soon as it looks at them, whoever is registered by then."""
-    claims.bind(IGB)
-    resource = resource_of(node, IGB)
-    for _ in range(max(ROUNDS, 2)):
-        kubelet.wait_allocatable(resource, 1)
-        lines = kubelet.log().count(LISTENS)
-        kubelet.restart()
-        wait_until(lambda most=lines: kubelet.log().count(LISTENS) > most, 90, "a kubelet that takes registrations")
-        took = wait_until(lambda: after_the_kubelet_began(kubelet.log(), resource), 60, f"{resource} at the kubelet")
-        print(f"{registered}: {took:.2f} s until the kubelet had the resource")
-        assert took < 5  # a kubelet that was missed once comes again only after seconds
-
-
-def test_sockets_wiped_twenty_times(node, kubelet, claims, pods, registered):
-    claims.bind(IGB)
-    resource = resource_of(node, IGB)
-    kubelet.wait_allocatable(resource, 1)
-    pod = pods("vm-5", {resource: 1})
-    pod.wait_running()
-    wait_allocations(node, IGB, "default/vm-5/main")
-    container = pod.identity()
-    before = open_files(node)
-    pid = node.agent.pid
-
-    for _ in range(20):
-        taken = registrations(node, resource)
-        node.guest.sh("cd /var/lib/kubelet/device-plugins && mv kubelet.sock aside; "
-                      "rm -f " + " ".join(f"/var/lib/kubelet/{f}/hostdev-*" for f in FOLDERS) + "; "
-                      "sleep 0.2; mv aside kubelet.sock")
-        wait_until(lambda: registrations(node, resource) > taken, 60, "the next registration")
-    kubelet.wait_allocatable(resource, 1)
-    assert node.agent.alive() and node.agent.pid == pid
-    assert pod.identity() == container and allocations(node, IGB) == ["default/vm-5/main"]
-    wait_until(lambda: open_files(node) <= before, 30, "no more open files than before")

@@ -6,9 +6,8 @@ import time
 import pytest
 
 from cluster import wait_until
-from kubelet import Kubelet, Pod
+from kubelet import Pod
 from mdev import MdevQemu, Mdevs
-from test_kubelet import restart_agent
 
 UUID = "11111111-2222-3333-4444-555555555551"
 RESOURCE = "example.com/serial"
@@ -21,14 +20,6 @@ def mdevs(node):
     made.give_back()
     yield made
     made.give_back()
-
-
-@pytest.fixture(scope="module")
-def kubelet(booted):
-    made = Kubelet(booted.guest, booted.cluster)
-    made.start()
-    yield made
-    made.stop()
 
 
 def test_a_type_is_made_by_name_with_all_instances_and_each_is_an_object(node, mdevs):
@@ -172,7 +163,7 @@ def test_an_agent_that_dies_on_the_way_leaves_nothing_behind(node, mdevs):
 
 
 def test_instances_are_lent_to_pods_and_stay_while_a_pod_has_them(node, kubelet, mdevs):
-    restart_agent(node)
+    node.agent.restart()
     lent = [{"resourceName": RESOURCE, "mdevNameSelector": "Dual port serial"}]
     mdevs.want("mtty-2", mediatedDevices=lent)
     kubelet.wait_allocatable(RESOURCE, 12)

@@ -7,7 +7,6 @@ import pytest
 from cluster import wait_until
 from kubectl_watch import KubectlWatch
 from node import NODE
-from test_kubelet import kubelet, restart_agent  # noqa: F401
 from kubelet import Pod
 from usb_claims import Gadget, UsbClaims, numbers
 
@@ -33,7 +32,7 @@ def usb(node, usb_claim_watch):
 
 
 @pytest.fixture
-def pods(kubelet, usb):  # noqa: F811
+def pods(kubelet, usb):
     made = []
 
     def make(name, resources):
@@ -90,11 +89,11 @@ def given(pod, resource):
     return dict(line.split("=", 1) for line in lines).get(name)
 
 
-def allocatable_is(kubelet, resource, count, timeout=30):  # noqa: F811
+def allocatable_is(kubelet, resource, count, timeout=30):
     kubelet.wait_allocatable(resource, count, timeout)
 
 
-def test_a_pod_gets_the_node_of_a_stick_and_the_node_gets_it_back(kubelet, usb, pods):  # noqa: F811
+def test_a_pod_gets_the_node_of_a_stick_and_the_node_gets_it_back(kubelet, usb, pods):
     name, resource = usb.claim(STICK)
     claim = usb.now(name)
     assert {k: claim["status"][k] for k in ("nodeName", "portPath", "serialNumber", "pciAddress")} == {
@@ -128,7 +127,7 @@ def test_a_pod_gets_the_node_of_a_stick_and_the_node_gets_it_back(kubelet, usb, 
     assert "pod" not in usb.device(name)["status"].get("holder", "")
 
 
-def test_the_node_is_given_back_when_the_pod_goes_and_the_claim_stays(kubelet, usb, pods):  # noqa: F811
+def test_the_node_is_given_back_when_the_pod_goes_and_the_claim_stays(kubelet, usb, pods):
     _, resource = usb.claim(STICK)
     kubelet.wait_allocatable(resource, 1)
     pod = pods("usb-2", {resource: 1})
@@ -138,20 +137,20 @@ def test_the_node_is_given_back_when_the_pod_goes_and_the_claim_stays(kubelet, u
     wait_until(lambda: usb.owner(usb.path(STICK)) == ROOT, 60, "the node given back")
 
 
-def test_an_agent_killed_in_between_gives_the_node_back(node, kubelet, usb, pods):  # noqa: F811
+def test_an_agent_killed_in_between_gives_the_node_back(node, kubelet, usb, pods):
     _, resource = usb.claim(STICK)
     kubelet.wait_allocatable(resource, 1)
     node.guest.sh(f"chown 0:46 {usb.path(STICK)}")
     pod = pods("usb-3", {resource: 1})
     pod.wait_running()
-    restart_agent(node, signal="KILL")
+    node.agent.restart(signal="KILL")
     assert usb.owner(usb.path(STICK)) == QEMU
     pod.delete()
     wait_until(lambda: usb.owner(usb.path(STICK)) == "0:46", 90, "the node given back to its owner")
     node.guest.sh(f"chown {ROOT} {usb.path(STICK)}")
 
 
-def test_a_stick_plugged_in_again_is_the_same_unit_with_a_new_node(kubelet, usb, pods, socket):  # noqa: F811
+def test_a_stick_plugged_in_again_is_the_same_unit_with_a_new_node(kubelet, usb, pods, socket):
     socket.plug("AGAIN")
     name, resource = usb.claim(socket.PORT)
     kubelet.wait_allocatable(resource, 1)
@@ -172,7 +171,7 @@ def test_a_stick_plugged_in_again_is_the_same_unit_with_a_new_node(kubelet, usb,
     assert usb.owner(path) == QEMU
 
 
-def test_a_stick_pulled_from_under_a_pod_is_orphaned_until_it_is_back(kubelet, usb, pods, socket):  # noqa: F811
+def test_a_stick_pulled_from_under_a_pod_is_orphaned_until_it_is_back(kubelet, usb, pods, socket):
     socket.plug("ORPHAN")
     name, resource = usb.claim(socket.PORT)
     kubelet.wait_allocatable(resource, 1)
@@ -186,7 +185,7 @@ def test_a_stick_pulled_from_under_a_pod_is_orphaned_until_it_is_back(kubelet, u
     assert usb.now(name)
 
 
-def test_another_device_in_the_socket_is_never_lent(kubelet, usb, socket):  # noqa: F811
+def test_another_device_in_the_socket_is_never_lent(kubelet, usb, socket):
     socket.plug("MINE")
     name, resource = usb.claim(socket.PORT)
     kubelet.wait_allocatable(resource, 1)
@@ -203,7 +202,7 @@ def test_another_device_in_the_socket_is_never_lent(kubelet, usb, socket):  # no
     allocatable_is(kubelet, resource, 1)
 
 
-def test_a_stick_that_moves_to_another_socket_keeps_its_claim(kubelet, usb, pods, socket):  # noqa: F811
+def test_a_stick_that_moves_to_another_socket_keeps_its_claim(kubelet, usb, pods, socket):
     socket.plug("MOVES")
     name, resource = usb.claim(socket.PORT)
     socket.pull()
@@ -217,7 +216,7 @@ def test_a_stick_that_moves_to_another_socket_keeps_its_claim(kubelet, usb, pods
     assert given(pod, resource) == numbers(usb.path("2-4"))
 
 
-def test_an_exchange_while_the_agent_is_down_is_seen(node, kubelet, usb, socket):  # noqa: F811
+def test_an_exchange_while_the_agent_is_down_is_seen(node, kubelet, usb, socket):
     socket.plug("MINE")
     name, resource = usb.claim(socket.PORT)
     node.agent.kill()
@@ -240,7 +239,7 @@ def config(node):
     node.cluster.kubectl("delete", "hostdeviceconfig", "default", "--ignore-not-found")
 
 
-def test_a_bundle_of_selected_devices_is_lent_as_one(kubelet, usb, pods, socket, config):  # noqa: F811
+def test_a_bundle_of_selected_devices_is_lent_as_one(kubelet, usb, pods, socket, config):
     resource = "example.com/pair"
     stick, tablet = {"vendor": "46f4", "product": "0001"}, {"vendor": "0627", "product": "0001"}
     config(resource, {**stick, "serial": "PAIRED"}, tablet)
@@ -261,7 +260,7 @@ def test_a_bundle_of_selected_devices_is_lent_as_one(kubelet, usb, pods, socket,
     wait_until(lambda: kubelet.allocatable(resource) in (None, "0"), 60, "the end of the resource")
 
 
-def test_a_node_is_given_back_though_its_entry_and_the_agent_went_before_the_pod(node, kubelet, usb, pods, socket, config):  # noqa: F811
+def test_a_node_is_given_back_though_its_entry_and_the_agent_went_before_the_pod(node, kubelet, usb, pods, socket, config):
     resource = "example.com/gone"
     config(resource, {"vendor": "46f4", "product": "0001", "serial": "GIVEN"})
     socket.plug("GIVEN")
@@ -280,7 +279,7 @@ def test_a_node_is_given_back_though_its_entry_and_the_agent_went_before_the_pod
     wait_until(lambda: usb.owner(path) == ROOT, 90, "the node given back")
 
 
-def test_a_claim_that_waits_knows_its_stick_when_it_is_plugged_in_again(kubelet, usb, pods, socket, config):  # noqa: F811
+def test_a_claim_that_waits_knows_its_stick_when_it_is_plugged_in_again(kubelet, usb, pods, socket, config):
     resource = "example.com/waits"
     config(resource, {"vendor": "46f4", "product": "0001", "serial": "WAITS"})
     socket.plug("WAITS")
@@ -299,7 +298,7 @@ def test_a_claim_that_waits_knows_its_stick_when_it_is_plugged_in_again(kubelet,
     kubelet.wait_allocatable(f"kubevirt.io/{name}", 1)
 
 
-def test_qemu_opens_what_a_pod_was_given(node, kubelet, usb, pods):  # noqa: F811
+def test_qemu_opens_what_a_pod_was_given(node, kubelet, usb, pods):
     """As KubeVirt's QEMU, which is no root; before and after, the node is not its own."""
     _, resource = usb.claim(STICK)
     kubelet.wait_allocatable(resource, 1)
@@ -346,7 +345,7 @@ def test_a_controller_and_its_devices_change_hands_without_a_reboot(node, usb, c
 
 
 class TestRow23:
-    def test_row_23_a_gadget_that_is_plugged_in_again_and_again(self, node, kubelet, usb, pods, gadget):  # noqa: F811
+    def test_row_23_a_gadget_that_is_plugged_in_again_and_again(self, node, kubelet, usb, pods, gadget):
         gadget.make("STORM")
         gadget.plug()
         port = wait_until(gadget.port, 10, "the gadget's socket")
@@ -364,7 +363,7 @@ class TestRow23:
         own = [w for w in node.agent.written()[before:] if w[1] in ("usbdevices", "usbdeviceclaims")]
         assert {w[3] for w in own} == {name}, "objects came and went"
 
-    def test_row_23_a_gadget_of_another_serial_number_in_the_storm(self, kubelet, usb, gadget):  # noqa: F811
+    def test_row_23_a_gadget_of_another_serial_number_in_the_storm(self, kubelet, usb, gadget):
         gadget.make("MINE")
         gadget.plug()
         port = wait_until(gadget.port, 10, "the gadget's socket")

@@ -29,7 +29,9 @@ struct scene {
 	char *pods_path;
 	struct grpc_service pods_service;
 	struct grpc_uv_server *pods; /* NULL: podresources is not served */
-	struct pod_device given;     /* .pod NULL: none                  */
+	struct pod_device listed[4]; /* by podresources                  */
+	size_t listed_len;
+	unsigned asked; /* how often podresources was */
 	bool stopped;
 	struct lend *lend;
 };
@@ -45,8 +47,9 @@ static inline void on_list(void *arg, struct grpc_call *call, const char *reques
 
 	(void)request;
 	(void)len;
-	if (scene->given.pod)
-		pods_pack(&message, &scene->given, 1);
+	scene->asked++;
+	if (scene->listed_len > 0)
+		pods_pack(&message, scene->listed, scene->listed_len);
 	grpc_call_answer(call, str_cstr(&message), message.len);
 }
 
@@ -60,9 +63,23 @@ static inline void pods_serve(struct scene *scene)
 	assert_int_equal(grpc_uv_server_new(&scene->stage.loop, &settings, &scene->pods, NULL), 0);
 }
 
+static inline void list_more(struct scene *scene, const char *resource, const char *id,
+			     const char *pod)
+{
+	assert_true(scene->listed_len < ARRAY_LEN(scene->listed));
+	scene->listed[scene->listed_len++] =
+		(struct pod_device){ resource, id, "default", pod, "main" };
+}
+
+static inline void list_none(struct scene *scene)
+{
+	scene->listed_len = 0;
+}
+
 static inline void give(struct scene *scene, const char *pod)
 {
-	scene->given = (struct pod_device){ MODEL, NIC, "default", pod, "main" };
+	list_none(scene);
+	list_more(scene, MODEL, NIC, pod);
 }
 
 /* --- the scene ------------------------------------------------------------------------------ */
@@ -182,10 +199,9 @@ static inline void on_allocate_end(void *arg, const struct grpc_result *result)
 	*status = (int)result->status;
 }
 
-/* As the kubelet does it when it admits a pod: a container gets the device @id. How it ends. */
-static inline enum grpc_status allocate_one(struct scene *scene, const char *id)
+/* As the kubelet does it when it admits a pod: a container gets the devices @ids. How it ends. */
+static inline enum grpc_status allocate_ids(struct scene *scene, char **ids, size_t len)
 {
-	char *ids[] = { pods_unconst(id) };
 	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
 	V1beta1__ContainerAllocateRequest *containers[] = { &container };
 	V1beta1__AllocateRequest message = V1BETA1__ALLOCATE_REQUEST__INIT;
@@ -197,7 +213,7 @@ static inline enum grpc_status allocate_one(struct scene *scene, const char *id)
 					.arg = &status };
 
 	container.devices_ids = ids;
-	container.n_devices_ids = 1;
+	container.n_devices_ids = len;
 	message.container_requests = containers;
 	message.n_container_requests = 1;
 	assert_int_equal(grpc_message_pack(&message.base, SIZE_MAX, &data, NULL), 0);
@@ -207,6 +223,13 @@ static inline enum grpc_status allocate_one(struct scene *scene, const char *id)
 	while (status < 0)
 		stage_turn(&scene->stage);
 	return (enum grpc_status)status;
+}
+
+static inline enum grpc_status allocate_one(struct scene *scene, const char *id)
+{
+	char *ids[] = { pods_unconst(id) };
+
+	return allocate_ids(scene, ids, 1);
 }
 
 static inline void allocate(struct scene *scene)

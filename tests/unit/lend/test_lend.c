@@ -170,7 +170,7 @@ static void who_has_what_is_known_once_it_is_offered(void **state)
 
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
-	scene->given = (struct pod_device){ "our.io/stick", STICK, "default", "vm-1", "main" };
+	list_more(scene, "our.io/stick", STICK, "vm-1");
 	lend_begin(scene, false);
 	lend_add(scene->lend, &(struct lend_type){ .offer = offer_sticks, .arg = &sticks });
 	pass(scene, 1000);

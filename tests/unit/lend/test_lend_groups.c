@@ -13,40 +13,16 @@ static const char *const pair[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "
 	"'status':{'address':'" NIC "','allocations':[{'namespace':'default',"    \
 	"'pod':'vm-9','container':'main'}]}}"
 
-/* What the kubelet lists. */
-static struct {
-	struct pod_device items[4];
-	size_t len;
-	unsigned asked;
-} list;
-
-static void on_listed(void *arg, struct grpc_call *call, const char *request, size_t len)
+static void add(struct scene *scene, const char *id, const char *pod)
 {
-	auto_str struct str message = STR_INIT;
-
-	(void)arg;
-	(void)request;
-	(void)len;
-	list.asked++;
-	if (list.len > 0)
-		pods_pack(&message, list.items, list.len);
-	grpc_call_answer(call, str_cstr(&message), message.len);
-}
-
-static void add(const char *id, const char *pod)
-{
-	list.items[list.len++] = (struct pod_device){ MODEL, id, "default", pod, "main" };
+	list_more(scene, MODEL, id, pod);
 }
 
 /* Both functions are claimed; podresources is not served yet. */
 static struct scene *scene_of_pair(void)
 {
-	static const struct grpc_method methods[] = { { "/v1.PodResourcesLister/List",
-							on_listed } };
 	struct scene *scene = scene_of(pair);
 
-	list.len = 0;
-	scene->pods_service = (struct grpc_service){ methods, 1, scene };
 	node1_claim(&scene->node, TWIN_CLAIM("", "", READY_OF("True")));
 	kubelet_start(&scene->kubelet);
 	return scene;
@@ -64,7 +40,7 @@ static void begin(struct scene *scene)
 /* Until nothing asks for a list any more. */
 static void pass_lists(struct scene *scene)
 {
-	for (unsigned until = list.asked + 3; list.asked < until;)
+	for (unsigned until = scene->asked + 3; scene->asked < until;)
 		pass(scene, 50);
 	pass(scene, 1000);
 }
@@ -72,27 +48,8 @@ static void pass_lists(struct scene *scene)
 static enum grpc_status allocate_both(struct scene *scene)
 {
 	char *ids[] = { pods_unconst(NIC), pods_unconst(TWIN) };
-	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
-	V1beta1__ContainerAllocateRequest *containers[] = { &container };
-	V1beta1__AllocateRequest message = V1BETA1__ALLOCATE_REQUEST__INIT;
-	auto_str struct str data = STR_INIT;
-	int status = -1;
-	struct grpc_request request = { .path = "/v1beta1.DevicePlugin/Allocate",
-					.on_message = kubelet_on_message,
-					.on_end = on_allocate_end,
-					.arg = &status };
 
-	container.devices_ids = ids;
-	container.n_devices_ids = ARRAY_LEN(ids);
-	message.container_requests = containers;
-	message.n_container_requests = 1;
-	assert_int_equal(grpc_message_pack(&message.base, SIZE_MAX, &data, NULL), 0);
-	request.data = str_cstr(&data);
-	request.len = data.len;
-	assert_int_equal(grpc_uv_client_call(scene->kubelet.plugin, &request, NULL, NULL), 0);
-	while (status < 0)
-		stage_turn(&scene->stage);
-	return (enum grpc_status)status;
+	return allocate_ids(scene, ids, ARRAY_LEN(ids));
 }
 
 /* A deployment that goes from one pod with two functions to two pods with one each. */
@@ -103,15 +60,15 @@ static void successors_of_a_pod_with_both(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
 		struct scene *scene = scene_of_pair();
 
-		add(NIC, "a");
-		add(TWIN, "a");
+		add(scene, NIC, "a");
+		add(scene, TWIN, "a");
 		begin(scene);
 		pass_lists(scene);
 		assert_int_equal(lend_allocations(scene->lend, TWIN)->len, 1);
-		list.len = 0; /* it ended, and no call is made */
+		list_none(scene); /* it ended, and no call is made */
 		pass(scene, 5000);
 		assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
-		add(NIC, "b");
+		add(scene, NIC, "b");
 		pass(scene, gaps[i]);
 		assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
 		scene_free(scene);
@@ -127,7 +84,7 @@ static void after_a_pod_with_both_that_never_was(void **state)
 	assert_int_equal(allocate_both(scene), GRPC_OK);
 	pass(scene, 1000);
 	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
-	add(NIC, "b");
+	add(scene, NIC, "b");
 	pass(scene, 10000);
 	assert_holder(scene, "pod default/b");
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
@@ -140,7 +97,7 @@ static void an_agent_that_began_anew(void **state)
 		struct scene *scene = scene_of_pair();
 
 		node1_device(&scene->node, NIC_HAS_A_POD);
-		add(NIC, "vm-9");
+		add(scene, NIC, "vm-9");
 		if (served)
 			pods_serve(scene);
 		lend_begin(scene, false);
@@ -188,7 +145,6 @@ static void an_agent_goes_by_the_checkpoint_until_the_kubelet_answers(void **sta
 {
 	static const struct grpc_method silent[] = { { "/v1.PodResourcesLister/List",
 						       on_no_answer } };
-	static const struct grpc_method lister[] = { { "/v1.PodResourcesLister/List", on_listed } };
 	const struct written_case *row = suite_row(state);
 	enum grpc_status wanted = row->granted ? GRPC_OK : GRPC_FAILED_PRECONDITION;
 	struct scene *scene = *state;
@@ -208,7 +164,7 @@ static void an_agent_goes_by_the_checkpoint_until_the_kubelet_answers(void **sta
 	pass(scene, CUSTODY_UNKNOWN_MS + 15000);
 	assert_int_equal(allocate_one(scene, TWIN), wanted);
 	scene->pods = grpc_uv_server_free(scene->pods);
-	scene->pods_service = (struct grpc_service){ lister, 1, scene };
+	scene->pods_service = (struct grpc_service){ pods_methods, 1, scene };
 	pods_serve(scene);
 	pass(scene, 60000);
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK); /* whatever the file says */
@@ -271,7 +227,7 @@ static void a_kubelet_that_is_away_for_a_while(void **state)
 
 	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
 		   ENTRIES(ENTRY("u", NIC)));
-	add("other", "z"); /* who has something is asked for again and again */
+	add(scene, "other", "z"); /* who has something is asked for again and again */
 	begin(scene);
 	pass(scene, 5000);
 	assert_int_equal(scene->kubelet.unhealthy, 0);
@@ -324,11 +280,11 @@ static void the_last_list_names_who_had_it_before(void **state)
 {
 	struct scene *scene = *state;
 
-	add(NIC, "a");
+	add(scene, NIC, "a");
 	begin(scene);
 	pass_lists(scene);
 	assert_int_equal(lend_allocations(scene->lend, NIC)->len, 1);
-	list.len = 0;
+	list_none(scene);
 	pass(scene, 5000);
 	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
 	for (int i = 0; i < 30; i++) {
@@ -351,11 +307,11 @@ static void an_init_containers_device_and_one_more(void **state)
 		begin(scene);
 		pass(scene, 5000);
 		assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
-		add(NIC, "a"); /* as the kubelet lists it while the pod is being admitted */
+		add(scene, NIC, "a"); /* as the kubelet lists it while the pod is being admitted */
 		pass(scene, gaps[i]);
 		assert_int_equal(allocate_both(scene), GRPC_OK);
 		assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
-		add(TWIN, "a");
+		add(scene, TWIN, "a");
 		pass(scene, 5000);
 		assert_int_equal(allocate_one(scene, TWIN), GRPC_OK); /* a list names one pod */
 		scene_free(scene);
@@ -370,7 +326,7 @@ static void the_others_of_a_group_are_unhealthy_after_a_while(void **state)
 	begin(scene);
 	pass(scene, 5000);
 	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
-	add(NIC, "a");
+	add(scene, NIC, "a");
 	pass(scene, CUSTODY_RECENT_MS);
 	assert_int_equal(scene->kubelet.unhealthy, 0);
 	pass(scene, 50);

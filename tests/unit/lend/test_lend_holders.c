@@ -23,7 +23,7 @@ static void a_holder_is_known_by_the_kubelets_word(void **state)
 	assert_string_equal(list->items[0].container, "main");
 
 	/* It is asked for again, because somebody wanted to know. */
-	scene->given = (struct pod_device){ 0 };
+	list_none(scene);
 	assert_holder(scene, "pod default/vm-1");
 	pass(scene, 3000);
 	assert_true(told(scene, "changed " NIC "|"));
@@ -198,7 +198,7 @@ static void a_pod_that_is_being_started_has_its_device(void **state)
 	give(scene, "vm-2");
 	pass(scene, 3000);
 	assert_holder(scene, "pod default/vm-2");
-	scene->given = (struct pod_device){ 0 }; /* it was short-lived */
+	list_none(scene); /* it was short-lived */
 	assert_holder(scene, "pod default/vm-2");
 	pass(scene, 1500);
 	assert_holder(scene, "free");
@@ -255,7 +255,7 @@ static void a_young_kubelets_word_does_not_count(void **state)
 
 	/* It was just restarted. */
 	assert_int_equal(utimensat(AT_FDCWD, scene->pods_path, times, 0), 0);
-	scene->given = (struct pod_device){ 0 };
+	list_none(scene);
 	assert_holder(scene, "pod default/vm-1");
 	pass(scene, 5000);
 	assert_holder(scene, "pod default/vm-1");
@@ -289,7 +289,7 @@ static void the_word_of_a_kubelet_without_its_api_server_does_not_count(void **s
 	pass(scene, 60000);
 	assert_holder(scene, "pod default/vm-1");
 	begin_kubelet_anew(scene);
-	scene->given = (struct pod_device){ 0 };
+	list_none(scene);
 	pass(scene, 600000);
 	assert_holder(scene, "pod default/vm-1");
 	assert_int_equal(lend_allocations(scene->lend, NIC)->len, 1);
@@ -325,7 +325,8 @@ static void what_was_given_is_a_pods_although_its_resource_went(void **state)
 	json_strs_add(&ids, "1-2");
 	custody_give(custody, "a.io/stick", &ids);
 	pods_serve(scene);
-	scene->given = (struct pod_device){ "a.io/stick", "1-2", "default", "vm-1", "main" };
+	list_none(scene);
+	list_more(scene, "a.io/stick", "1-2", "vm-1");
 	custody_ask(custody);
 	for (int i = 0; i < 2; i++) {
 		auto_free char *holder = NULL;
@@ -360,7 +361,8 @@ static void what_its_object_says_a_pod_had_is_the_pods(void **state)
 
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
-	scene->given = (struct pod_device){ "a.io/old", "1-2", "default", "vm-1", "main" };
+	list_none(scene);
+	list_more(scene, "a.io/old", "1-2", "vm-1");
 	lend_begin(scene, false);
 	lend_add(scene->lend, &(struct lend_type){ .offer = offer_none, .had = had_stick });
 	pass(scene, 3000);

@@ -14,27 +14,9 @@ static const char *const pair[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "
 #define B "/dev/zero"
 #define C "/dev/full"
 
-/* What the kubelet lists. */
-static struct {
-	struct pod_device items[4];
-	size_t len;
-} list;
-
-static void on_listed(void *arg, struct grpc_call *call, const char *request, size_t len)
+static void add(struct scene *scene, const char *id, const char *pod)
 {
-	auto_str struct str message = STR_INIT;
-
-	(void)arg;
-	(void)request;
-	(void)len;
-	if (list.len > 0)
-		pods_pack(&message, list.items, list.len);
-	grpc_call_answer(call, str_cstr(&message), message.len);
-}
-
-static void add(const char *id, const char *pod)
-{
-	list.items[list.len++] = (struct pod_device){ MODEL, id, "default", pod, "main" };
+	list_more(scene, MODEL, id, pod);
 }
 
 static void set_node(struct scene *scene, const char *name, const char *target)
@@ -80,12 +62,8 @@ static void plug_again(struct scene *scene, const char *target)
 
 static struct scene *scene_with(const char *const *functions)
 {
-	static const struct grpc_method methods[] = { { "/v1.PodResourcesLister/List",
-							on_listed } };
 	struct scene *scene = scene_of(functions);
 
-	list.len = 0;
-	scene->pods_service = (struct grpc_service){ methods, 1, scene };
 	node1_claim(&scene->node, TWIN_CLAIM("", "", READY_OF("True")));
 	set_node(scene, "12", A);
 	set_node(scene, "13", B);
@@ -137,7 +115,7 @@ static void a_listed_pods_number_is_lent_to_nobody(void **state)
 {
 	struct scene *scene = *state;
 
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	begin(scene);
 	assert_twin(scene, NULL);
 	pass(scene, 60000); /* that pod never was */
@@ -146,7 +124,7 @@ static void a_listed_pods_number_is_lent_to_nobody(void **state)
 	assert_twin(scene, TAKEN("13", "1:3", "pod default/eve"));
 	pass(scene, 600000); /* as long as it runs */
 	assert_twin(scene, TAKEN("13", "1:3", "pod default/eve"));
-	list.len = 0;
+	list_none(scene);
 	pass(scene, 40000);
 	assert_twin(scene, NULL);
 }
@@ -156,7 +134,7 @@ static void allocate_looks_at_the_number_itself(void **state)
 {
 	struct scene *scene = *state;
 
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	begin(scene);
 	unplug(scene);
 	set_node(scene, "13", A);
@@ -184,7 +162,7 @@ static void the_old_number_stays_taken_when_the_device_comes_back(void **state)
 {
 	struct scene *scene = *state;
 
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	begin(scene);
 	unplug(scene);
 	look(scene);
@@ -203,7 +181,7 @@ static void what_is_given_anew_has_the_number_that_it_has_now(void **state)
 {
 	struct scene *scene = *state;
 
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	begin(scene);
 	set_node(scene, "12", C);
 	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
@@ -216,7 +194,7 @@ static void a_functions_own_node_counts_likewise(void **state)
 	struct scene *scene = *state;
 
 	set_own_node(scene, NIC, "vfio0", C);
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	begin(scene);
 	unplug(scene);
 	set_own_node(scene, TWIN, "vfio1", C);
@@ -233,14 +211,14 @@ static void the_rest_of_a_group_is_lent_to_no_other_pod(void **state)
 	struct scene *scene = scene_with(pair);
 
 	(void)state;
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	begin(scene);
 	assert_twin(scene, "IOMMU group 12 serves one pod at a time, and a pod has " NIC " of it");
 	unplug(scene);
 	set_node(scene, "12", A);
 	scene->node.world.inventory->facts->pci.items[0].iommu_group[0] = 'x'; /* the next scan */
 	assert_twin(scene, TAKEN("12", "1:3", "pod default/eve"));
-	list.len = 0;
+	list_none(scene);
 	pass(scene, 40000);
 	assert_twin(scene, NULL);
 	scene_free(scene);
@@ -251,8 +229,8 @@ static void a_pod_keeps_the_rest_of_its_own_group(void **state)
 	struct scene *scene = scene_with(pair);
 
 	(void)state;
-	add(NIC, "eve");
-	add(TWIN, "eve");
+	add(scene, NIC, "eve");
+	add(scene, TWIN, "eve");
 	begin(scene);
 	unplug(scene);
 	set_node(scene, "12", A);
@@ -265,13 +243,13 @@ static void of_a_number_that_is_not_known_any_may_be_the_one(void **state)
 {
 	struct scene *scene = *state;
 
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	unplug(scene);
 	begin(scene);
 	assert_twin(scene, LOST("pod default/eve"));
 	plug_again(scene, C); /* that is another one */
 	assert_twin(scene, LOST("pod default/eve"));
-	list.len = 0;
+	list_none(scene);
 	pass(scene, 40000);
 	assert_twin(scene, NULL);
 }
@@ -280,8 +258,8 @@ static void but_what_a_pod_has_it_has(void **state)
 {
 	struct scene *scene = *state;
 
-	add(NIC, "eve");
-	add(TWIN, "bob");
+	add(scene, NIC, "eve");
+	add(scene, TWIN, "bob");
 	unplug(scene);
 	begin(scene);
 	assert_twin(scene, NULL);
@@ -312,7 +290,7 @@ static void a_device_without_a_node_has_no_number(void **state)
 	struct scene *scene = *state;
 
 	set_node(scene, "12", NULL);
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	begin(scene);
 	unplug(scene);
 	assert_twin(scene, NULL);
@@ -325,7 +303,7 @@ static void a_node_that_is_not_shown_has_one_that_is_not_known(void **state)
 
 	node1_link(&scene->node, "class/vfio/12", ".");
 	set_node(scene, "12", NULL);
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	begin(scene);
 	assert_twin(scene, NULL); /* while it is there no other has its number */
 	pass(scene, 60000);
@@ -378,7 +356,7 @@ static void a_sticks_number_is_lent_to_nobody(void **state)
 
 	plug_stick(scene, "1-2", "005", A);
 	plug_stick(scene, "1-3", "006", B);
-	add("1-2,1-3", "eve"); /* one device of two parts */
+	add(scene, "1-2,1-3", "eve"); /* one device of two parts */
 	begin(scene);
 	pull_stick(scene, "1-2");
 	pull_stick(scene, "1-3");
@@ -389,7 +367,7 @@ static void a_sticks_number_is_lent_to_nobody(void **state)
 	plug_stick(scene, "1-4.1", "007", C);
 	assert_stick(scene, "1-4.1", NULL);
 	plug_stick(scene, "1-4.1", "005", A);
-	list.len = 0;
+	list_none(scene);
 	pass(scene, 40000);
 	assert_stick(scene, "1-4.1", NULL);
 }
@@ -400,7 +378,7 @@ static void of_a_stick_whose_number_is_not_known_none_is_feared(void **state)
 	struct scene *scene = *state;
 
 	plug_stick(scene, "1-4", "005", A);
-	add("1-2", "eve");
+	add(scene, "1-2", "eve");
 	begin(scene);
 	assert_stick(scene, "1-4", NULL);
 	assert_twin(scene, NULL);
@@ -410,7 +388,7 @@ static void a_function_that_is_gone_does_not_hold_sticks_back(void **state)
 {
 	struct scene *scene = *state;
 
-	add(NIC, "eve");
+	add(scene, NIC, "eve");
 	unplug(scene);
 	begin(scene);
 	assert_stick(scene, "1-4", NULL);

@@ -377,7 +377,7 @@ static void a_pod_takes_the_group_but_what_it_has_itself_is_held(void **state)
 	}
 	assert_false(told(scene, "offered "));
 
-	scene->given.pod = NULL;
+	list_none(scene);
 	pass(scene, 60000);
 	assert_true(told(scene, "offered " TWIN "|"));
 	assert_int_equal(state_of(scene, TWIN), OFFERED);

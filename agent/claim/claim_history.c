@@ -38,7 +38,7 @@ struct transition {
 	bool stuck; /* and its helper has not ended */
 	bool reported;
 	struct binder_outcome outcome;
-	char *seen; /* how the group looked to the first scan after the end */
+	char *seen; /* how the group looked; NULL: the next scan says so */
 };
 
 struct claim_history {
@@ -113,6 +113,25 @@ static void supersede(struct claim_history *history, const char *address)
 	}
 }
 
+/* All that a try depends on, of the functions of @t. */
+static char *look_of(const struct transition *t, const struct inventory *inventory)
+{
+	struct str text = STR_INIT;
+
+	for (size_t i = 0; i < inventory->facts->pci.len; i++) {
+		const struct pci_facts *pci = &inventory->facts->pci.items[i];
+		const struct verdict *verdict = &inventory->pci_verdicts[i];
+
+		if (!json_strs_has(&t->members, pci->address))
+			continue;
+		str_addf(&text, "%s %s:%s %s %s %s %s\n", pci->address,
+			 pci->vendor ? pci->vendor : "", pci->device ? pci->device : "",
+			 pci->serial ? pci->serial : "", pci->driver ? pci->driver : "",
+			 verdict->reason, verdict->message);
+	}
+	return str_detach(&text);
+}
+
 static const char *uid_of(const struct pcideviceclaim *claim)
 {
 	return claim && claim->meta.uid ? claim->meta.uid : "";
@@ -149,6 +168,8 @@ void claim_history_begin(struct claim_history *history, const struct claim_begin
 		json_strs_add_new(&t->members, begin->members->items[i]);
 	for (size_t i = 0; i < t->members.len; i++)
 		supersede(history, t->members.items[i]);
+	if (history->node->inventory)
+		t->seen = look_of(t, history->node->inventory);
 	t->next = history->all;
 	history->all = t;
 }
@@ -189,6 +210,10 @@ void claim_history_end(struct claim_history *history, const char *address,
 	assert(t && t->running);
 	t->running = false;
 	t->stuck = outcome->result == BINDER_STUCK;
+	if (outcome->result != BINDER_REFUSED) { /* the helper may have changed the group itself */
+		free(t->seen);
+		t->seen = NULL;
+	}
 	binder_outcome_copy(&t->outcome, outcome);
 	if (t->stuck) {
 		attempt_end_unknown(&t->attempt, outcome->ended_ms);
@@ -305,26 +330,8 @@ void claim_history_wake(struct claim_history *history, const char *address)
 		attempt_wake(&t->attempt);
 }
 
-/* All that a try depends on, of the functions of @t. */
-static char *look_of(const struct transition *t, const struct inventory *inventory)
-{
-	struct str text = STR_INIT;
-
-	for (size_t i = 0; i < inventory->facts->pci.len; i++) {
-		const struct pci_facts *pci = &inventory->facts->pci.items[i];
-		const struct verdict *verdict = &inventory->pci_verdicts[i];
-
-		if (!json_strs_has(&t->members, pci->address))
-			continue;
-		str_addf(&text, "%s %s:%s %s %s %s %s\n", pci->address,
-			 pci->vendor ? pci->vendor : "", pci->device ? pci->device : "",
-			 pci->serial ? pci->serial : "", pci->driver ? pci->driver : "",
-			 verdict->reason, verdict->message);
-	}
-	return str_detach(&text);
-}
-
-/* The first scan after the end is what later ones are compared with. */
+/* A refused attempt changed nothing: a group that differs from what was seen before it is a reason
+ * to try again. After any other, the first scan is what later ones are compared with. */
 static void compare(struct transition *t, const struct inventory *inventory)
 {
 	auto_free char *seen = look_of(t, inventory);

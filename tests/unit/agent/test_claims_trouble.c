@@ -174,6 +174,32 @@ static void a_refusal_waits_for_a_change(void **state)
 	assert_int_equal(fake.binder->jobs.len, 1);
 }
 
+/* The first scan after the refusal shows it. */
+static void a_change_during_a_try_is_seen(void **state)
+{
+	static const char *const other_driver[] = { NIC("igb"), NULL };
+	struct bench *b = *state;
+
+	bench_end(b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
+	bench_serve(b);
+	bench_look(b, other_driver);
+	bench_serve(b);
+	assert_int_equal(fake.binder->jobs.len, 1);
+}
+
+/* What the first scan after it shows is the helper's own doing. */
+static void a_failure_waits_whatever_the_first_scan_shows(void **state)
+{
+	static const char *const other_driver[] = { NIC("igb"), NULL };
+	struct bench *b = *state;
+
+	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_serve(b);
+	bench_look(b, other_driver);
+	bench_serve(b);
+	assert_int_equal(fake.binder->jobs.len, 0);
+}
+
 static void a_refusal_is_tried_again_after_30_s(void **state)
 {
 	struct bench *b = *state;
@@ -546,6 +572,10 @@ static struct claims_case {
 	  &binding_fixture, a_failure_is_told_once_and_tried_again_with_backoff },
 	{ "a refusal waits for a change of the device",
 	  &binding_fixture, a_refusal_waits_for_a_change },
+	{ "a change during a refused attempt is a reason to try again",
+	  &binding_fixture, a_change_during_a_try_is_seen },
+	{ "the first scan after a failure is no reason to try again",
+	  &binding_fixture, a_failure_waits_whatever_the_first_scan_shows },
 	{ "a refusal is tried again after 30 s",
 	  &binding_fixture, a_refusal_is_tried_again_after_30_s },
 	{ "a use that ends for a moment is none that has ended",

@@ -111,7 +111,7 @@ FAULTS = [
     Fault("a watch comes byte by byte", [on("watch", "drip", 1)], (), request("apply", 200)),
     Fault("a watch loses events", [on("watch", "drop", 1, count=3)], (), request("apply", 200)),
     Fault("a watch brings events twice", [on("watch", "duplicate", 0)], (), request("apply", 200)),
-    Fault("the watches of claims fail", [status("watch", 500, 2, path="claims")],
+    Fault("the watches of claims fail", [status("watch", 500, 2, path="/pcideviceclaims")],
           ("list or watch interrupted", "resource=pcideviceclaims"), trouble("failed", "pcideviceclaims")),
 
     Fault("a write meets 409", [status("write", 409, 3, reason="Conflict")], (), request("apply", 409)),

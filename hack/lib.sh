@@ -149,7 +149,9 @@ locked() {
 	(
 		if ! flock -n 9; then
 			step "waiting for another run that holds the lock $name"
-			flock 9
+			until flock -w 30 9; do
+				step "still waiting for the run that holds the lock $name"
+			done
 		fi
 		"$@"
 	) 9>"$lock"

@@ -117,6 +117,7 @@ static void set_names(struct pcidevice_status *status, const struct id_names *na
 		.class_ = class_name->first,
 		.subclass = class_name->second,
 	});
+	status->short_description = description_short(status->description);
 }
 
 /* However large the group is, the function itself is listed. */

@@ -31,7 +31,8 @@ load_guest_images() {
 	done
 }
 
-# write_overlay: an overlay in which the webhook answers this cluster's API server and nobody else.
+# write_overlay: an overlay in which the webhook answers this cluster's API server and nobody else, and pods of
+# another image are replaced: the image is part of what a pod is.
 write_overlay() {
 	local folder=$LOCAL/manifests tree
 	mkdir -p "$folder"
@@ -44,20 +45,17 @@ write_overlay() {
 		components: [$tree/components/webhook-clients]
 		configMapGenerator:
 		- {name: hostdev-webhook-clients, namespace: hostdev-system, files: [ca.crt]}
+		patches:
+		$(image_patch DaemonSet agent)
+		$(image_patch Deployment controller)
 	END
 }
 
-# Pods of another image are replaced: the image is part of what a pod is.
-roll_out_images() {
-	set_image daemonset agent
-	set_image deployment controller
-}
-
-# set_image KIND NAME
-set_image() {
-	quietly kubectl -n hostdev-system patch "$1" "hostdev-$2" --type=merge -p "$(jq -cn \
-		--arg digest "$(image_digest "$2")" \
-		'{spec: {template: {metadata: {annotations: {"hostdev.io/image": $digest}}}}}')"
+# image_patch KIND NAME
+image_patch() {
+	printf -- '- patch: %s' "$(jq -cn --arg kind "$1" --arg name "hostdev-$2" --arg digest "$(image_digest "$2")" '{
+		apiVersion: "apps/v1", kind: $kind, metadata: {name: $name, namespace: "hostdev-system"},
+		spec: {template: {metadata: {annotations: {"hostdev.io/image": $digest}}}}} | tojson')"
 }
 
 wait_for_pods() {

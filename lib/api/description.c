@@ -35,6 +35,15 @@ char *description_pci(const struct description_pci *names)
 	return str_detach(&out);
 }
 
+char *description_short(const char *description)
+{
+	struct str out = STR_INIT;
+
+	str_add(&out, description);
+	str_cut(&out, DESCRIPTION_SHORT_MAX);
+	return str_detach(&out);
+}
+
 char *description_usb(const struct description_usb *names)
 {
 	const char *product = has_text(names->product) ? names->product : "Unknown";

@@ -8,7 +8,11 @@
 
 #include <stdint.h>
 
-enum { DESCRIPTION_MAX = 1024 }; /* maxLength in the CRDs; longer ones end in "..." */
+enum {
+	DESCRIPTION_MAX = 1024, /* maxLength in the CRDs; longer ones end in "..." */
+	DESCRIPTION_SHORT_MAX =
+		72, /* likewise; leaves a terminal room for a table's other columns */
+};
 
 struct description_pci {
 	uint16_t vendor_id;
@@ -23,6 +27,9 @@ struct description_pci {
 /* "<subclass or class>: <vendor> <device>"; missing names become "Class 0302", "Vendor 10de" or
  * "Device 20b0". */
 char *description_pci(const struct description_pci *names);
+
+/* The same in at most DESCRIPTION_SHORT_MAX bytes. */
+char *description_short(const char *description);
 
 struct description_usb {
 	uint16_t vendor_id;

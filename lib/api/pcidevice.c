@@ -24,6 +24,7 @@ const struct json_row pcidevice_status_map[] = {
 	JSON_STR (S, description,          "description",        JSON_ALWAYS),
 	JSON_STR (S, kernel_driver_in_use, "kernelDriverInUse",  JSON_OPTIONAL),
 
+	JSON_STR (S, short_description,    "shortDescription",   JSON_OPTIONAL),
 	JSON_INT_OR(S, numa_node,          "numaNode",           JSON_OPTIONAL, -1),
 	JSON_STR (S, subsystem_vendor_id,  "subsystemVendorId",  JSON_OPTIONAL),
 	JSON_STR (S, subsystem_device_id,  "subsystemDeviceId",  JSON_OPTIONAL),

@@ -32,8 +32,9 @@ struct pcidevice_status {
 	char *class_id;    /* class and subclass, "0302" */
 	char *iommu_group; /* decimal; NULL: none */
 	char *node_name;
-	char *resource_name; /* resource_name.h */
-	char *description;   /* description.h */
+	char *resource_name;     /* resource_name.h */
+	char *description;       /* description.h */
+	char *short_description; /* likewise */
 	char *kernel_driver_in_use;
 
 	int numa_node; /* -1: unknown */

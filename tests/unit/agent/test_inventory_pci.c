@@ -38,7 +38,8 @@ static struct pci_case {
 	  "\"classId\":\"0200\",\"iommuGroup\":\"31\",\"nodeName\":\"node1\","
 	  "\"resourceName\":\"intel.com/82599_ETHERNET_CONTROLLER_VIRTUAL_FUNCTION\","
 	  "\"description\":\"Ethernet controller: Intel Corporation 82599 Ethernet Controller "
-	  "Virtual Function\",\"kernelDriverInUse\":\"ixgbevf\",\"numaNode\":0,"
+	  "Virtual Function\",\"shortDescription\":\"Ethernet controller: Intel Corporation 82599 "
+	  "Ethernet Controller Virt...\",\"kernelDriverInUse\":\"ixgbevf\",\"numaNode\":0,"
 	  "\"subsystemVendorId\":\"15d9\",\"subsystemDeviceId\":\"0611\",\"revision\":\"01\","
 	  "\"bridges\":[\"0000:00:1c.0\",\"0000:02:00.0\"],"
 	  "\"iommuGroupMembers\":[\"0000:01:10.0\"],\"role\":\"VirtualFunction\","
@@ -50,7 +51,8 @@ static struct pci_case {
 	  NULL,
 	  "{\"address\":\"0000:01:00.0\",\"vendorId\":\"\",\"deviceId\":\"\",\"classId\":\"\","
 	  "\"iommuGroup\":\"\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
-	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\"," CLAIMABLE(
+	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\","
+	  "\"shortDescription\":\"Class 0000: Vendor 0000 Device 0000\"," CLAIMABLE(
 		  "False", "UseUnknown", UNREAD_CLASS) "}" },
 	{ "vfio-pci is told as the driver, but not as what to go back to",
 	  { FIRST ",\"vendor\":\"8086\",\"device\":\"10d3\",\"class\":\"020000\","
@@ -60,6 +62,7 @@ static struct pci_case {
 	  "\"classId\":\"0200\",\"iommuGroup\":\"1\",\"nodeName\":\"node1\","
 	  "\"resourceName\":\"unknown.com/10d3\","
 	  "\"description\":\"Class 0200: Vendor 8086 Device 10d3\","
+	  "\"shortDescription\":\"Class 0200: Vendor 8086 Device 10d3\","
 	  "\"kernelDriverInUse\":\"vfio-pci\",\"iommuGroupMembers\":[\"0000:01:00.0\"]," CLAIMABLE(
 		  "True", "Available",
 		  "may be claimed (IOMMU group 1): bound to vfio-pci already; "
@@ -73,6 +76,7 @@ static struct pci_case {
 	  "{\"address\":\"0000:01:00.0\",\"vendorId\":\"\",\"deviceId\":\"\",\"classId\":\"\","
 	  "\"iommuGroup\":\"1\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
 	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\","
+	  "\"shortDescription\":\"Class 0000: Vendor 0000 Device 0000\","
 	  "\"iommuGroupMembers\":[\"0000:00:01.0\",\"0000:01:00.0\",\"0000:03:00.0\"]," CLAIMABLE(
 		  "False", "UseUnknown", UNREAD_CLASS) "}" },
 	{ "what the schema does not take is dropped or cut, the rest is told",
@@ -85,6 +89,7 @@ static struct pci_case {
 	  "{\"address\":\"0000:01:00.0\",\"vendorId\":\"8086\",\"deviceId\":\"\",\"classId\":\"\","
 	  "\"iommuGroup\":\"\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
 	  "\"description\":\"Class 0000: Vendor 8086 Device 0000\","
+	  "\"shortDescription\":\"Class 0000: Vendor 8086 Device 0000\","
 	  "\"iommuGroupMembers\":[\"0000:01:00.0\"],\"serialNumber\":\"a\\\\x07\","
 	  "\"resetMethods\":[\"flr\"]," CLAIMABLE("True", "Available",
 						  "may be claimed (IOMMU group 1 )") "}" },
@@ -93,7 +98,8 @@ static struct pci_case {
 	  NULL,
 	  "{\"address\":\"\",\"vendorId\":\"\",\"deviceId\":\"\",\"classId\":\"\","
 	  "\"iommuGroup\":\"1\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
-	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\"," CLAIMABLE(
+	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\","
+	  "\"shortDescription\":\"Class 0000: Vendor 0000 Device 0000\"," CLAIMABLE(
 		  "False", "UseUnknown", UNREAD_CLASS) "}" },
 };
 

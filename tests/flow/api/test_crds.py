@@ -141,7 +141,7 @@ def test_keeps_what_harvester_writes(crds, kubectl, kind, parts):
 
 OURS = table(
     ("a device", "PCIDevice", {"status": {
-        "numaNode": 0, "subsystemVendorId": "1af4", "subsystemDeviceId": "1100", "revision": "0a",
+        "shortDescription": "s" * 72, "numaNode": 0, "subsystemVendorId": "1af4", "subsystemDeviceId": "1100", "revision": "0a",
         "bridges": ["0000:00:1c.0", "0000:02:00.0"],
         "iommuGroupMembers": ["0000:04:00.0", "0000:04:00.1"], "role": "VirtualFunction",
         "physicalFunction": "0000:04:00.0", "totalVFs": 63, "numVFs": 0,
@@ -372,17 +372,17 @@ def test_two_writers_of_conditions_keep_each_others(crds, kubectl):
 
 LISTED = table(
     ("a device at a glance", "PCIDevice", ["pcidev"], {"status": {
-        "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "description": "A100",
+        "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "shortDescription": "A100",
         "kernelDriverInUse": "nvidia", "conditions": [condition("Claimable", "False", "Console")]}},
      "NAME DRIVER CLAIMABLE DESCRIPTION", "nvidia False A100"),
     ("a device in full", "PCIDevice", ["pcidevices", "-o", "wide"], {"status": {
-        "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "description": "A100",
-        "kernelDriverInUse": "nvidia", "iommuGroup": "27", "numaNode": 0, "role": "Function",
+        "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "description": "A100 80GB",
+        "shortDescription": "A100", "kernelDriverInUse": "nvidia", "iommuGroup": "27", "numaNode": 0, "role": "Function",
         "resourceName": "nvidia.com/A100", "conditions": [condition("Claimable", "False", "Console")],
         "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}]}},
      "NAME DRIVER CLAIMABLE REASON AGE ADDRESS NODE_NAME VENDOR_ID DEVICE_ID KERNEL_DRIVER_IN_USE IOMMU_GROUP NUMA_NODE "
-     "ROLE RESOURCE_NAME POD DESCRIPTION",
-     f"nvidia False Console AGE {A} janus 10de 20b0 nvidia 27 0 Function nvidia.com/A100 vm-1 A100"),
+     "ROLE RESOURCE_NAME POD DESCRIPTION FULL_DESCRIPTION",
+     f"nvidia False Console AGE {A} janus 10de 20b0 nvidia 27 0 Function nvidia.com/A100 vm-1 A100 A100 80GB"),
     ("a claim at a glance", "PCIDeviceClaim", ["pciclaim"], {
         "spec": {"address": A, "nodeName": "janus", "userName": "admin"},
         "status": {"kernelDriverToUnbind": "nvidia", "passthroughEnabled": True, "conditions": [condition("Ready")]}},

@@ -447,6 +447,10 @@ static void pci_claim_advise_release(const struct rule_case *c, const struct pci
 
 static bool refuse_missing(const struct rule_case *c)
 {
+	if (known_usbdevice(c->known, c->request->name))
+		return rule_refuse(c, RULE_INVALID,
+				   "the device of this name is a USBDevice: create a "
+				   "USBDeviceClaim in place of the PCIDeviceClaim");
 	return rule_refuse(
 		c, RULE_INVALID,
 		"there is no PCIDevice of this name: a claim has the name of its device, "

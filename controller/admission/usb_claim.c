@@ -11,6 +11,10 @@
 
 static bool refuse_missing(const struct rule_case *c)
 {
+	if (known_pcidevice(c->known, c->request->name))
+		return rule_refuse(c, RULE_INVALID,
+				   "the device of this name is a PCIDevice: create a "
+				   "PCIDeviceClaim in place of the USBDeviceClaim");
 	return rule_refuse(
 		c, RULE_INVALID,
 		"there is no USBDevice of this name: a claim has the name of its device, "

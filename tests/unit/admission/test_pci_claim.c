@@ -57,6 +57,8 @@ static struct cluster_case creations[] = {
 	  NULL, false, NULL, NULL },
 	{ "a name that is no device's is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("nic1", ""), NULL,
 	  NULL, false, "PCIDeviceClaim 'nic1': there is no PCIDevice of this name", NULL },
+	{ "a USB device is no PCI device", OBJECT("USBDevice", "node1-stick", ",'status':{'nodeName':'node1'}"), ADMISSION_CREATE,
+	  RESOURCE, CLAIM("node1-stick", ""), NULL, NULL, false, "is a USBDevice: create a USBDeviceClaim", NULL },
 	{ "its address and node may be said", NULL, ADMISSION_CREATE, RESOURCE,
 	  CLAIM(NIC, "'address':'0000:01:00.0','nodeName':'node1'"), NULL, NULL, false, NULL, NULL },
 	{ "another address is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'address':'0000:09:00.0'"),

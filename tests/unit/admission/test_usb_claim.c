@@ -25,7 +25,7 @@ static struct cluster_case creations[] = {
 	  .warned = "offer the device in port 1-2 as kubevirt.io/" STICK },
 	{ .name = "a name that is no device's is refused", .object = CLAIM("stick", ""),
 	  .refused = "USBDeviceClaim 'stick': there is no USBDevice of this name" },
-	{ .name = "a PCI device is no USB device", .object = CLAIM(HC, ""), .refused = "there is no USBDevice" },
+	{ .name = "a PCI device is no USB device", .object = CLAIM(HC, ""), .refused = "is a PCIDevice: create a PCIDeviceClaim" },
 	{ .name = "a hub is refused", .object = CLAIM("node1-1d6b-0002-001001", ""), .refused = "Hub: a hub: claim the devices behind it" },
 	{ .name = "what the node needs is refused, and cannot be overridden",
 	  .more = OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','conditions':[{'type':'Claimable','status':'False',"

@@ -1,5 +1,6 @@
 #include "agent/claim/claim_judge.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,6 @@
 #include "agent/claim/claim_mark.h"
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
-#include "agent/claim/claim_twin.h"
-#include "agent/claim/claim_usb.h"
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "api/condition.h"
@@ -16,8 +15,47 @@
 #include "api/names.h"
 #include "api/override.h"
 #include "api/pcideviceclaim.h"
+#include "api/usbdeviceclaim.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/store.h"
+
+/* --- USBDeviceClaims on a controller ---------------------------------------------------------- */
+
+/* One that has no device yet looks at the controller's claim itself. */
+static bool is_on(const struct claim_case *c, const struct usbdeviceclaim *claim,
+		  const char *address)
+{
+	const struct usbdeviceclaim_status *status = &claim->status;
+
+	return status->port_path && !usbdeviceclaim_waits(claim) && status->node_name &&
+	       status->pci_address && strcmp(status->node_name, c->node_name) == 0 &&
+	       strcmp(status->pci_address, address) == 0;
+}
+
+/* "USBDeviceClaim 'a' and 2 more": those of devices on the controller at @address that the status says
+ * they are for, present or not; NULL: there is none. The caller frees. */
+static char *claim_usb_claims(const struct claim_case *c, const char *address)
+{
+	const struct entry *entry;
+	const char *first = NULL;
+	size_t cursor = 0;
+	size_t len = 0;
+
+	while (c->usb_claims && (entry = store_next(c->usb_claims, &cursor))) {
+		if (!entry->object || !is_on(c, entry->object, address))
+			continue;
+		if (!first || strcmp(entry->name, first) < 0)
+			first = entry->name;
+		len++;
+	}
+	if (len == 0)
+		return NULL;
+	return len == 1 ? xasprintf("USBDeviceClaim '%s'", first)
+			: xasprintf("USBDeviceClaim '%s' and %zu more", first, len - 1);
+}
+
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 enum { LISTED = 8, QUOTED_MAX = 64 };
 

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+struct pcideviceclaim_status;
 struct claim_case;
 struct claim_group;
 struct claim_verdict;
@@ -38,3 +39,7 @@ bool claim_status_awaits_device(const struct claim_case *c, const struct claim_g
 /* The patch; NULL, and no change, if the status is so already. The caller releases both. */
 json_t *claim_status_patch(const struct claim_case *c, const struct claim_group *group,
 			   const struct claim_news *news, struct claim_change *ret_change);
+
+/* Cut what is too long, drop what has a wrong form. Conditions are within their limits already
+ * (api/condition.h). */
+void claim_limits_apply(struct pcideviceclaim_status *status);

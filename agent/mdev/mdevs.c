@@ -8,7 +8,6 @@
 #include "agent/lend/lend.h"
 #include "agent/mdev/mdev_plan.h"
 #include "agent/mdev/mdev_type.h"
-#include "agent/mdev/mdev_wish.h"
 #include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"

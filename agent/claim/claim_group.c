@@ -14,6 +14,7 @@
 #include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/store.h"
 
 /* By serial number, else by what else is known of both. */
@@ -71,11 +72,6 @@ const struct pci_facts *claim_twin_hinders(const struct claim_case *c,
 	return claim_twin_find(c, f);
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
-
 bool claim_is_ours(const char *node_name, const char *name, const struct pcideviceclaim *claim)
 {
 	const char *node = claim ? claim->spec.node_name : NULL;
@@ -98,7 +94,7 @@ static bool is_for_another(const struct claim_case *c)
 static const struct record_facts *find_record(const struct facts *facts, const char *address)
 {
 	for (size_t i = 0; i < facts->records.len; i++) {
-		if (same(facts->records.items[i].address, address))
+		if (str_match(facts->records.items[i].address, address))
 			return &facts->records.items[i];
 	}
 	return NULL;
@@ -107,7 +103,7 @@ static const struct record_facts *find_record(const struct facts *facts, const c
 static const struct binder_seen *find_seen(const struct claim_past *past, const char *address)
 {
 	for (size_t i = 0; i < past->outcome->seen.len; i++) {
-		if (same(past->outcome->seen.items[i].address, address))
+		if (str_match(past->outcome->seen.items[i].address, address))
 			return &past->outcome->seen.items[i];
 	}
 	return NULL;
@@ -116,7 +112,7 @@ static const struct binder_seen *find_seen(const struct claim_past *past, const 
 /* NULL is no driver. */
 static bool is_driver(const char *a, const char *b)
 {
-	return same(a, b) || (!a && !b);
+	return str_match(a, b) || (!a && !b);
 }
 
 /* What one side cannot read says nothing. */
@@ -230,13 +226,13 @@ void claim_group_look(const struct claim_case *c, struct claim_group *ret_group)
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
 
-		if (pci != self && self && same(pci->iommu_group, self->iommu_group))
+		if (pci != self && self && str_match(pci->iommu_group, self->iommu_group))
 			add(c, ret_group, pci->address, pci);
 	}
 	for (size_t i = 0; i < facts->records.len; i++) {
 		const struct record_facts *record = &facts->records.items[i];
 
-		if (same(record->claim, c->name) && !has(ret_group, record->address))
+		if (str_match(record->claim, c->name) && !has(ret_group, record->address))
 			add(c, ret_group, record->address, find_pci(facts, record->address));
 	}
 }
@@ -259,7 +255,7 @@ bool claim_group_member(const struct claim_group *group, const struct claim_func
 {
 	const struct claim_function *self = claim_group_self(group);
 
-	return f == self || same(f->group, self->group);
+	return f == self || str_match(f->group, self->group);
 }
 
 bool claim_function_is_port(const struct claim_function *f)
@@ -281,7 +277,7 @@ const char *claim_driver(const struct pcideviceclaim *claim)
 
 bool claim_function_on_driver(const struct claim_function *f, const struct pcideviceclaim *claim)
 {
-	return f->pci && !f->different && same(f->driver, claim_driver(claim));
+	return f->pci && !f->different && str_match(f->driver, claim_driver(claim));
 }
 
 bool claim_function_recorded_for(const struct claim_function *f, const struct pcideviceclaim *claim)
@@ -290,7 +286,8 @@ bool claim_function_recorded_for(const struct claim_function *f, const struct pc
 		return false;
 	if (f->rewritten || !f->record)
 		return true;
-	return same(f->record->claim, claim->meta.name) && same(f->record->uid, claim->meta.uid);
+	return str_match(f->record->claim, claim->meta.name) &&
+	       str_match(f->record->uid, claim->meta.uid);
 }
 
 bool claim_function_is_bound(const struct claim_function *f)

@@ -74,16 +74,6 @@ static bool refuse(struct claim_verdict *v, const char *reason, char *message)
 	return true;
 }
 
-/* A text of the API, short and clean enough to be repeated. */
-static char *quoted(const char *text)
-{
-	struct str out = STR_INIT;
-
-	str_add_clean(&out, text, strlen(text));
-	str_cut(&out, QUOTED_MAX);
-	return str_detach(&out);
-}
-
 static bool is_contradictory(const struct claim_case *c, const struct claim_function *f,
 			     struct claim_verdict *v)
 {
@@ -92,7 +82,7 @@ static bool is_contradictory(const struct claim_case *c, const struct claim_func
 	auto_free char *shown = NULL;
 
 	if (!*f->address) {
-		shown = quoted(f->claim->spec.node_name);
+		shown = str_clean(f->claim->spec.node_name, QUOTED_MAX);
 		return refuse(
 			v, "Contradictory",
 			xasprintf("spec.nodeName is '%s', but that node has no PCI device with the "
@@ -105,7 +95,7 @@ static bool is_contradictory(const struct claim_case *c, const struct claim_func
 	name = names_pcidevice(c->node_name, address);
 	if (strcmp(name, f->name) == 0)
 		return false;
-	shown = quoted(address);
+	shown = str_clean(address, QUOTED_MAX);
 	return refuse(v, "Contradictory",
 		      xasprintf("spec.address is '%s', but the claim's name means %s: delete the "
 				"claim and create one with the name of the device",
@@ -120,7 +110,7 @@ static bool is_driver_refused(const struct claim_case *c, const struct claim_fun
 
 	if (claim_driver_allowed(c, driver))
 		return false;
-	shown = quoted(driver);
+	shown = str_clean(driver, QUOTED_MAX);
 	return refuse(v, "DriverNotAllowed",
 		      xasprintf("the agent of the node does not allow the driver '%s': start it "
 				"with --vfio-driver %s, or create the claim without spec.driver",

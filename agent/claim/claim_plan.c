@@ -17,13 +17,9 @@
 #include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* --- jobs: the functions that a transition moves ---------------------------------------------- */
-
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
 
 /* Is @f moved when its group is bound? Its group is covered. A function without a driver and
  * without a claim of its own does not block the group: leave it. */
@@ -40,7 +36,7 @@ static bool claim_job_has(const struct claim_function *f)
 {
 	if (!claim_function_on_driver(f, f->cover) || !claim_function_recorded_for(f, f->cover))
 		return false;
-	return f->rewritten || !f->record || same(f->record->driver, claim_driver(f->cover));
+	return f->rewritten || !f->record || str_match(f->record->driver, claim_driver(f->cover));
 }
 
 /* Bound, but not by us, for a claim that says it was: Harvester's. */
@@ -175,7 +171,7 @@ static const struct claim_function *first_given(const struct claim_case *c,
 /* Those of one group go together. */
 static bool goes_with(const struct claim_function *f, const struct claim_function *lead)
 {
-	return f == lead || same(f->group, lead->group) || (!f->group && !lead->group);
+	return f == lead || str_match(f->group, lead->group) || (!f->group && !lead->group);
 }
 
 /* What is to be given back: the whole group of the first function that has something to give.

@@ -7,6 +7,7 @@
 #include "agent/plugin/plugins.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* --- units of a resource ---------------------------------------------------------------------- */
 
@@ -113,14 +114,9 @@ bool shared_add(struct shared *shared, const struct shared_item *item, size_t co
 	return true;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 void shared_set(struct shared *shared, struct shared_item *item, char *trouble)
 {
-	if (same(item->trouble, trouble)) {
+	if (str_equal(item->trouble, trouble)) {
 		free(trouble);
 		return;
 	}

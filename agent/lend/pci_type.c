@@ -163,11 +163,6 @@ static void lent_done(struct lent *lent)
 	free(lent->trouble);
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
-
 static const char *driver_of(const struct pcideviceclaim *claim)
 {
 	return claim->spec.driver && *claim->spec.driver ? claim->spec.driver : "vfio-pci";
@@ -177,7 +172,7 @@ static const char *driver_of(const struct pcideviceclaim *claim)
 static bool on_driver(const struct pci_view *view, const struct pcidevice *device,
 		      const struct pcideviceclaim *claim)
 {
-	if (same(device->status.kernel_driver_in_use, driver_of(claim)))
+	if (str_match(device->status.kernel_driver_in_use, driver_of(claim)))
 		return true;
 	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) &&
 	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
@@ -189,7 +184,7 @@ static const struct pcideviceclaim *claim_of(const struct pci_view *view,
 {
 	const struct pcideviceclaim *claim = store_object(view->claims, device->meta.name);
 
-	if (!claim || !same(claim->spec.node_name, view->node->name))
+	if (!claim || !str_match(claim->spec.node_name, view->node->name))
 		return NULL;
 	if (claim->status.passthrough_enabled)
 		return claim;
@@ -377,7 +372,7 @@ static bool is_selected_alike(const struct pci_told *a, const struct pci_told *b
 	if (!a || !b)
 		return a == b;
 	return strcmp(a->resource, b->resource) == 0 &&
-	       (a->trouble == b->trouble || same(a->trouble, b->trouble));
+	       (a->trouble == b->trouble || str_match(a->trouble, b->trouble));
 }
 
 /* Of each function in @list that @other has otherwise, or of those that it lacks if @lacks. */
@@ -470,7 +465,7 @@ static const struct pcidevice *find(const struct pci_view *view, const char *add
 		view->node->inventory ? inventory_find(view->node->inventory, INVENTORY_PCI, name)
 				      : NULL;
 
-	return device && same(device->status.address, address) ? device : NULL;
+	return device && str_match(device->status.address, address) ? device : NULL;
 }
 
 static void add_nodes(const struct pci_view *view, const struct pcidevice *device,

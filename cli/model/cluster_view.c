@@ -14,14 +14,10 @@
 #include "api/vgpudevice.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/model/address.h"
 
 /* --- one device, from its objects ------------------------------------------------------------- */
-
-static const char *text(const char *value)
-{
-	return value ? value : "";
-}
 
 static void take_pci(struct cluster_device *device, const struct pcidevice *pci)
 {
@@ -31,13 +27,13 @@ static void take_pci(struct cluster_device *device, const struct pcidevice *pci)
 		.type = DEVICE_PCI,
 		.is_there = true,
 		.name = pci->meta.name,
-		.node = text(s->node_name),
-		.address = text(s->address),
-		.group = text(s->iommu_group),
-		.driver = text(s->kernel_driver_in_use),
-		.description = text(s->description),
-		.resource = text(s->resource_name),
-		.class_id = text(s->class_id),
+		.node = str_or_empty(s->node_name),
+		.address = str_or_empty(s->address),
+		.group = str_or_empty(s->iommu_group),
+		.driver = str_or_empty(s->kernel_driver_in_use),
+		.description = str_or_empty(s->description),
+		.resource = str_or_empty(s->resource_name),
+		.class_id = str_or_empty(s->class_id),
 		.holder = "",
 		.user = "",
 		.numa_node = s->numa_node,
@@ -65,14 +61,14 @@ static void take_usb(struct cluster_device *device, const struct usbdevice *usb)
 		.type = DEVICE_USB,
 		.is_there = true,
 		.name = usb->meta.name,
-		.node = text(s->node_name),
-		.address = text(s->port_path),
+		.node = str_or_empty(s->node_name),
+		.address = str_or_empty(s->port_path),
 		.group = "",
 		.driver = usb_driver(s),
-		.description = text(s->description),
-		.resource = text(s->resource_name),
+		.description = str_or_empty(s->description),
+		.resource = str_or_empty(s->resource_name),
 		.class_id = "",
-		.holder = text(s->holder),
+		.holder = str_or_empty(s->holder),
 		.user = "",
 		.numa_node = -1,
 		.object = usb,
@@ -89,12 +85,12 @@ static void take_mdev(struct cluster_device *device, const struct mediateddevice
 		.type = DEVICE_MDEV,
 		.is_there = true,
 		.name = mdev->meta.name,
-		.node = text(s->node_name),
-		.address = text(s->uuid),
-		.group = text(s->iommu_group),
-		.driver = text(s->device_api),
-		.description = text(s->type_name),
-		.resource = text(s->resource_name),
+		.node = str_or_empty(s->node_name),
+		.address = str_or_empty(s->uuid),
+		.group = str_or_empty(s->iommu_group),
+		.driver = str_or_empty(s->device_api),
+		.description = str_or_empty(s->type_name),
+		.resource = str_or_empty(s->resource_name),
 		.class_id = "",
 		.holder = "",
 		.user = "",
@@ -110,8 +106,8 @@ static void take_claim_alone(struct cluster_device *device, enum device_type typ
 	*device = (struct cluster_device){
 		.type = type,
 		.name = name,
-		.node = text(node),
-		.address = text(address),
+		.node = str_or_empty(node),
+		.address = str_or_empty(address),
 		.group = "",
 		.driver = "",
 		.description = "",
@@ -128,8 +124,8 @@ static void add_pciclaim(struct cluster_device *device, const struct pcidevicecl
 	device->claim = &claim->meta;
 	device->claim_object = claim;
 	device->claim_conditions = &claim->status.conditions;
-	device->user = text(claim->spec.user_name);
-	device->holder = text(claim->status.holder);
+	device->user = str_or_empty(claim->spec.user_name);
+	device->holder = str_or_empty(claim->status.holder);
 }
 
 static void add_usbclaim(struct cluster_device *device, const struct usbdeviceclaim *claim)
@@ -137,7 +133,7 @@ static void add_usbclaim(struct cluster_device *device, const struct usbdevicecl
 	device->claim = &claim->meta;
 	device->claim_object = claim;
 	device->claim_conditions = &claim->status.conditions;
-	device->user = text(claim->spec.user_name);
+	device->user = str_or_empty(claim->spec.user_name);
 	if (claim->status.holder)
 		device->holder = claim->status.holder;
 }
@@ -275,7 +271,7 @@ static struct cluster_device *usb_parent(const struct cluster_made *made,
 		if (hub)
 			return hub;
 	}
-	return cluster_made_at(made, device->node, text(usb->status.pci_address));
+	return cluster_made_at(made, device->node, str_or_empty(usb->status.pci_address));
 }
 
 static struct cluster_device *parent_of(const struct cluster_made *made,
@@ -288,11 +284,12 @@ static struct cluster_device *parent_of(const struct cluster_made *made,
 		return NULL;
 	switch (device->type) {
 	case DEVICE_PCI:
-		return cluster_made_at(made, device->node, text(pci->status.physical_function));
+		return cluster_made_at(made, device->node,
+				       str_or_empty(pci->status.physical_function));
 	case DEVICE_USB:
 		return usb_parent(made, device);
 	case DEVICE_MDEV:
-		return cluster_made_at(made, device->node, text(mdev->status.pci_address));
+		return cluster_made_at(made, device->node, str_or_empty(mdev->status.pci_address));
 	}
 	return NULL;
 }
@@ -336,14 +333,16 @@ static struct cluster_device *card_of(const struct cluster_made *made, enum clus
 	const struct vgpudevice *vgpu = object;
 
 	if (kind == CLUSTER_SRIOV)
-		return cluster_made_at(made, text(sriov->spec.node_name),
-				       text(sriov->spec.address));
+		return cluster_made_at(made, str_or_empty(sriov->spec.node_name),
+				       str_or_empty(sriov->spec.address));
 	if (kind == CLUSTER_GPU)
-		return cluster_made_at(made, text(gpu->spec.node_name), text(gpu->spec.address));
+		return cluster_made_at(made, str_or_empty(gpu->spec.node_name),
+				       str_or_empty(gpu->spec.address));
 	if (kind == CLUSTER_MIG)
-		return cluster_made_at(made, text(mig->spec.node_name),
-				       text(mig->spec.gpu_address));
-	return cluster_made_at(made, text(vgpu->spec.node_name), text(vgpu->spec.address));
+		return cluster_made_at(made, str_or_empty(mig->spec.node_name),
+				       str_or_empty(mig->spec.gpu_address));
+	return cluster_made_at(made, str_or_empty(vgpu->spec.node_name),
+			       str_or_empty(vgpu->spec.address));
 }
 
 static void add_cards(const struct cluster_made *made, const struct cluster *cluster,

@@ -204,21 +204,18 @@ static int transition_move(struct transition *t, struct transition_part *part)
 			part->target.address);
 }
 
-static bool same(const char *left, const char *right)
-{
-	return left && right ? strcmp(left, right) == 0 : left == right;
-}
-
 /* Does the record say so already? */
 static bool says_so(const struct transition_part *part, const struct device_record *record)
 {
 	const struct device_record *old = &part->record;
 
-	return part->recorded && same(old->claim, record->claim) && same(old->uid, record->uid) &&
-	       same(old->driver, record->driver) && same(old->serial, record->serial) &&
-	       same(old->native, record->native) && same(old->override, record->override) &&
-	       same(old->release, record->release) && same(old->identity, record->identity) &&
-	       same(old->boot, record->boot) && same(old->bound, record->bound);
+	return part->recorded && str_equal(old->claim, record->claim) &&
+	       str_equal(old->uid, record->uid) && str_equal(old->driver, record->driver) &&
+	       str_equal(old->serial, record->serial) && str_equal(old->native, record->native) &&
+	       str_equal(old->override, record->override) &&
+	       str_equal(old->release, record->release) &&
+	       str_equal(old->identity, record->identity) && str_equal(old->boot, record->boot) &&
+	       str_equal(old->bound, record->bound);
 }
 
 /* What is known already stays; a serial may be learned later, when the device is awake. The boot is that

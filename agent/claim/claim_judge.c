@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "agent/claim/claim_group.h"
-#include "agent/claim/claim_mark.h"
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
+#include "agent/claim/claim_status.h"
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "api/condition.h"

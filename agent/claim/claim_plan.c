@@ -6,7 +6,6 @@
 #include "agent/binder/binder.h"
 #include "agent/claim/claim_group.h"
 #include "agent/claim/claim_judge.h"
-#include "agent/claim/claim_mark.h"
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_status.h"
 #include "agent/claim/claim_trouble.h"

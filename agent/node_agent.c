@@ -17,7 +17,7 @@
 #include "agent/mdev/mdevs.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/nvidia.h"
-#include "agent/process/helper_meter.h"
+#include "agent/process/helper_run.h"
 #include "agent/publish/publish.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"

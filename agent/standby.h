@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+struct err;
 struct inventory;
 struct kube_client;
 struct look;
@@ -18,6 +19,11 @@ struct metrics;
 struct standby;
 struct str;
 struct uv_loop_s;
+
+enum {
+	KUBELET_LOCK_NONE = 1, /* of kubelet_lock_open(): there is no kubelet */
+	KUBELET_LOCK_BUSY = 1, /* of kubelet_lock_try(): another agent has it */
+};
 
 /* Borrowed: all of it outlives the stand-by, but for @look (copied, its texts borrowed). */
 struct standby_deps {
@@ -52,3 +58,11 @@ bool standby_ready(struct standby *standby, struct str *reason);
 /* False where it cannot be told whether another agent works with the kubelet, which is then appended to
  * @reason (may be NULL): no device can be offered from such a folder, and a rollout must not continue. */
 bool standby_locked(const struct standby *standby, struct str *reason);
+
+/* Open plugins/hostdev/agent.lock, made if need be, below @kubelet_dir into *@ret_fd, which no program
+ * that is started inherits: 0, KUBELET_LOCK_NONE, or < 0 with @err. */
+int kubelet_lock_open(const char *kubelet_dir, int *ret_fd, struct err *err);
+
+/* Take the lock of the file @fd, until it is closed, without waiting: 0, KUBELET_LOCK_BUSY, or < 0 with
+ * @err. */
+int kubelet_lock_try(int fd, struct err *err);

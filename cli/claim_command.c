@@ -1,7 +1,10 @@
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_map.h"
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -9,13 +12,102 @@
 #include "base/timefmt.h"
 #include "cli/ask/claims.h"
 #include "cli/claim_pick.h"
-#include "cli/claim_report.h"
 #include "cli/claim_wait.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
 #include "cli/show/advice.h"
+#include "cli/show/out.h"
 #include "cli/target.h"
+
+/* --- the results ------------------------------------------------------------------------------ */
+
+struct claim_report {
+	enum claim_goal goal;
+	enum command_dry_run dry_run;
+	bool waited; /* only claims that have reached the goal are printed */
+	const struct claim_wait *waits;
+	size_t len;
+};
+
+static const char *deed(const struct claim_report *report, const struct claim_wait *wait)
+{
+	static const char *const existed[] = {
+		[DRY_RUN_NONE] = "unchanged",
+		[DRY_RUN_SERVER] = "unchanged (server dry run)",
+	};
+	static const char *const created[] = {
+		[DRY_RUN_NONE] = "created",
+		[DRY_RUN_CLIENT] = "created (dry run)",
+		[DRY_RUN_SERVER] = "created (server dry run)",
+	};
+	static const char *const deleted[] = {
+		[DRY_RUN_NONE] = "deleted",
+		[DRY_RUN_CLIENT] = "deleted (dry run)",
+		[DRY_RUN_SERVER] = "deleted (server dry run)",
+	};
+	static const char *const patched[] = {
+		[DRY_RUN_NONE] = "patched",
+		[DRY_RUN_SERVER] = "patched (server dry run)",
+	};
+
+	if (report->goal == CLAIM_READY && wait->existed && !report->waited)
+		return wait->patched ? patched[report->dry_run] : existed[report->dry_run];
+	if (report->goal == CLAIM_READY)
+		return report->waited ? "ready" : created[report->dry_run];
+	return report->waited ? "released" : deleted[report->dry_run];
+}
+
+static void print_lines(const struct claim_report *report, struct out *out)
+{
+	for (size_t i = 0; i < report->len; i++) {
+		const struct claim_wait *wait = &report->waits[i];
+
+		if (wait->skip || (report->waited && !wait->done))
+			continue;
+		out_kind_name(&out->text, cluster_kind(claim_kind(wait->target.type)),
+			      wait->target.name);
+		if (out->format != OUT_NAME)
+			str_addf(&out->text, " %s", deed(report, wait));
+		str_add_char(&out->text, '\n');
+	}
+}
+
+/* The objects as the API server returned them, without the fields that kubectl omits: one
+ * object, or a list. */
+static void print_objects(const struct claim_report *report, struct out *out)
+{
+	json_t *items = json_array();
+
+	for (size_t i = 0; i < report->len; i++) {
+		const char *text = report->waits[i].object;
+		json_t *object = NULL;
+
+		if (!report->waits[i].skip && text &&
+		    json_map_load(text, strlen(text), &object, NULL) == 0) {
+			(void)json_object_del(json_object_get(object, "metadata"), "managedFields");
+			json_array_append_new(items, object);
+		}
+	}
+	if (report->len == 1 && json_array_size(items) == 1) {
+		out_json(out, json_array_get(items, 0));
+		json_decref(items);
+	} else {
+		out_json_list(out, items);
+	}
+}
+
+/* Print lines, names or objects, as @out says. False: writing failed, which has been reported. */
+static bool claim_report_print(const struct claim_report *report, struct out *out)
+{
+	if (out_is_json(out))
+		print_objects(report, out);
+	else
+		print_lines(report, out);
+	return out_flush(out);
+}
+
+/* --- the commands ----------------------------------------------------------------------------- */
 
 /* The state of one run of `claim` or `release`, which share this code. */
 struct errand {

@@ -78,18 +78,6 @@ static void set_text(char **text, char *value)
 	*text = value;
 }
 
-/* @text without control characters and of at most @max bytes. NULL stays NULL. The caller frees. */
-static char *clean(const char *text, size_t max)
-{
-	struct str out = STR_INIT;
-
-	if (!text)
-		return NULL;
-	str_add_clean(&out, text, strlen(text));
-	str_cut(&out, max);
-	return str_detach(&out);
-}
-
 /* A copy of @text if it is a word like "UnbindFailed", else NULL. */
 static char *camel_word(const char *text)
 {
@@ -126,12 +114,12 @@ static void take_step(struct binder_lines *lines, const struct helper_line *line
 /* "process 123 (qemu-system-x86) of pod default/vm-1" */
 static char *holder_text(const struct helper_line *line)
 {
-	auto_free char *command = clean(line->command, TEXT_MAX);
-	auto_free char *pod = clean(line->pod, TEXT_MAX);
+	auto_free char *command = str_clean(line->command, TEXT_MAX);
+	auto_free char *pod = str_clean(line->pod, TEXT_MAX);
 	struct str out = STR_INIT;
 
 	if (line->pid <= 0)
-		return line->detail ? clean(line->detail, MESSAGE_MAX)
+		return line->detail ? str_clean(line->detail, MESSAGE_MAX)
 				    : xstrdup("a process that cannot be seen");
 	str_addf(&out, "process %d", line->pid);
 	if (command)
@@ -165,8 +153,8 @@ static void take_function(struct binder_lines *lines, const struct helper_line *
 	}
 	*array_add(seen) = (struct binder_seen){
 		.address = address,
-		.driver = clean(line->driver, TEXT_MAX),
-		.override = clean(line->override, TEXT_MAX),
+		.driver = str_clean(line->driver, TEXT_MAX),
+		.override = str_clean(line->override, TEXT_MAX),
 	};
 }
 
@@ -213,7 +201,7 @@ static void take_end(struct binder_lines *lines, const struct helper_line *line)
 	enum binder_result result = result_of(line->result);
 
 	if (result == BINDER_STUCK) {
-		auto_free char *text = clean(line->result, WORD_MAX);
+		auto_free char *text = str_clean(line->result, WORD_MAX);
 
 		note_garbage(lines,
 			     xasprintf("the result '%s', which is not known", text ? text : ""));
@@ -221,7 +209,7 @@ static void take_end(struct binder_lines *lines, const struct helper_line *line)
 	}
 	lines->ended = true;
 	outcome->result = result;
-	outcome->message = clean(line->message, MESSAGE_MAX);
+	outcome->message = str_clean(line->message, MESSAGE_MAX);
 	outcome->kernel_us = line->kernel_us > 0 ? (uint64_t)line->kernel_us : 0;
 	outcome->helper_us = line->helper_us > 0 ? (uint64_t)line->helper_us : 0;
 	if (result != BINDER_DONE)
@@ -305,7 +293,7 @@ static void tell_dead(struct binder_lines *lines, int pid, int result, const str
 		str_add(&message, "; what it said on standard error is in the log of the agent");
 	lines->outcome.result = BINDER_FAILED;
 	set_text(&lines->outcome.reason, xstrdup("HelperFailed"));
-	set_text(&lines->outcome.message, clean(str_cstr(&message), MESSAGE_MAX));
+	set_text(&lines->outcome.message, str_clean(str_cstr(&message), MESSAGE_MAX));
 	lines->outcome.holder_pid = 0;
 	str_done(&message);
 }

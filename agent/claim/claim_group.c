@@ -1,22 +1,75 @@
 #include "agent/claim/claim_group.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "agent/claim/claim_plan.h"
-#include "agent/claim/claim_twin.h"
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/inventory/twin.h"
 #include "agent/inventory/vendor_vfio.h"
+#include "api/meta.h"
 #include "api/names.h"
 #include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/store.h"
 
-static bool same(const char *a, const char *b)
+/* By serial number, else by what else is known of both. */
+static enum device_identity_match claim_twin_compare(const struct pci_facts *pci,
+						     const struct record_facts *record)
 {
-	return a && b && strcmp(a, b) == 0;
+	return twin_compare(pci->serial, pci->identity, record->serial, record->identity);
+}
+
+/* A function of the same model that the record of @f may as well be about, as far as can be told; NULL:
+ * there is none, or @f is known. */
+static const struct pci_facts *claim_twin_find(const struct claim_case *c,
+					       const struct claim_function *f)
+{
+	const struct facts *facts = c->inventory->facts;
+
+	if (!f->pci || !f->record ||
+	    claim_twin_compare(f->pci, f->record) != DEVICE_IDENTITY_UNKNOWN)
+		return NULL;
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *other = &facts->pci.items[i];
+
+		if (twin_may_swap(other, f->pci) &&
+		    claim_twin_compare(other, f->record) != DEVICE_IDENTITY_OTHER)
+			return other;
+	}
+	return NULL;
+}
+
+/* The address identifies the device if the claim's annotation says so, or if the claim was created after the boot. */
+static bool is_asked(const struct claim_function *f)
+{
+	const struct pcideviceclaim *claim = f->claim ? f->claim : f->cover;
+	const char *value =
+		claim ? api_meta_annotation(&claim->meta, NAMES_ANNOTATION_BY_ADDRESS) : NULL;
+
+	if (value && strcmp(value, "true") == 0)
+		return true;
+	return f->claim && !claim_function_recorded_for(f, f->claim);
+}
+
+/* What earlier versions have bound may be bound since before an upgrade: their records say only under
+ * which boot they were written first. */
+static bool has_booted(const struct claim_function *f)
+{
+	return f->record->bound || (f->record->boot && !claim_function_is_bound(f));
+}
+
+const struct pci_facts *claim_twin_hinders(const struct claim_case *c,
+					   const struct claim_function *f)
+{
+	if (!f->recorded || f->rewritten || !f->record || f->record->this_boot || !has_booted(f) ||
+	    is_asked(f))
+		return NULL;
+	return claim_twin_find(c, f);
 }
 
 bool claim_is_ours(const char *node_name, const char *name, const struct pcideviceclaim *claim)
@@ -41,7 +94,7 @@ static bool is_for_another(const struct claim_case *c)
 static const struct record_facts *find_record(const struct facts *facts, const char *address)
 {
 	for (size_t i = 0; i < facts->records.len; i++) {
-		if (same(facts->records.items[i].address, address))
+		if (str_match(facts->records.items[i].address, address))
 			return &facts->records.items[i];
 	}
 	return NULL;
@@ -50,7 +103,7 @@ static const struct record_facts *find_record(const struct facts *facts, const c
 static const struct binder_seen *find_seen(const struct claim_past *past, const char *address)
 {
 	for (size_t i = 0; i < past->outcome->seen.len; i++) {
-		if (same(past->outcome->seen.items[i].address, address))
+		if (str_match(past->outcome->seen.items[i].address, address))
 			return &past->outcome->seen.items[i];
 	}
 	return NULL;
@@ -59,7 +112,7 @@ static const struct binder_seen *find_seen(const struct claim_past *past, const 
 /* NULL is no driver. */
 static bool is_driver(const char *a, const char *b)
 {
-	return same(a, b) || (!a && !b);
+	return str_match(a, b) || (!a && !b);
 }
 
 /* What one side cannot read says nothing. */
@@ -173,13 +226,13 @@ void claim_group_look(const struct claim_case *c, struct claim_group *ret_group)
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
 
-		if (pci != self && self && same(pci->iommu_group, self->iommu_group))
+		if (pci != self && self && str_match(pci->iommu_group, self->iommu_group))
 			add(c, ret_group, pci->address, pci);
 	}
 	for (size_t i = 0; i < facts->records.len; i++) {
 		const struct record_facts *record = &facts->records.items[i];
 
-		if (same(record->claim, c->name) && !has(ret_group, record->address))
+		if (str_match(record->claim, c->name) && !has(ret_group, record->address))
 			add(c, ret_group, record->address, find_pci(facts, record->address));
 	}
 }
@@ -202,7 +255,7 @@ bool claim_group_member(const struct claim_group *group, const struct claim_func
 {
 	const struct claim_function *self = claim_group_self(group);
 
-	return f == self || same(f->group, self->group);
+	return f == self || str_match(f->group, self->group);
 }
 
 bool claim_function_is_port(const struct claim_function *f)
@@ -224,7 +277,7 @@ const char *claim_driver(const struct pcideviceclaim *claim)
 
 bool claim_function_on_driver(const struct claim_function *f, const struct pcideviceclaim *claim)
 {
-	return f->pci && !f->different && same(f->driver, claim_driver(claim));
+	return f->pci && !f->different && str_match(f->driver, claim_driver(claim));
 }
 
 bool claim_function_recorded_for(const struct claim_function *f, const struct pcideviceclaim *claim)
@@ -233,7 +286,8 @@ bool claim_function_recorded_for(const struct claim_function *f, const struct pc
 		return false;
 	if (f->rewritten || !f->record)
 		return true;
-	return same(f->record->claim, claim->meta.name) && same(f->record->uid, claim->meta.uid);
+	return str_match(f->record->claim, claim->meta.name) &&
+	       str_match(f->record->uid, claim->meta.uid);
 }
 
 bool claim_function_is_bound(const struct claim_function *f)

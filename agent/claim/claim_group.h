@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/device_identity.h"
+
+struct claim_function;
 struct claim_case;
 struct pci_facts;
 struct pcideviceclaim;
@@ -75,3 +78,9 @@ bool claim_function_recorded_for(const struct claim_function *f,
 
 /* Recorded for its own claim, and on its driver. */
 bool claim_function_is_bound(const struct claim_function *f);
+
+/* A function of the same model that the record of @f may as well be about, where that is a reason not
+ * to bind @f again: the node has booted since it was bound, and its claim does not say that the
+ * address is enough. NULL: there is none. */
+const struct pci_facts *claim_twin_hinders(const struct claim_case *c,
+					   const struct claim_function *f);

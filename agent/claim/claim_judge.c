@@ -1,14 +1,13 @@
 #include "agent/claim/claim_judge.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/claim/claim_group.h"
-#include "agent/claim/claim_mark.h"
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
-#include "agent/claim/claim_twin.h"
-#include "agent/claim/claim_usb.h"
+#include "agent/claim/claim_status.h"
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "api/condition.h"
@@ -16,8 +15,47 @@
 #include "api/names.h"
 #include "api/override.h"
 #include "api/pcideviceclaim.h"
+#include "api/usbdeviceclaim.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/store.h"
+
+/* --- USBDeviceClaims on a controller ---------------------------------------------------------- */
+
+/* One that has no device yet looks at the controller's claim itself. */
+static bool is_on(const struct claim_case *c, const struct usbdeviceclaim *claim,
+		  const char *address)
+{
+	const struct usbdeviceclaim_status *status = &claim->status;
+
+	return status->port_path && !usbdeviceclaim_waits(claim) && status->node_name &&
+	       status->pci_address && strcmp(status->node_name, c->node_name) == 0 &&
+	       strcmp(status->pci_address, address) == 0;
+}
+
+/* "USBDeviceClaim 'a' and 2 more": those of devices on the controller at @address that the status says
+ * they are for, present or not; NULL: there is none. The caller frees. */
+static char *claim_usb_claims(const struct claim_case *c, const char *address)
+{
+	const struct entry *entry;
+	const char *first = NULL;
+	size_t cursor = 0;
+	size_t len = 0;
+
+	while (c->usb_claims && (entry = store_next(c->usb_claims, &cursor))) {
+		if (!entry->object || !is_on(c, entry->object, address))
+			continue;
+		if (!first || strcmp(entry->name, first) < 0)
+			first = entry->name;
+		len++;
+	}
+	if (len == 0)
+		return NULL;
+	return len == 1 ? xasprintf("USBDeviceClaim '%s'", first)
+			: xasprintf("USBDeviceClaim '%s' and %zu more", first, len - 1);
+}
+
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 enum { LISTED = 8, QUOTED_MAX = 64 };
 
@@ -36,16 +74,6 @@ static bool refuse(struct claim_verdict *v, const char *reason, char *message)
 	return true;
 }
 
-/* A text of the API, short and clean enough to be repeated. */
-static char *quoted(const char *text)
-{
-	struct str out = STR_INIT;
-
-	str_add_clean(&out, text, strlen(text));
-	str_cut(&out, QUOTED_MAX);
-	return str_detach(&out);
-}
-
 static bool is_contradictory(const struct claim_case *c, const struct claim_function *f,
 			     struct claim_verdict *v)
 {
@@ -54,7 +82,7 @@ static bool is_contradictory(const struct claim_case *c, const struct claim_func
 	auto_free char *shown = NULL;
 
 	if (!*f->address) {
-		shown = quoted(f->claim->spec.node_name);
+		shown = str_clean(f->claim->spec.node_name, QUOTED_MAX);
 		return refuse(
 			v, "Contradictory",
 			xasprintf("spec.nodeName is '%s', but that node has no PCI device with the "
@@ -67,7 +95,7 @@ static bool is_contradictory(const struct claim_case *c, const struct claim_func
 	name = names_pcidevice(c->node_name, address);
 	if (strcmp(name, f->name) == 0)
 		return false;
-	shown = quoted(address);
+	shown = str_clean(address, QUOTED_MAX);
 	return refuse(v, "Contradictory",
 		      xasprintf("spec.address is '%s', but the claim's name means %s: delete the "
 				"claim and create one with the name of the device",
@@ -82,7 +110,7 @@ static bool is_driver_refused(const struct claim_case *c, const struct claim_fun
 
 	if (claim_driver_allowed(c, driver))
 		return false;
-	shown = quoted(driver);
+	shown = str_clean(driver, QUOTED_MAX);
 	return refuse(v, "DriverNotAllowed",
 		      xasprintf("the agent of the node does not allow the driver '%s': start it "
 				"with --vfio-driver %s, or create the claim without spec.driver",

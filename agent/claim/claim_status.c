@@ -6,9 +6,9 @@
 
 #include "agent/claim/claim_group.h"
 #include "agent/claim/claim_judge.h"
-#include "agent/claim/claim_limits.h"
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
+#include "agent/inventory/limits.h"
 #include "api/names.h"
 #include "api/patch.h"
 #include "api/pcidevice.h"
@@ -18,6 +18,100 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/str.h"
+
+/* --- the finalizer ---------------------------------------------------------------------------- */
+
+static const char finalizer[] = NAMES_FINALIZER_HARVESTER_PCI;
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, json_string(text ? text : ""));
+}
+
+bool claim_is_marked(const struct pcideviceclaim *claim)
+{
+	return api_meta_has_finalizer(&claim->meta, finalizer);
+}
+
+static bool is_empty(const char *text)
+{
+	return !text || !*text;
+}
+
+static bool needs_owner(const struct claim_case *c)
+{
+	return c->device && !is_empty(c->device->meta.uid) &&
+	       !api_meta_owner(&c->claim->meta, pcidevice_kind.kind);
+}
+
+static json_t *spec_of(const struct claim_case *c, const struct claim_group *group)
+{
+	json_t *spec = json_object();
+
+	if (is_empty(c->claim->spec.address))
+		set_text(spec, "address", group->address);
+	if (is_empty(c->claim->spec.node_name))
+		set_text(spec, "nodeName", c->node_name);
+	return spec;
+}
+
+json_t *claim_mark(const struct claim_case *c, const struct claim_group *group)
+{
+	auto_json json_t *spec = spec_of(c, group);
+	bool owner = needs_owner(c);
+	json_t *body;
+
+	if (claim_is_marked(c->claim) && !owner && json_object_size(spec) == 0)
+		return NULL;
+	body = patch_new(&c->claim->meta);
+	if (!claim_is_marked(c->claim))
+		patch_add_finalizer(body, &c->claim->meta, finalizer);
+	if (owner) /* the first: Harvester's controller looks at no other */
+		patch_add_owner(body, &c->claim->meta, &pcidevice_kind, &c->device->meta,
+				PATCH_FIRST);
+	if (json_object_size(spec) > 0)
+		json_object_set(body, "spec", spec);
+	return body;
+}
+
+json_t *claim_unmark(const struct pcideviceclaim *claim)
+{
+	json_t *body = patch_new(&claim->meta);
+
+	patch_remove_finalizer(body, &claim->meta, finalizer);
+	return body;
+}
+
+/* --- what the schema takes -------------------------------------------------------------------- */
+
+/* As in crds/devices.harvesterhci.io_pcideviceclaims.yaml. */
+enum {
+	DRIVER_MAX = 255,
+	GROUP_MAX = 10,
+	MEMBERS_MAX = 1024,
+	ADDRESS_MAX = 16,
+	STEP_MAX = 64,
+	HOLDER_MAX = 1024,
+};
+
+#define S struct pcideviceclaim_status
+static const struct limit limits[] = {
+	LIMIT(S, kernel_driver_to_unbind, DRIVER_MAX, NULL),
+	LIMIT(S, iommu_group, GROUP_MAX, limit_is_number),
+	LIMIT(S, step, STEP_MAX, NULL),
+	LIMIT(S, holder, HOLDER_MAX, NULL),
+};
+#undef S
+
+void claim_limits_apply(struct pcideviceclaim_status *status)
+{
+	limits_apply(limits, ARRAY_LEN(limits), status);
+	limit_list(&status->iommu_group_members, MEMBERS_MAX, ADDRESS_MAX, limit_is_address);
+	if (status->observed_generation < 0)
+		status->observed_generation = 0;
+}
+
+/* --- the status ------------------------------------------------------------------------------- */
 
 enum {
 	LISTED = 8,

@@ -1,5 +1,6 @@
 /*
- * claim_status: the status that a claim should have, and the text that makes it so.
+ * claim_status: the status that a claim should have, and the text that makes it so; and what is written on
+ * a claim before its device is touched, and taken off when the device is given back.
  *
  * Conditions: Accepted, GroupViable, DriverBound, Offered, Ready; those of others are kept. A status that
  * says all of it already gives no text: this is where "an unchanged claim writes nothing" is decided.
@@ -12,6 +13,8 @@
 struct claim_case;
 struct claim_group;
 struct claim_verdict;
+struct pcideviceclaim;
+struct pcideviceclaim_status;
 
 /* What is to be said beside the facts. All borrowed. */
 struct claim_news {
@@ -38,3 +41,17 @@ bool claim_status_awaits_device(const struct claim_case *c, const struct claim_g
 /* The patch; NULL, and no change, if the status is so already. The caller releases both. */
 json_t *claim_status_patch(const struct claim_case *c, const struct claim_group *group,
 			   const struct claim_news *news, struct claim_change *ret_change);
+
+/* Cut what is too long, drop what has a wrong form. Conditions are within their limits already
+ * (api/condition.h). */
+void claim_limits_apply(struct pcideviceclaim_status *status);
+
+/* Is our finalizer on it? */
+bool claim_is_marked(const struct pcideviceclaim *claim);
+
+/* The patch that puts finalizer, address, node name and owner on the claim; NULL if all are
+ * there. */
+json_t *claim_mark(const struct claim_case *c, const struct claim_group *group);
+
+/* The patch that takes our finalizer off. */
+json_t *claim_unmark(const struct pcideviceclaim *claim);

@@ -13,6 +13,7 @@
 #include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/timefmt.h"
 
 enum { REASON_MAX = 64 };
@@ -21,11 +22,6 @@ void claim_trouble_done(struct claim_trouble *trouble)
 {
 	free(trouble->text);
 	*trouble = (struct claim_trouble){ 0 };
-}
-
-static const char *or_empty(const char *text)
-{
-	return text ? text : "";
 }
 
 /* Takes @text. */
@@ -47,9 +43,9 @@ static const struct api_condition *find_stuck(const struct claim_case *c)
 	const struct api_condition *ready = seen(c, "Ready");
 	const struct api_condition *bound = seen(c, "DriverBound");
 
-	if (ready && strcmp(or_empty(ready->reason), "Stuck") == 0)
+	if (ready && strcmp(str_or_empty(ready->reason), "Stuck") == 0)
 		return ready;
-	return bound && strcmp(or_empty(bound->reason), "Stuck") == 0 ? bound : NULL;
+	return bound && strcmp(str_or_empty(bound->reason), "Stuck") == 0 ? bound : NULL;
 }
 
 /* The message says since when, not for how long, and stays the same while the same wait lasts. */
@@ -66,7 +62,7 @@ static void set_stuck(const struct claim_case *c, struct claim_trouble *trouble)
 
 	trouble->step = step ? t->step : NULL;
 	trouble->unclear = true;
-	if (told && strncmp(or_empty(told->message), what, strlen(what)) == 0) {
+	if (told && strncmp(str_or_empty(told->message), what, strlen(what)) == 0) {
 		set(trouble, "Stuck", xstrdup(told->message));
 		return;
 	}
@@ -103,7 +99,7 @@ static const char *reason_of(const struct binder_outcome *outcome)
 static void set_outcome(const struct binder_outcome *outcome, const char *step,
 			struct claim_trouble *trouble)
 {
-	const char *message = or_empty(outcome->message);
+	const char *message = str_or_empty(outcome->message);
 	const char *name = outcome->error_name;
 
 	trouble->step = outcome->result == BINDER_HELD || !outcome->step ? step : outcome->step;
@@ -144,7 +140,7 @@ static bool keep_told(const struct claim_case *c, struct claim_trouble *trouble)
 	}
 	trouble->step = c->claim->status.step;
 	trouble->holder = c->claim->status.holder;
-	set(trouble, bound->reason, xstrdup(or_empty(bound->message)));
+	set(trouble, bound->reason, xstrdup(str_or_empty(bound->message)));
 	return true;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "agent/config/config_check.h"
-#include "agent/config/config_names.h"
 #include "agent/config/config_take.h"
 #include "api/hostdeviceconfig.h"
 #include "base/array.h"

@@ -2,15 +2,23 @@
  * folder. */
 #pragma once
 
-#include "agent/config/config_names.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 struct config;
+struct config_claim;
 struct config_generic;
 struct config_node_types;
 struct config_socket;
 struct config_usb;
 struct err;
 struct hostdeviceconfig_spec;
+
+/* The resource names that entries have taken so far. Zero at first. */
+struct config_names {
+	struct config_claim *items;
+	size_t len, cap;
+};
 
 /* A config in the making. */
 struct config_maker {
@@ -36,3 +44,5 @@ void config_usb_done(struct config_usb *usb);
 void config_node_types_done(struct config_node_types *types);
 void config_generic_done(struct config_generic *generic);
 void config_socket_done(struct config_socket *socket);
+
+void config_names_done(struct config_names *names);

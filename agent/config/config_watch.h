@@ -6,14 +6,25 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "agent/config/config.h"
 
+struct hostdeviceconfig;
 struct config_watch;
 struct str;
 struct this_node;
+
+/* What is known; all borrowed. */
+struct config_case {
+	const struct hostdeviceconfig *object; /* as the API server has it             */
+	const struct config *config;           /* of its spec                          */
+	const struct config_troubles *here;    /* what this node alone cannot carry out */
+	const char *node;
+	int64_t now_wall_ms;
+};
 
 /* The current config: called when it is known first, then at each change. @config is valid until
  * the next call has returned, so an owner that keeps it replaces it during the call. Never before
@@ -37,3 +48,11 @@ void config_watch_report(struct config_watch *watch, const char *name,
 /* The config, or that there is none, is known. When not, the reason is appended to @reason (may be
  * NULL). */
 bool config_watch_ready(struct config_watch *watch, struct str *reason);
+
+/* A merge patch of the status, made on exactly this state of the object; NULL: somebody has written
+ * it for this generation. It empties status.nodes. */
+json_t *config_tell_verdict(const struct config_case *c);
+
+/* A server-side apply of the status by this node's field manager; NULL: nothing is to be written now.
+ * Waits for the verdict of the generation, and for room in the list. */
+json_t *config_tell_node(const struct config_case *c);

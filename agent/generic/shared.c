@@ -7,6 +7,44 @@
 #include "agent/plugin/plugins.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
+
+/* --- units of a resource ---------------------------------------------------------------------- */
+
+enum { NAME_MAX_LEN = PLUGIN_ID_MAX - 6 }; /* and a number of at most five digits */
+
+void units_init(struct units *units, const char *resource, size_t count)
+{
+	const char *slash = strchr(resource, '/');
+	const char *name = slash ? slash + 1 : resource;
+
+	*units = (struct units){ .len = count };
+	units->devices = xcalloc(count + 1, sizeof(*units->devices));
+	for (size_t i = 0; i < count; i++) {
+		char *id = xasprintf("%.*s%zu", NAME_MAX_LEN, name, i);
+
+		*array_add(&units->ids) = id;
+		units->devices[i] = (struct plugin_device){ .id = id, .numa_node = -1 };
+	}
+}
+
+void units_done(struct units *units)
+{
+	free(units->devices);
+	json_strs_done(&units->ids);
+	*units = (struct units){ 0 };
+}
+
+/* All of them are healthy (@trouble NULL), or not for this reason, which is borrowed. */
+static void units_set(struct units *units, const char *trouble)
+{
+	for (size_t i = 0; i < units->len; i++) {
+		units->devices[i].healthy = !trouble;
+		units->devices[i].trouble = trouble;
+	}
+}
+
+/* --- what they share -------------------------------------------------------------------------- */
 
 static void item_done(struct shared_item *item)
 {
@@ -76,14 +114,9 @@ bool shared_add(struct shared *shared, const struct shared_item *item, size_t co
 	return true;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 void shared_set(struct shared *shared, struct shared_item *item, char *trouble)
 {
-	if (same(item->trouble, trouble)) {
+	if (str_equal(item->trouble, trouble)) {
 		free(trouble);
 		return;
 	}

@@ -11,10 +11,18 @@
 #include <stdint.h>
 
 #include "agent/config/config.h"
-#include "agent/generic/units.h"
+#include "api/json_values.h"
 
+struct plugin_device;
 struct device_type;
 struct plugins;
+
+/* Zero at first. */
+struct units {
+	struct plugin_device *devices; /* as plugins_set() takes them */
+	size_t len;
+	struct json_strs ids;
+};
 
 /* One resource. */
 struct shared_item {
@@ -62,3 +70,9 @@ void shared_report(struct shared_item *item, const char *reason, char *report);
  * what was reported. */
 void shared_offer(struct shared *shared, struct plugins *plugins, const struct device_type *type,
 		  void *arg, struct config_troubles *troubles);
+
+/* @count units, named after what stands behind the '/' of @resource, not healthy yet. */
+void units_init(struct units *units, const char *resource, size_t count);
+
+/* Release; there are none again. */
+void units_done(struct units *units);

@@ -34,3 +34,7 @@ void socket_type_offer(struct socket_type *type, struct plugins *plugins,
 
 /* Its `arg` is the struct socket_type. */
 extern const struct device_type socket_device_type;
+
+/* The number behind @resource in @text, which is misc.capacity: a line "tdx 31" for each; 0 if there
+ * is none, at most @max. */
+unsigned misc_capacity_find(const char *text, const char *resource, unsigned max);

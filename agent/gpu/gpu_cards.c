@@ -9,18 +9,14 @@
 #include "agent/inventory/vendor_vfio.h"
 #include "base/array.h"
 #include "base/mem.h"
-
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
+#include "base/str.h"
 
 /* A card that says 0 there is one whose virtual functions are no graphics cards of NVIDIA's; that it can
  * have some at all tells the physical function. */
 static bool is_card(const struct pci_facts *pci)
 {
-	return same(pci->vendor, "10de") && pci->class_code &&
-	       strncmp(pci->class_code, "03", 2) == 0 && same(pci->role, "PhysicalFunction") &&
+	return str_match(pci->vendor, "10de") && pci->class_code &&
+	       strncmp(pci->class_code, "03", 2) == 0 && str_match(pci->role, "PhysicalFunction") &&
 	       pci->vf_device;
 }
 
@@ -70,7 +66,7 @@ static void take_mdev(struct gpu_function *f, const struct facts *facts,
 	f->mdev = mdev;
 	f->type = mdev->type;
 	f->type_name = mdev->type_name;
-	f->own = same(mdev_owner(facts, mdev), GPU_MDEV_OWNER);
+	f->own = str_match(mdev_owner(facts, mdev), GPU_MDEV_OWNER);
 	f->resource = vgpu_resource(mdev->type_name ? mdev->type_name : mdev->type);
 }
 
@@ -174,7 +170,7 @@ const struct gpu_function *gpu_cards_mdev(const struct gpu_cards *cards, const c
 		const struct gpu_card *card = &cards->items[i];
 
 		for (size_t j = 0; j < card->len; j++) {
-			if (card->items[j].mdev && same(card->items[j].mdev->uuid, uuid))
+			if (card->items[j].mdev && str_match(card->items[j].mdev->uuid, uuid))
 				return &card->items[j];
 		}
 	}

@@ -7,6 +7,7 @@
 #include "api/json_map.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 void gpu_outcome_done(struct gpu_outcome *outcome)
 {
@@ -20,15 +21,6 @@ void gpu_lines_done(struct gpu_lines *lines)
 	gpu_outcome_done(&lines->outcome);
 	free(take_ptr(lines->holder));
 	str_done(&lines->text);
-}
-
-static char *clean(const char *text)
-{
-	struct str out = STR_INIT;
-
-	str_add_clean(&out, text, strlen(text));
-	str_cut(&out, GPU_MESSAGE_MAX);
-	return str_detach(&out);
 }
 
 static const char *text_of(const json_t *line, const char *key)
@@ -52,7 +44,7 @@ static void take_end(struct gpu_lines *lines, const json_t *line)
 	outcome->reason = xstrdup(strcmp(result, "Held") == 0   ? "InUse"
 				  : strcmp(result, "Busy") == 0 ? "Applying"
 								: "");
-	outcome->message = clean(text_of(line, "message"));
+	outcome->message = str_clean(text_of(line, "message"), GPU_MESSAGE_MAX);
 }
 
 void gpu_lines_take_helper(struct gpu_lines *lines, const char *line, size_t len)
@@ -66,7 +58,7 @@ void gpu_lines_take_helper(struct gpu_lines *lines, const char *line, size_t len
 	if (strcmp(kind, "end") == 0) {
 		take_end(lines, json);
 	} else if (strcmp(kind, "holder") == 0 && !lines->holder) {
-		lines->holder = clean(text_of(json, "detail"));
+		lines->holder = str_clean(text_of(json, "detail"), GPU_MESSAGE_MAX);
 	}
 }
 

@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 enum {
 	ADDRESS_MAX = 16,
@@ -93,16 +94,11 @@ static uint16_t id_of(const char *hex)
 	return (uint16_t)value;
 }
 
-static const char *or_empty(const char *text)
-{
-	return text ? text : "";
-}
-
 static void set_names(struct pcidevice_status *status, const struct id_names *names)
 {
-	auto_free char *id =
-		xasprintf("pci:%s:%s", or_empty(status->vendor_id), or_empty(status->device_id));
-	auto_free char *class_id = xasprintf("pciclass:%s", or_empty(status->class_id));
+	auto_free char *id = xasprintf("pci:%s:%s", str_or_empty(status->vendor_id),
+				       str_or_empty(status->device_id));
+	auto_free char *class_id = xasprintf("pciclass:%s", str_or_empty(status->class_id));
 	const struct id_name *name = id_names_get(names, id);
 	const struct id_name *class_name = id_names_get(names, class_id);
 	uint16_t device = id_of(status->device_id);

@@ -45,17 +45,12 @@ static uint16_t id_of(const char *hex)
 	return (uint16_t)value;
 }
 
-static const char *or_empty(const char *text)
-{
-	return text ? text : "";
-}
-
 static void set_description(struct usbdevice_status *status,
 			    const struct inventory_usb_source *source)
 {
 	const struct usb_facts *usb = source->usb;
-	auto_free char *id =
-		xasprintf("usb:%s:%s", or_empty(status->vendor_id), or_empty(status->product_id));
+	auto_free char *id = xasprintf("usb:%s:%s", str_or_empty(status->vendor_id),
+				       str_or_empty(status->product_id));
 	const struct id_name *name = id_names_get(source->names, id);
 	int interface_class = -1;
 

@@ -8,17 +8,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* NULL equals NULL. */
-static bool same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static bool is_model(const struct pci_facts *a, const struct pci_facts *b)
 {
-	return same(a->vendor, b->vendor) && same(a->device, b->device) &&
-	       same(a->subsystem_vendor, b->subsystem_vendor) &&
-	       same(a->subsystem_device, b->subsystem_device);
+	return str_equal(a->vendor, b->vendor) && str_equal(a->device, b->device) &&
+	       str_equal(a->subsystem_vendor, b->subsystem_vendor) &&
+	       str_equal(a->subsystem_device, b->subsystem_device);
 }
 
 /* The functions of one device, and the virtual ones of one function, keep their order. */

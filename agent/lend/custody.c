@@ -1,11 +1,11 @@
 #include "agent/lend/custody.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "agent/lend/lent_pods.h"
-#include "agent/lend/settled.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/checkpoint.h"
 #include "agent/plugin/podresources.h"
@@ -16,6 +16,68 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "kube/clock.h"
+
+/* --- when a restarted kubelet lists all of its pods ------------------------------------------- */
+
+/*
+ * From when on a restarted kubelet lists all of its pods. Pure.
+ *
+ * Until it has read them from the API server it lists none, or only those of the node's own files,
+ * although they run: such a list shows holders, but not that a device has none. The Node shows that the
+ * kubelet has reached the API server: the heartbeat of the condition Ready is the kubelet's own (the node
+ * controller, which makes the condition Unknown, leaves the heartbeat), and the first one is posted as it
+ * begins. The list of its pods comes by another request, which it may try again only after half a minute
+ * (client-go's reflector).
+ */
+
+enum {
+	SETTLED_YOUNG_MS = 10000, /* without a heartbeat: a kubelet knows its pods by then    */
+	SETTLED_AFTER_MS = 30000, /* after the first heartbeat                                */
+	SETTLED_AGAIN_MS = 5000,  /* without one since it began: nothing says when it comes   */
+};
+
+/* All zero at first. */
+struct settled {
+	int64_t heartbeat_ms; /* wall clock, the last one that was heard of; 0: none ever */
+	int64_t began_ms;     /* wall clock, of the kubelet                               */
+	int64_t touch_ms;     /* its first heartbeat since; 0: not heard of               */
+};
+
+enum { HEARTBEAT_GRAIN_MS = 999 }; /* metav1.Time has whole seconds, and cuts */
+
+static void settled_hear(struct settled *settled, int64_t heartbeat_ms)
+{
+	settled->heartbeat_ms = heartbeat_ms;
+}
+
+static uint64_t left_ms(int64_t until_ms, int64_t now_ms)
+{
+	return until_ms > now_ms ? (uint64_t)(until_ms - now_ms) : 0;
+}
+
+/* For how many ms a list of the kubelet that began at @began_ms is not all there is; 0: it is. Wall clock. */
+static uint64_t settled_wait_ms(struct settled *settled, int64_t began_ms, int64_t now_ms)
+{
+	uint64_t young_ms = left_ms(began_ms + SETTLED_YOUNG_MS, now_ms);
+	uint64_t touch_ms;
+
+	if (began_ms > now_ms)
+		return 0; /* the clock was set back: nothing can be said of that kubelet's age */
+	if (began_ms != settled->began_ms) {
+		settled->began_ms = began_ms;
+		settled->touch_ms = 0;
+	}
+	if (!settled->heartbeat_ms)
+		return young_ms;
+	if (settled->heartbeat_ms + HEARTBEAT_GRAIN_MS < began_ms)
+		return SETTLED_AGAIN_MS;
+	if (!settled->touch_ms)
+		settled->touch_ms = settled->heartbeat_ms;
+	touch_ms = left_ms(settled->touch_ms + SETTLED_AFTER_MS, now_ms);
+	return touch_ms > young_ms ? touch_ms : young_ms;
+}
+
+/* --- custody ---------------------------------------------------------------------------------- */
 
 enum {
 	GROWN_ANSWER_MS = 2000, /* an answer that was asked for is here by then */

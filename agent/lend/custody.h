@@ -2,7 +2,7 @@
  * custody: who has which device: what the kubelet says, and what it cannot say yet.
  *
  * Owns the questions to podresources. A pod whose devices were just handed out may be in no list for a
- * moment, and a kubelet that has just begun lists no pods before it has heard of them (settled.h): both
+ * moment, and a kubelet that has just begun lists no pods before it has heard of them: both
  * are waited for.
  */
 #pragma once
@@ -52,7 +52,7 @@ void custody_ask(struct custody *custody);
 /* What is offered may not be what it was: `changed` runs inside. */
 void custody_offered(struct custody *custody);
 
-/* As settled_hear(). */
+/* The Node's heartbeat; 0: the Node has no such condition, because no kubelet has written it. */
 void custody_hear(struct custody *custody, int64_t heartbeat_ms);
 
 /* The devices @ids of @resource were just given to a pod, whose name is not known yet. */

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 /* What somebody was told. Its texts are ours, but for the owner, which is static. */
 struct asked {
@@ -88,19 +89,14 @@ static void asked_done(struct asked *asked)
 	free(asked->trouble);
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool is_changed(const struct asked *asked, const struct offered_answer *now)
 {
 	const struct offered_answer *before = &asked->answer;
 	bool lapsed = before->state == OFFERED && now->state == OFFERED_NOT_YET;
 
 	return (now->state != before->state && !lapsed) || now->held != before->held ||
-	       !is_same(now->resource, asked->resource) || !is_same(now->trouble, asked->trouble) ||
-	       !is_same(now->owner, before->owner);
+	       !str_equal(now->resource, asked->resource) ||
+	       !str_equal(now->trouble, asked->trouble) || !str_equal(now->owner, before->owner);
 }
 
 void offered_look_again(struct offered *offered)

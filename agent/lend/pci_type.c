@@ -1,14 +1,17 @@
 #include "agent/lend/pci_type.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/vendor_vfio.h"
 #include "agent/lend/group_pods.h"
-#include "agent/lend/pci_now.h"
 #include "agent/lend/pci_selected.h"
 #include "agent/lend/resource_env.h"
 #include "agent/lend/vfio_node.h"
@@ -20,10 +23,110 @@
 #include "api/pcideviceclaim.h"
 #include "api/resource_lent.h"
 #include "base/array.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/store.h"
+
+/* --- what the kernel has now ------------------------------------------------------------------ */
+
+static const char *or_none(const char *driver)
+{
+	return driver ? driver : "no driver";
+}
+
+/* The last name in what the link leads to. -1 with errno set. */
+static int link_name(const char *folder, const char *name, char **ret_name)
+{
+	auto_free char *path = xasprintf("%s/%s", folder, name);
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	const char *slash;
+
+	if (n < 0)
+		return -1;
+	target[n] = '\0';
+	slash = strrchr(target, '/');
+	*ret_name = xstrdup(slash ? slash + 1 : target);
+	return 0;
+}
+
+/* What has no driver has no link. -1 with errno set: it could not be read. */
+static int driver_now(const char *folder, char **ret_driver)
+{
+	char *driver = NULL;
+
+	if (link_name(folder, "driver", &driver) < 0 && errno != ENOENT)
+		return -1;
+	*ret_driver = driver;
+	return 0;
+}
+
+static char *own_trouble(const char *folder, const struct pcidevice *device)
+{
+	const char *wanted = device->status.kernel_driver_in_use;
+	auto_free char *driver = NULL;
+	auto_free char *group = NULL;
+
+	if (access(folder, F_OK) < 0)
+		return errno == ENOENT
+			       ? xstrdup("it is gone from the node")
+			       : xasprintf("'%s' cannot be looked at: %s", folder, strerror(errno));
+	if (driver_now(folder, &driver) < 0)
+		return xasprintf("its driver cannot be read: %s", strerror(errno));
+	if (strcmp(or_none(driver), or_none(wanted)) != 0)
+		return xasprintf("it is on %s now, not on %s", or_none(driver), or_none(wanted));
+	if (link_name(folder, "iommu_group", &group) < 0)
+		return xasprintf("its IOMMU group cannot be read: %s", strerror(errno));
+	if (!device->status.iommu_group || strcmp(group, device->status.iommu_group) != 0)
+		return xasprintf("it is in the IOMMU group %s now", group);
+	return NULL;
+}
+
+static char *other_trouble(const struct pci_view *view, const char *folder, const char *address)
+{
+	auto_free char *other = xasprintf("%s/%s", folder, address);
+	auto_free char *driver = NULL;
+
+	if (driver_now(other, &driver) < 0)
+		return xasprintf("the driver of %s of its IOMMU group cannot be read: %s", address,
+				 strerror(errno));
+	if (!pci_selected_hinders(view, address, driver))
+		return NULL;
+	return xasprintf("%s of its IOMMU group is bound to %s now", address, driver);
+}
+
+/*
+ * Why @device cannot be handed out, for the caller to free; NULL: it is there, in its group and on the driver that
+ * @device names, and the group's others have drivers that the kernel lets beside it. Reads links, which asks no driver.
+ */
+static char *pci_now_trouble(const struct pci_view *view, const struct pcidevice *device)
+{
+	auto_free char *folder =
+		xasprintf("%s/bus/pci/devices/%s",
+			  view->node->helper.sysfs_root ? view->node->helper.sysfs_root : "/sys",
+			  device->status.address);
+	auto_free char *members = xasprintf("%s/iommu_group/devices", folder);
+	char *trouble = own_trouble(folder, device);
+	const char *name;
+	struct dir dir;
+
+	if (trouble)
+		return trouble;
+	if (dir_open(&dir, AT_FDCWD, members) < 0)
+		return xasprintf("its IOMMU group cannot be read: %s", strerror(errno));
+	while (!trouble && (name = dir_next(&dir))) {
+		if (strcmp(name, device->status.address) != 0)
+			trouble = other_trouble(view, members, name);
+	}
+	if (!trouble && dir.code < 0)
+		trouble = xasprintf("its IOMMU group cannot be read: %s", strerror(-dir.code));
+	dir_done(&dir);
+	return trouble;
+}
+
+/* --- the type --------------------------------------------------------------------------------- */
 
 static const char env_prefix[] = "PCI_RESOURCE";
 
@@ -60,11 +163,6 @@ static void lent_done(struct lent *lent)
 	free(lent->trouble);
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
-
 static const char *driver_of(const struct pcideviceclaim *claim)
 {
 	return claim->spec.driver && *claim->spec.driver ? claim->spec.driver : "vfio-pci";
@@ -74,7 +172,7 @@ static const char *driver_of(const struct pcideviceclaim *claim)
 static bool on_driver(const struct pci_view *view, const struct pcidevice *device,
 		      const struct pcideviceclaim *claim)
 {
-	if (same(device->status.kernel_driver_in_use, driver_of(claim)))
+	if (str_match(device->status.kernel_driver_in_use, driver_of(claim)))
 		return true;
 	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) &&
 	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
@@ -86,7 +184,7 @@ static const struct pcideviceclaim *claim_of(const struct pci_view *view,
 {
 	const struct pcideviceclaim *claim = store_object(view->claims, device->meta.name);
 
-	if (!claim || !same(claim->spec.node_name, view->node->name))
+	if (!claim || !str_match(claim->spec.node_name, view->node->name))
 		return NULL;
 	if (claim->status.passthrough_enabled)
 		return claim;
@@ -274,7 +372,7 @@ static bool is_selected_alike(const struct pci_told *a, const struct pci_told *b
 	if (!a || !b)
 		return a == b;
 	return strcmp(a->resource, b->resource) == 0 &&
-	       (a->trouble == b->trouble || same(a->trouble, b->trouble));
+	       (a->trouble == b->trouble || str_match(a->trouble, b->trouble));
 }
 
 /* Of each function in @list that @other has otherwise, or of those that it lacks if @lacks. */
@@ -367,7 +465,7 @@ static const struct pcidevice *find(const struct pci_view *view, const char *add
 		view->node->inventory ? inventory_find(view->node->inventory, INVENTORY_PCI, name)
 				      : NULL;
 
-	return device && same(device->status.address, address) ? device : NULL;
+	return device && str_match(device->status.address, address) ? device : NULL;
 }
 
 static void add_nodes(const struct pci_view *view, const struct pcidevice *device,

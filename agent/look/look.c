@@ -7,7 +7,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/look/host_watch.h"
 #include "agent/look/rescan.h"
-#include "agent/look/uevent_socket.h"
+#include "agent/look/uevent.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -1,14 +1,17 @@
 /*
- * uevent: what a kernel uevent says, from the bytes of one netlink message.
+ * uevent: the kernel's uevents on the loop, and what one says, from the bytes of one netlink message.
  *
- * Pure; the socket is uevent_socket's. Uevents are hints that something changed, never facts:
+ * Uevents are hints that something changed, never facts:
  * messages get lost, and a scan follows each of them, so only enough is parsed to tell which kind.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
+struct uevent_socket;
+struct uv_loop_s;
 
 /* How soon the inventory should look again. */
 enum uevent_hint {
@@ -35,3 +38,20 @@ struct uevent {
 int uevent_parse(char *data, size_t len, struct uevent *ret_event, struct err *err);
 
 enum uevent_hint uevent_classify(const struct uevent *event);
+
+/*
+ * The socket: one of NETLINK_KOBJECT_UEVENT. Messages that do not come from the kernel are dropped.
+ */
+
+/* A hint; @lost says that messages were lost (ENOBUFS) and everything may have changed. Never runs
+ * before uevent_socket_new() has returned. */
+typedef void uevent_socket_fn(void *arg, enum uevent_hint hint, bool lost);
+
+/* Listen. Errors: -EPERM and the other errnos of socket and bind; the caller goes on with its
+ * periodic scan then. The receive buffer is made large where the process may (8 MiB with
+ * CAP_NET_ADMIN; the default holds 166 messages). */
+int uevent_socket_new(struct uv_loop_s *loop, uevent_socket_fn *fn, void *arg,
+		      struct uevent_socket **ret_socket, struct err *err);
+
+/* Takes NULL, returns NULL; the memory goes when the loop has run the close callback. */
+struct uevent_socket *uevent_socket_free(struct uevent_socket *s);

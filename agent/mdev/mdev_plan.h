@@ -14,9 +14,16 @@
 
 #include "api/json_values.h"
 
+struct config;
 struct facts;
 struct mdev_wish;
 struct task_outcome;
+
+struct mdev_wish {
+	bool enabled;           /* false: nothing is created and nothing removed    */
+	struct json_strs types; /* wanted, names or ids, in the user's order        */
+	struct json_strs kept;  /* not wanted, but another plugin's: never removed  */
+};
 
 enum {
 	MDEV_RUN_MAX =
@@ -90,3 +97,15 @@ struct mdev_obstacle {
 void mdev_condition_make(const struct mdev_parent_plan *plan, const struct mdev_obstacle *obstacle,
 			 struct mdev_condition *ret_condition);
 void mdev_condition_done(struct mdev_condition *condition);
+
+/*
+ * Of @config, for a node with @labels; NULL for either: not known yet, then nothing is done. The types of
+ * all entries whose nodeSelector takes the node, in their order, stand in for the cluster's list; where
+ * they are none, that counts.
+ */
+void mdev_wish_make(const struct config *config, const struct json_pairs *labels,
+		    struct mdev_wish *ret_wish);
+
+void mdev_wish_done(struct mdev_wish *wish);
+
+bool mdev_wish_equal(const struct mdev_wish *a, const struct mdev_wish *b);

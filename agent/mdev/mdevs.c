@@ -8,7 +8,6 @@
 #include "agent/lend/lend.h"
 #include "agent/mdev/mdev_plan.h"
 #include "agent/mdev/mdev_type.h"
-#include "agent/mdev/mdev_wish.h"
 #include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
@@ -17,6 +16,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/audit.h"
 #include "kube/clock.h"
 #include "kube/events.h"
@@ -91,11 +91,6 @@ static void plan_soon(struct mdevs *mdevs)
 
 /* --- events and conditions -------------------------------------------------------------------- */
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 /* The event is on the object of the parent, if the API server has it by now. */
 static void record_event(const struct parent *parent, const char *reason, const char *message,
 			 bool warning)
@@ -136,7 +131,7 @@ static void record_done(struct parent *parent, size_t count)
 /* The same failure again is no news. */
 static void record_failure(struct parent *parent, const char *reason, const char *message)
 {
-	if (same_text(parent->event, reason))
+	if (str_equal(parent->event, reason))
 		return;
 	record_event(parent, reason, message, true);
 	free(parent->event);
@@ -148,8 +143,8 @@ static void set_condition(struct parent *parent, struct mdev_condition *conditio
 {
 	const struct mdevs_deps *deps = &parent->mdevs->deps;
 
-	if (same_text(parent->condition.reason, condition->reason) &&
-	    same_text(parent->condition.message, condition->message)) {
+	if (str_equal(parent->condition.reason, condition->reason) &&
+	    str_equal(parent->condition.message, condition->message)) {
 		mdev_condition_done(condition);
 		return;
 	}

@@ -9,7 +9,7 @@
 #include "agent/plugin/deferred.h"
 #include "agent/plugin/device_list.h"
 #include "agent/plugin/plugin_answer.h"
-#include "agent/plugin/plugin_lists.h"
+#include "agent/plugin/plugin_codec.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"

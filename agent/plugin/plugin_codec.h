@@ -9,12 +9,54 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "agent/plugin/plugin_lists.h"
+#include "agent/plugin/device_type.h"
 
 struct err;
 struct str;
+
+/* One list of IDs per container. */
+struct plugin_ids {
+	struct json_strs *items;
+	size_t len, cap;
+};
+
+/* What GetPreferredAllocation asks for one container. */
+struct plugin_wish {
+	struct json_strs available;
+	struct json_strs must_include;
+	size_t size;
+};
+
+struct plugin_wishes {
+	struct plugin_wish *items;
+	size_t len, cap;
+};
+
+struct plugin_allocations {
+	struct allocation *items;
+	size_t len, cap;
+};
+
+struct plugin_listed_device {
+	char *id;
+	char *health;
+	int64_t numa_node; /* -1: none */
+};
+
+/* What a kubelet makes of a ListAndWatchResponse. */
+struct plugin_listed {
+	struct plugin_listed_device *items;
+	size_t len, cap;
+};
+
+struct plugin_options {
+	bool pre_start_required;
+	bool preferred_allocation;
+};
 
 enum {
 	PLUGIN_MESSAGE_MAX = 4 << 20, /* what a kubelet reads */
@@ -50,3 +92,12 @@ int plugin_codec_write_preferred(const struct plugin_ids *response, struct str *
 				 struct err *err);
 int plugin_codec_read_preferred(const char *data, size_t len, struct plugin_ids *ret_response,
 				struct err *err);
+
+/* Release; the list is empty again. */
+void plugin_ids_done(struct plugin_ids *ids);
+
+void plugin_wishes_done(struct plugin_wishes *wishes);
+
+void plugin_allocations_done(struct plugin_allocations *allocations);
+
+void plugin_listed_done(struct plugin_listed *list);

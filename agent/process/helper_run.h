@@ -42,10 +42,9 @@ struct helper_spec {
 	const char *path;        /* of the program                   */
 	const char *const *args; /* without its name; NULL ends      */
 	uint64_t deadline_ms;
-	unsigned patience; /* 0 for one deadline and no more */
-	const char *proc;  /* where processes are seen; NULL: /proc; outlives the run */
-	struct metrics
-		*metrics; /* helper_meter; may be NULL, outlives the run or is abandoned first */
+	unsigned patience;       /* 0 for one deadline and no more */
+	const char *proc;        /* where processes are seen; NULL: /proc; outlives the run */
+	struct metrics *metrics; /* may be NULL, outlives the run or is abandoned first */
 	line_fn *on_line;
 	helper_end_fn *on_end;
 	helper_gone_fn *on_gone;    /* may be NULL */
@@ -87,3 +86,6 @@ char *helper_run_default_path(void);
 /* Where hostdev-names and hostdev-nvml lie: beside the hostdev-helper at @helper, the caller frees. */
 char *helper_run_names_path(const char *helper);
 char *helper_run_nvml_path(const char *helper);
+
+/* What can run is shown as 0 from now on. @metrics may be NULL. */
+void helper_meter_show(struct metrics *metrics);

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/sriov/sriov_job.h"
+#include "api/json_values.h"
 
 struct inventory;
 struct pci_facts;
@@ -56,6 +56,12 @@ struct sriov_case {
 	int64_t now_wall_ms;
 };
 
+/* The texts of a job are its own (sriov_job_done). */
+struct sriov_job {
+	struct json_strs words; /* of the command line; empty: no job */
+	bool count;             /* it changes how many there are */
+};
+
 struct sriov_decision {
 	enum sriov_step step;
 	json_t *body;         /* CREATE: an object; PATCH, PATCH_STATUS: a merge patch   */
@@ -74,3 +80,11 @@ void sriov_decision_done(struct sriov_decision *decision);
 
 /* Does the spec only follow what the node has, because no user has set it? */
 bool sriov_is_as_found(const struct sriovnetworkdevice *object);
+
+void sriov_job_done(struct sriov_job *job);
+
+/* Has @object settings of any virtual function below @count? */
+bool sriov_job_has_settings(const struct sriovnetworkdevice *object, int count);
+
+/* Has it settings of the virtual function @index? */
+bool sriov_job_sets(const struct sriovnetworkdevice *object, int index);

@@ -66,16 +66,6 @@ void task_lines_done(struct task_lines *lines)
 	*lines = (struct task_lines){ 0 };
 }
 
-static char *clean(const char *text)
-{
-	struct str out = STR_INIT;
-
-	if (text)
-		str_add_clean(&out, text, strlen(text));
-	str_cut(&out, MESSAGE_MAX);
-	return str_detach(&out);
-}
-
 static char *word_or_null(const char *text)
 {
 	return text && limit_is_word(text, WORD_MAX) ? xstrdup(text) : NULL;
@@ -107,10 +97,11 @@ static void take_end(struct task_lines *lines, const struct helper_line *line)
 	lines->ended = true;
 	outcome->result = result_of(line->result);
 	if (outcome->result == TASK_DONE) {
-		outcome->message = clean(line->message);
+		outcome->message = str_clean(str_or_empty(line->message), MESSAGE_MAX);
 		return;
 	}
-	outcome->message = clean(line->message ? line->message : "hostdev-helper does not say why");
+	outcome->message = str_clean(
+		line->message ? line->message : "hostdev-helper does not say why", MESSAGE_MAX);
 	outcome->uuid = word_or_null(line->uuid);
 	outcome->reason = reason_or_null(line->reason);
 	if (!outcome->reason)
@@ -153,10 +144,10 @@ void task_lines_end(struct task_lines *lines, const char *verb, int result, cons
 
 		outcome->result = TASK_FAILED;
 		outcome->reason = xstrdup("HelperFailed");
-		outcome->message = clean(message);
+		outcome->message = str_clean(message, MESSAGE_MAX);
 	}
 	if (result < 0 && err->kind != ERR_STUCK)
-		outcome->exit = clean(err->msg);
+		outcome->exit = str_clean(err->msg, MESSAGE_MAX);
 	*ret_outcome = *outcome;
 	*outcome = (struct task_outcome){ 0 };
 }

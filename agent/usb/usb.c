@@ -21,6 +21,7 @@
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/clock.h"
 #include "kube/informer.h"
 #include "kube/store.h"
@@ -44,11 +45,6 @@ struct usb {
 	bool selects;           /* everything that the HostDeviceConfig selects, too */
 };
 
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
-
 /* The claim that has the device of the socket @port; NULL: none. */
 static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *port)
 {
@@ -58,8 +54,9 @@ static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *
 	while ((entry = store_next(usb->view.claims, &cursor))) {
 		const struct usbdeviceclaim *claim = entry->object;
 
-		if (claim && same(claim->status.port_path, port) && !usbdeviceclaim_waits(claim) &&
-		    same(claim->status.node_name, usb->node->name))
+		if (claim && str_match(claim->status.port_path, port) &&
+		    !usbdeviceclaim_waits(claim) &&
+		    str_match(claim->status.node_name, usb->node->name))
 			return claim;
 	}
 	return NULL;
@@ -76,7 +73,7 @@ static const struct usbdevice *told_of(const struct usb *usb, const char *port)
 	while ((entry = store_next(devices, &cursor))) {
 		const struct usbdevice *device = entry->object;
 
-		if (device && same(device->status.port_path, port) &&
+		if (device && str_match(device->status.port_path, port) &&
 		    (!found || device->status.allocations.len > 0))
 			found = device;
 	}
@@ -98,9 +95,9 @@ static char *told_before(const struct usb *usb, const char *port)
 static bool names(const struct pcidevice_allocations *list, const struct pod_device *by)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		if (same(list->items[i].namespace, by->namespace) &&
-		    same(list->items[i].pod, by->pod) &&
-		    same(list->items[i].container, by->container))
+		if (str_match(list->items[i].namespace, by->namespace) &&
+		    str_match(list->items[i].pod, by->pod) &&
+		    str_match(list->items[i].container, by->container))
 			return true;
 	}
 	return false;
@@ -151,7 +148,7 @@ static bool is_taken(void *arg, const char *name)
 		claim ? api_conditions_find(&claim->status.conditions, "Ready") : NULL;
 
 	if (!usb->offered && lend_is_on(usb->deps.lend))
-		return ready && same(ready->reason, "NameTaken");
+		return ready && str_match(ready->reason, "NameTaken");
 	return json_strs_has(&usb->taken, name);
 }
 
@@ -185,7 +182,7 @@ static void find_taken(struct usb *usb)
 		const char *owner;
 
 		if (!claim || !usbdeviceclaim_lends(claim) ||
-		    !same(claim->status.node_name, usb->node->name))
+		    !str_match(claim->status.node_name, usb->node->name))
 			continue;
 		resource = resource_name_usb(claim->meta.name);
 		owner = lend_owner(usb->deps.lend, resource);
@@ -221,7 +218,7 @@ static void see_uses(struct usb *usb)
 		const struct api_condition *claimable =
 			api_conditions_find(&is->conditions, "Claimable");
 
-		if (is->port_path && claimable && !same(claimable->status, "True"))
+		if (is->port_path && claimable && !str_match(claimable->status, "True"))
 			use_log_add(usb->uses, is->port_path, claimable->reason);
 	}
 	wait_ms = use_log_longest_ms(usb->uses, clock_now_ms(usb->node->clock));

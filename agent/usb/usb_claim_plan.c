@@ -5,10 +5,213 @@
 
 #include "agent/inventory/use_log.h"
 #include "agent/usb/usb_claim_judge.h"
-#include "agent/usb/usb_claim_status.h"
 #include "agent/usb/usb_names.h"
+#include "agent/usb/usb_node.h"
+#include "api/names.h"
+#include "api/patch.h"
+#include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
+
+static const char finalizer[] = NAMES_FINALIZER_HARVESTER_USB;
+
+static const char *const our_types[] = { "Accepted", "Ready" };
+
+/* --- the finalizer ---------------------------------------------------------------------------- */
+
+/* Is our finalizer, which is Harvester's, on it? */
+static bool usb_claim_is_marked(const struct usbdeviceclaim *claim)
+{
+	return api_meta_has_finalizer(&claim->meta, finalizer);
+}
+
+/* The patch that puts finalizer and owner on the claim; NULL if they are there. */
+static json_t *usb_claim_mark(const struct usb_claim_case *c)
+{
+	bool owner =
+		c->owner && c->owner->uid && !api_meta_owner(&c->claim->meta, usbdevice_kind.kind);
+	json_t *body;
+
+	if (usb_claim_is_marked(c->claim) && !owner)
+		return NULL;
+	body = patch_new(&c->claim->meta);
+	if (!usb_claim_is_marked(c->claim))
+		patch_add_finalizer(body, &c->claim->meta, finalizer);
+	if (owner)
+		patch_add_owner(body, &c->claim->meta, &usbdevice_kind, c->owner, PATCH_LAST);
+	return body;
+}
+
+/* The patch that takes the finalizer off. */
+static json_t *usb_claim_unmark(const struct usbdeviceclaim *claim)
+{
+	json_t *body = patch_new(&claim->meta);
+
+	patch_remove_finalizer(body, &claim->meta, finalizer);
+	return body;
+}
+
+/* --- the status ------------------------------------------------------------------------- */
+
+/* One status in the making. */
+struct sketch {
+	const struct usb_claim_case *c;
+	const struct usb_claim_verdict *verdict;
+	struct usbdeviceclaim_status want;
+	struct patch_status status; /* that says @want */
+};
+
+static void put(char **member, const char *text)
+{
+	free(*member);
+	*member = text && *text ? xstrdup(text) : NULL;
+}
+
+/*
+ * Which device it is, is written when it is accepted, when it has moved, and while it is refused: plugged in again it
+ * has another name, and the claim is for it all the same. A claim that has our finalizer would have got it by that.
+ */
+static bool tells_identity(const struct sketch *s)
+{
+	const struct usb_claim_verdict *v = s->verdict;
+	const struct usbdevice_status *is = &v->device->status;
+
+	if (v->seen.sight == USB_HERE)
+		return false;
+	if (v->ok)
+		return true;
+	return is->port_path && is->vendor_id && is->product_id &&
+	       !usb_claim_is_marked(s->c->claim) &&
+	       (v->seen.sight == USB_UNKNOWN || usbdeviceclaim_waits(s->c->claim));
+}
+
+static void set_identity(struct sketch *s)
+{
+	const struct usb_claim_verdict *v = s->verdict;
+	const struct usbdevice_status *is = v && v->device ? &v->device->status : NULL;
+
+	if (!is)
+		return;
+	put(&s->want.pci_address, is->pci_address);
+	if (!tells_identity(s))
+		return;
+	put(&s->want.port_path, is->port_path);
+	put(&s->want.vendor_id, is->vendor_id);
+	put(&s->want.product_id, is->product_id);
+	put(&s->want.serial_number, is->serial_number);
+}
+
+static bool is_ready(const struct sketch *s)
+{
+	return api_conditions_status(&s->c->claim->status.conditions, "Ready") == API_TRUE;
+}
+
+static void say_judged(struct sketch *s)
+{
+	const struct usb_claim_verdict *v = s->verdict;
+	auto_free char *message = NULL;
+
+	patch_status_condition(&s->status, "Accepted", v->ok ? API_TRUE : API_FALSE, v->reason,
+			       v->message);
+	if (!v->ok) {
+		patch_status_condition(&s->status, "Ready", API_FALSE, v->reason, v->message);
+		return;
+	}
+	if (s->c->taken) {
+		message = xasprintf(
+			"claimed devices of another type already have the resource %s on this "
+			"node: give those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			")",
+			v->device->status.resource_name);
+		patch_status_condition(&s->status, "Ready", API_FALSE, "NameTaken", message);
+		return;
+	}
+	if (s->c->out_of_reach) {
+		message = usb_node_advice(v->device->status.device_path);
+		patch_status_condition(&s->status, "Ready", API_FALSE, "NodeNotWritable", message);
+		return;
+	}
+	/* It stays Ready while a kubelet restarts. */
+	if (s->c->not_offered && !is_ready(s)) {
+		message = xasprintf(
+			"the kubelet does not list %s in the allocatable resources of node %s yet; "
+			"it updates them every 10 s",
+			v->device->status.resource_name, s->c->node_name);
+		patch_status_condition(&s->status, "Ready", API_FALSE, "NotOffered", message);
+		return;
+	}
+	message = xasprintf("port %s is offered as %s", v->device->status.port_path,
+			    v->device->status.resource_name);
+	patch_status_condition(&s->status, "Ready", API_TRUE, "Ready", message);
+}
+
+static void say_held(struct sketch *s)
+{
+	auto_free char *message =
+		xasprintf("in use by %s; the device will be released when that ends", s->c->holder);
+
+	patch_status_condition(&s->status, "Ready", API_FALSE, "Held", message);
+}
+
+static void fill(struct sketch *s)
+{
+	api_conditions_make_room(&s->want.conditions, our_types, ARRAY_LEN(our_types));
+	put(&s->want.node_name, s->c->node_name);
+	s->want.observed_generation = s->c->claim->meta.generation;
+	put(&s->want.holder, s->verdict ? NULL : s->c->holder);
+	set_identity(s);
+	if (s->verdict)
+		say_judged(s);
+	else
+		say_held(s);
+}
+
+/* One event for each change of what Ready says. */
+static void tell_change(const struct sketch *s, struct usb_claim_decision *decision)
+{
+	const struct api_condition *before =
+		api_conditions_find(&s->c->claim->status.conditions, "Ready");
+	const struct api_condition *ready = api_conditions_find(&s->want.conditions, "Ready");
+
+	if ((before && before->reason && strcmp(before->reason, ready->reason) == 0) ||
+	    strcmp(ready->reason, "NotOffered") == 0)
+		return;
+	decision->warning = strcmp(ready->status, "True") != 0;
+	decision->event_reason = !decision->warning ? "Offered"
+				 : !s->verdict      ? "Held"
+				 : !s->verdict->ok  ? s->verdict->reason
+				 : s->c->taken      ? "NameTaken"
+						    : "NodeNotWritable";
+	decision->event_message = xstrdup(ready->message);
+}
+
+/* The step that makes the status say @verdict or, where that is NULL, that the claim is being deleted
+ * while somebody has its device. False, with @decision as it was, if it does. */
+static bool usb_claim_tell(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict,
+			   struct usb_claim_decision *decision)
+{
+	struct sketch s = { .c = c, .verdict = verdict };
+
+	json_map_copy(usbdeviceclaim_status_map, &s.want, &c->claim->status);
+	s.status = (struct patch_status){
+		.meta = &c->claim->meta,
+		.map = usbdeviceclaim_status_map,
+		.have = &c->claim->status,
+		.want = &s.want,
+		.conditions = &s.want.conditions,
+		.now_wall_ms = c->now_wall_ms,
+	};
+	fill(&s);
+	decision->body = patch_status_body(&s.status);
+	if (decision->body) {
+		decision->step = USB_CLAIM_TELL;
+		tell_change(&s, decision);
+	}
+	json_map_done(usbdeviceclaim_status_map, &s.want);
+	return decision->body != NULL;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
 
 enum { UNKNOWN_AGAIN_MS = 500, HELD_AGAIN_MS = 5000 };
 

@@ -22,13 +22,9 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/clock.h"
 #include "kube/store.h"
-
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
 
 static bool is_claimable(const struct usbdevice *device)
 {
@@ -126,7 +122,7 @@ static void add_claims(const struct usb_view *view, struct usb_lents *lents)
 		struct usb_lent *lent;
 
 		if (!claim || !usbdeviceclaim_lends(claim) ||
-		    !same(claim->status.node_name, view->node->name))
+		    !str_match(claim->status.node_name, view->node->name))
 			continue;
 		seen = usb_identity_look(claim, view->node->inventory, view->claims);
 		lent = array_add(lents);
@@ -305,7 +301,7 @@ static void tell_nodes(const struct usb_view *view, const struct config_usb *ent
 	bool told = false;
 
 	for (size_t i = 0; i < units->len && !told; i++)
-		told = same(units->items[i].resource, entry->resource) &&
+		told = str_match(units->items[i].resource, entry->resource) &&
 		       tell_node(view, entry, &units->items[i], troubles);
 }
 

@@ -12,6 +12,7 @@
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 #include "kube/store.h"
 
 enum {
@@ -20,11 +21,6 @@ enum {
 	NUMBER_MAX = 9,
 	DEVICE_DIGITS = 3,
 };
-
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
 
 /* The name that says how it was enumerated. */
 static char *plain_name(const struct inventory *inventory, const char *node_name,
@@ -37,7 +33,7 @@ static char *plain_name(const struct inventory *inventory, const char *node_name
 	for (size_t i = 0; i < facts->usb.len; i++) {
 		const struct usb_facts *usb = &facts->usb.items[i];
 
-		if (!same(usb->port, device->status.port_path))
+		if (!str_match(usb->port, device->status.port_path))
 			continue;
 		(void)str_to_hex(usb->vendor, &vendor);
 		(void)str_to_hex(usb->product, &product);
@@ -53,7 +49,7 @@ static bool is_taken(const struct store *claims, const char *node_name, const ch
 {
 	const struct usbdeviceclaim *claim = store_object(claims, name);
 
-	return claim && claim->status.port_path && same(claim->status.node_name, node_name);
+	return claim && claim->status.port_path && str_match(claim->status.node_name, node_name);
 }
 
 static char *name_of(const struct inventory *inventory, const struct store *claims,

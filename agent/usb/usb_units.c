@@ -42,26 +42,21 @@ static bool is_id(const char *text, uint16_t id)
 	return str_to_hex(text, &value) && value == id;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
-
 static bool matches(const struct config_usb_selector *selector, const struct usbdevice *device)
 {
 	const struct usbdevice_status *is = &device->status;
 
 	return is_id(is->vendor_id, selector->vendor) && is_id(is->product_id, selector->product) &&
-	       (!selector->serial || same(selector->serial, is->serial_number)) &&
-	       (!selector->port_path || same(selector->port_path, is->port_path));
+	       (!selector->serial || str_match(selector->serial, is->serial_number)) &&
+	       (!selector->port_path || str_match(selector->port_path, is->port_path));
 }
 
 static bool matches_facts(const struct config_usb_selector *selector, const struct usb_facts *usb)
 {
 	return usb->vendor && is_id(usb->vendor, selector->vendor) && usb->product &&
 	       is_id(usb->product, selector->product) &&
-	       (!selector->serial || same(selector->serial, usb->serial)) &&
-	       (!selector->port_path || same(selector->port_path, usb->port));
+	       (!selector->serial || str_match(selector->serial, usb->serial)) &&
+	       (!selector->port_path || str_match(selector->port_path, usb->port));
 }
 
 static int by_port(const void *a, const void *b)
@@ -75,7 +70,7 @@ static int by_port(const void *a, const void *b)
 static struct usb_candidate *in_port(struct usb_candidates *candidates, const char *port)
 {
 	for (size_t i = 0; i < candidates->len; i++) {
-		if (same(candidates->items[i].device->status.port_path, port))
+		if (str_match(candidates->items[i].device->status.port_path, port))
 			return &candidates->items[i];
 	}
 	return NULL;
@@ -129,8 +124,8 @@ static bool takes_absent(const struct config_usb_selector *selector,
 			 const struct usb_member *member, const char *port)
 {
 	return selector->vendor == member->vendor && selector->product == member->product &&
-	       (!selector->serial || same(selector->serial, member->serial)) &&
-	       (!selector->port_path || same(selector->port_path, port));
+	       (!selector->serial || str_match(selector->serial, member->serial)) &&
+	       (!selector->port_path || str_match(selector->port_path, port));
 }
 
 /* Is the unit of before still one? */

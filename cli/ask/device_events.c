@@ -80,16 +80,12 @@ static void take_event(void *arg, const struct json_text *text)
 	events->items[events->len++] = event;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 bool device_event_of_claim(const struct event *event)
 {
 	const char *kind = event->involved_object.kind;
 
-	return same(kind, pcideviceclaim_kind.kind) || same(kind, usbdeviceclaim_kind.kind);
+	return str_equal(kind, pcideviceclaim_kind.kind) ||
+	       str_equal(kind, usbdeviceclaim_kind.kind);
 }
 
 /* Is the same event also recorded on a claim of the same name? Then the claim's one is kept,
@@ -101,9 +97,9 @@ static bool is_claims(const struct device_events *events, const struct event *ev
 	for (size_t i = 0; i < events->len; i++) {
 		const struct event *other = events->items[i];
 
-		if (device_event_of_claim(other) && same(other->reason, event->reason) &&
-		    same(other->message, event->message) &&
-		    same(other->involved_object.name, event->involved_object.name))
+		if (device_event_of_claim(other) && str_equal(other->reason, event->reason) &&
+		    str_equal(other->message, event->message) &&
+		    str_equal(other->involved_object.name, event->involved_object.name))
 			return true;
 	}
 	return false;

@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+#include "api/json_values.h"
+
+struct kube_exec;
 struct exec_plugin;
 struct kube_config;
 struct kube_provider;
@@ -30,3 +33,8 @@ struct exec_plugin *exec_plugin_new(struct uv_loop_s *loop, const struct kube_co
 struct exec_plugin *exec_plugin_free(struct exec_plugin *plugin);
 
 struct kube_provider *exec_plugin_provider(struct exec_plugin *plugin);
+
+/* The path of @command: itself if it has a slash; otherwise the first executable of that name in
+ * the absolute folders of @path (a $PATH; may be NULL). The caller frees; NULL: not found.
+ * Programs in the working directory are only run if a path names them. */
+char *exec_find(const char *command, const char *path);

@@ -10,16 +10,176 @@
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
 #include "api/vgpudevice.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/model/address.h"
-#include "cli/model/cluster_device.h"
 
-static const char *text(const char *value)
+/* --- one device, from its objects ------------------------------------------------------------- */
+
+static void take_pci(struct cluster_device *device, const struct pcidevice *pci)
 {
-	return value ? value : "";
+	const struct pcidevice_status *s = &pci->status;
+
+	*device = (struct cluster_device){
+		.type = DEVICE_PCI,
+		.is_there = true,
+		.name = pci->meta.name,
+		.node = str_or_empty(s->node_name),
+		.address = str_or_empty(s->address),
+		.group = str_or_empty(s->iommu_group),
+		.driver = str_or_empty(s->kernel_driver_in_use),
+		.description = str_or_empty(s->description),
+		.resource = str_or_empty(s->resource_name),
+		.class_id = str_or_empty(s->class_id),
+		.holder = "",
+		.user = "",
+		.numa_node = s->numa_node,
+		.object = pci,
+		.conditions = &s->conditions,
+		.allocations = &s->allocations,
+	};
 }
+
+/* A device's driver is that of its first interface that has one. */
+static const char *usb_driver(const struct usbdevice_status *s)
+{
+	for (size_t i = 0; i < s->interfaces.len; i++) {
+		if (s->interfaces.items[i].driver)
+			return s->interfaces.items[i].driver;
+	}
+	return "";
+}
+
+static void take_usb(struct cluster_device *device, const struct usbdevice *usb)
+{
+	const struct usbdevice_status *s = &usb->status;
+
+	*device = (struct cluster_device){
+		.type = DEVICE_USB,
+		.is_there = true,
+		.name = usb->meta.name,
+		.node = str_or_empty(s->node_name),
+		.address = str_or_empty(s->port_path),
+		.group = "",
+		.driver = usb_driver(s),
+		.description = str_or_empty(s->description),
+		.resource = str_or_empty(s->resource_name),
+		.class_id = "",
+		.holder = str_or_empty(s->holder),
+		.user = "",
+		.numa_node = -1,
+		.object = usb,
+		.conditions = &s->conditions,
+		.allocations = &s->allocations,
+	};
+}
+
+static void take_mdev(struct cluster_device *device, const struct mediateddevice *mdev)
+{
+	const struct mediateddevice_status *s = &mdev->status;
+
+	*device = (struct cluster_device){
+		.type = DEVICE_MDEV,
+		.is_there = true,
+		.name = mdev->meta.name,
+		.node = str_or_empty(s->node_name),
+		.address = str_or_empty(s->uuid),
+		.group = str_or_empty(s->iommu_group),
+		.driver = str_or_empty(s->device_api),
+		.description = str_or_empty(s->type_name),
+		.resource = str_or_empty(s->resource_name),
+		.class_id = "",
+		.holder = "",
+		.user = "",
+		.numa_node = s->numa_node,
+		.object = mdev,
+		.allocations = &s->allocations,
+	};
+}
+
+static void take_claim_alone(struct cluster_device *device, enum device_type type, const char *name,
+			     const char *node, const char *address)
+{
+	*device = (struct cluster_device){
+		.type = type,
+		.name = name,
+		.node = str_or_empty(node),
+		.address = str_or_empty(address),
+		.group = "",
+		.driver = "",
+		.description = "",
+		.resource = "",
+		.class_id = "",
+		.holder = "",
+		.user = "",
+		.numa_node = -1,
+	};
+}
+
+static void add_pciclaim(struct cluster_device *device, const struct pcideviceclaim *claim)
+{
+	device->claim = &claim->meta;
+	device->claim_object = claim;
+	device->claim_conditions = &claim->status.conditions;
+	device->user = str_or_empty(claim->spec.user_name);
+	device->holder = str_or_empty(claim->status.holder);
+}
+
+static void add_usbclaim(struct cluster_device *device, const struct usbdeviceclaim *claim)
+{
+	device->claim = &claim->meta;
+	device->claim_object = claim;
+	device->claim_conditions = &claim->status.conditions;
+	device->user = str_or_empty(claim->spec.user_name);
+	if (claim->status.holder)
+		device->holder = claim->status.holder;
+}
+
+/* Make @device from its own object (of @kind: CLUSTER_PCIDEVICE, CLUSTER_USBDEVICE or
+ * CLUSTER_MDEV). */
+static void cluster_device_take(struct cluster_device *device, enum cluster_kind kind,
+				const void *object)
+{
+	if (kind == CLUSTER_PCIDEVICE)
+		take_pci(device, object);
+	else if (kind == CLUSTER_USBDEVICE)
+		take_usb(device, object);
+	else
+		take_mdev(device, object);
+}
+
+/* Make @device from a claim (of @kind: CLUSTER_PCICLAIM or CLUSTER_USBCLAIM) whose device does
+ * not exist. */
+static void cluster_device_take_claim(struct cluster_device *device, enum cluster_kind kind,
+				      const void *object)
+{
+	const struct pcideviceclaim *pci = object;
+	const struct usbdeviceclaim *usb = object;
+
+	if (kind == CLUSTER_PCICLAIM)
+		take_claim_alone(device, DEVICE_PCI, pci->meta.name, pci->spec.node_name,
+				 pci->spec.address);
+	else
+		take_claim_alone(device, DEVICE_USB, usb->meta.name, usb->status.node_name,
+				 usb->status.port_path);
+}
+
+/* Add to @device its claim, if @cluster has one. */
+static void cluster_device_add_claim(struct cluster_device *device, const struct cluster *cluster)
+{
+	const struct pcideviceclaim *pci = cluster_get(cluster, CLUSTER_PCICLAIM, device->name);
+	const struct usbdeviceclaim *usb = cluster_get(cluster, CLUSTER_USBCLAIM, device->name);
+
+	if (device->type == DEVICE_PCI && pci)
+		add_pciclaim(device, pci);
+	if (device->type == DEVICE_USB && usb)
+		add_usbclaim(device, usb);
+}
+
+/* --- the view --------------------------------------------------------------------------------- */
 
 /* --- all of them -------------------------------------------------------------------------------- */
 
@@ -111,7 +271,7 @@ static struct cluster_device *usb_parent(const struct cluster_made *made,
 		if (hub)
 			return hub;
 	}
-	return cluster_made_at(made, device->node, text(usb->status.pci_address));
+	return cluster_made_at(made, device->node, str_or_empty(usb->status.pci_address));
 }
 
 static struct cluster_device *parent_of(const struct cluster_made *made,
@@ -124,11 +284,12 @@ static struct cluster_device *parent_of(const struct cluster_made *made,
 		return NULL;
 	switch (device->type) {
 	case DEVICE_PCI:
-		return cluster_made_at(made, device->node, text(pci->status.physical_function));
+		return cluster_made_at(made, device->node,
+				       str_or_empty(pci->status.physical_function));
 	case DEVICE_USB:
 		return usb_parent(made, device);
 	case DEVICE_MDEV:
-		return cluster_made_at(made, device->node, text(mdev->status.pci_address));
+		return cluster_made_at(made, device->node, str_or_empty(mdev->status.pci_address));
 	}
 	return NULL;
 }
@@ -172,14 +333,16 @@ static struct cluster_device *card_of(const struct cluster_made *made, enum clus
 	const struct vgpudevice *vgpu = object;
 
 	if (kind == CLUSTER_SRIOV)
-		return cluster_made_at(made, text(sriov->spec.node_name),
-				       text(sriov->spec.address));
+		return cluster_made_at(made, str_or_empty(sriov->spec.node_name),
+				       str_or_empty(sriov->spec.address));
 	if (kind == CLUSTER_GPU)
-		return cluster_made_at(made, text(gpu->spec.node_name), text(gpu->spec.address));
+		return cluster_made_at(made, str_or_empty(gpu->spec.node_name),
+				       str_or_empty(gpu->spec.address));
 	if (kind == CLUSTER_MIG)
-		return cluster_made_at(made, text(mig->spec.node_name),
-				       text(mig->spec.gpu_address));
-	return cluster_made_at(made, text(vgpu->spec.node_name), text(vgpu->spec.address));
+		return cluster_made_at(made, str_or_empty(mig->spec.node_name),
+				       str_or_empty(mig->spec.gpu_address));
+	return cluster_made_at(made, str_or_empty(vgpu->spec.node_name),
+			       str_or_empty(vgpu->spec.address));
 }
 
 static void add_cards(const struct cluster_made *made, const struct cluster *cluster,

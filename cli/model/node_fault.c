@@ -4,12 +4,8 @@
 
 #include "api/node.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/model/age.h"
-
-static const char *text(const char *value)
-{
-	return value ? value : "";
-}
 
 struct node_fault node_judge(const struct node *node)
 {
@@ -18,10 +14,11 @@ struct node_fault node_judge(const struct node *node)
 	if (!node)
 		return (struct node_fault){ "NodeGone", "", "the cluster has no such node", "" };
 	ready = node_condition_ready(node);
-	if (!ready || strcmp(text(ready->status), "True") == 0)
+	if (!ready || strcmp(str_or_empty(ready->status), "True") == 0)
 		return (struct node_fault){ 0 };
-	return (struct node_fault){ "NodeNotReady", text(ready->reason), text(ready->message),
-				    text(ready->last_transition_time) };
+	return (struct node_fault){ "NodeNotReady", str_or_empty(ready->reason),
+				    str_or_empty(ready->message),
+				    str_or_empty(ready->last_transition_time) };
 }
 
 struct node_fault node_told(const struct api_conditions *conditions, bool node_known)
@@ -29,12 +26,12 @@ struct node_fault node_told(const struct api_conditions *conditions, bool node_k
 	const struct api_condition *reach =
 		conditions ? api_conditions_find(conditions, "NodeReachable") : NULL;
 
-	if (!reach || strcmp(text(reach->status), "False") != 0 || !reach->reason)
+	if (!reach || strcmp(str_or_empty(reach->status), "False") != 0 || !reach->reason)
 		return (struct node_fault){ 0 };
 	if (node_known && strcmp(reach->reason, "AgentNotRunning") != 0)
 		return (struct node_fault){ 0 };
-	return (struct node_fault){ reach->reason, "", text(reach->message),
-				    text(reach->last_transition_time) };
+	return (struct node_fault){ reach->reason, "", str_or_empty(reach->message),
+				    str_or_empty(reach->last_transition_time) };
 }
 
 /* "NotReady", as kubectl has it in `get nodes`. */

@@ -7,6 +7,7 @@
 #include "api/condition.h"
 #include "api/meta.h"
 #include "api/pcidevice.h"
+#include "base/str.h"
 #include "cli/model/cluster.h"
 
 /* clang-format off */
@@ -34,15 +35,10 @@ static struct state_verdict plain(enum device_state state, const char *reason, c
 	return (struct state_verdict){ state, reason, message, "" };
 }
 
-static const char *text(const char *value)
-{
-	return value ? value : "";
-}
-
 static struct state_verdict by_condition(enum device_state state, const struct api_condition *c)
 {
-	return (struct state_verdict){ state, text(c->reason), text(c->message),
-				       text(c->last_transition_time) };
+	return (struct state_verdict){ state, str_or_empty(c->reason), str_or_empty(c->message),
+				       str_or_empty(c->last_transition_time) };
 }
 
 static const struct api_condition *find(const struct api_conditions *list, const char *type)
@@ -81,7 +77,7 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 	if (says(ready, "True"))
 		return by_condition(STATE_AVAILABLE, ready);
 	/* The object of a claimed device that is gone stays. */
-	if (!device->is_there || strcmp(text(ready->reason), "DeviceGone") == 0)
+	if (!device->is_there || strcmp(str_or_empty(ready->reason), "DeviceGone") == 0)
 		return by_condition(STATE_MISSING, ready);
 	return by_condition(STATE_PENDING, ready);
 }
@@ -164,7 +160,7 @@ static const struct api_condition *find_stuck(const struct api_conditions *list)
 	for (size_t i = 0; list && i < list->len; i++) {
 		const struct api_condition *c = &list->items[i];
 
-		if (strcmp(text(c->reason), "Stuck") == 0 && !says(c, "True"))
+		if (strcmp(str_or_empty(c->reason), "Stuck") == 0 && !says(c, "True"))
 			return c;
 	}
 	return NULL;
@@ -207,7 +203,7 @@ struct state_verdict state_judge_part(const struct api_conditions *conditions, b
 		return plain(STATE_PENDING, "NotSeen", "waiting for the agent of its node");
 	if (says(ready, "True"))
 		return by_condition(used ? STATE_USED : STATE_AVAILABLE, ready);
-	if (strcmp(text(ready->reason), "DeviceGone") == 0)
+	if (strcmp(str_or_empty(ready->reason), "DeviceGone") == 0)
 		return by_condition(STATE_MISSING, ready);
 	return by_condition(STATE_PENDING, ready);
 }

@@ -423,11 +423,6 @@ static const struct claim_action *claim_change_of(const struct entry *before,
 	return was ? &claim_actions[ADMISSION_DELETE] : NULL;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 /* As far as a view has it; @was is all zero for a creation. */
 static void add_view_changes(struct changes *changes, const struct view *was, const struct view *is)
 {
@@ -446,7 +441,7 @@ static void add_view_changes(struct changes *changes, const struct view *was, co
 		if (flags[i].was != flags[i].is)
 			add_flag(changes, flags[i].name, flags[i].is);
 	}
-	if (!is_same(was->resource, is->resource))
+	if (!str_equal(was->resource, is->resource))
 		add_text(changes, "", note_name(NAMES_ANNOTATION_RESOURCE_NAME), is->resource);
 }
 

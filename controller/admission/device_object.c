@@ -1,4 +1,4 @@
-#include "controller/admission/device_object.h"
+#include "controller/admission/rule.h"
 
 #include "api/names.h"
 #include "api/pcidevice.h"
@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "controller/admission/annotation_rule.h"
 #include "controller/admission/known.h"
-#include "controller/admission/rule.h"
 
 bool resource_misnamed(const struct rule_case *c, const struct api_meta *meta,
 		       const struct api_meta *old)

@@ -1,4 +1,4 @@
-#include "controller/admission/gpu_card.h"
+#include "controller/admission/rule.h"
 
 #include "api/json_map.h"
 #include "api/migconfiguration.h"
@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "controller/admission/device_use.h"
 #include "controller/admission/known.h"
-#include "controller/admission/rule.h"
 #include "controller/cache/view.h"
 
 /* --- SRIOVGPUDevices ----------------------------------------------------- */

@@ -1,4 +1,4 @@
-#include "controller/admission/network_card.h"
+#include "controller/admission/rule.h"
 
 #include <string.h>
 
@@ -6,7 +6,6 @@
 #include "api/sriovnetworkdevice.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
-#include "controller/admission/rule.h"
 #include "controller/cache/view.h"
 
 /* Reasons of Claimable for which a card's functions must not be changed. */

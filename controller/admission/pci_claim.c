@@ -1,4 +1,4 @@
-#include "controller/admission/pci_claim.h"
+#include "controller/admission/rule.h"
 
 #include "api/names.h"
 #include "api/override.h"
@@ -7,9 +7,7 @@
 #include "base/str.h"
 #include "controller/admission/annotation_rule.h"
 #include "controller/admission/claim.h"
-#include "controller/admission/device_object.h"
 #include "controller/admission/known.h"
-#include "controller/admission/rule.h"
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 

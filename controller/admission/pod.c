@@ -1,4 +1,4 @@
-#include "controller/admission/pod.h"
+#include "controller/admission/rule.h"
 
 #include <string.h>
 
@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
-#include "controller/admission/rule.h"
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 

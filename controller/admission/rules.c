@@ -17,15 +17,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/admission/claim.h"
-#include "controller/admission/device_object.h"
-#include "controller/admission/gpu_card.h"
 #include "controller/admission/known.h"
-#include "controller/admission/network_card.h"
-#include "controller/admission/pci_claim.h"
-#include "controller/admission/pod.h"
 #include "controller/admission/rule.h"
-#include "controller/admission/usb_claim.h"
-#include "controller/admission/vm.h"
 #include "controller/webhook/admission_review.h"
 
 enum { OPERATIONS = ADMISSION_DELETE + 1 };

@@ -1,11 +1,10 @@
-#include "controller/admission/usb_claim.h"
+#include "controller/admission/rule.h"
 
 #include "api/override.h"
 #include "api/usbdeviceclaim.h"
 #include "controller/admission/annotation_rule.h"
 #include "controller/admission/claim.h"
 #include "controller/admission/known.h"
-#include "controller/admission/rule.h"
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 

@@ -1,4 +1,4 @@
-#include "controller/admission/vm.h"
+#include "controller/admission/rule.h"
 
 #include "api/json_map.h"
 #include "api/pcideviceclaim.h"
@@ -9,7 +9,6 @@
 #include "controller/admission/device_use.h"
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
-#include "controller/admission/rule.h"
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 

@@ -6,6 +6,7 @@
 #include "api/hostdeviceconfig.h"
 #include "api/json_map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "controller/cache/view.h"
 #include "kube/store.h"
 
@@ -119,16 +120,11 @@ void permit_offered(const struct store *const *stores, const struct hostdeviceco
 
 /* --- changes ------------------------------------------------------------------------------------ */
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static bool is_same_offer(const struct view *a, const struct view *b)
 {
 	if (!a || !b)
 		return a == b;
-	return same_text(a->resource, b->resource) && same_text(a->model, b->model) &&
+	return str_equal(a->resource, b->resource) && str_equal(a->model, b->model) &&
 	       a->fixed == b->fixed && a->alone == b->alone;
 }
 

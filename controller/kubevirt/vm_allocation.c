@@ -9,6 +9,7 @@
 #include "api/json_values.h"
 #include "api/virtualmachine.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 static const struct virtualmachine_devices *gpus_of(const struct virtualmachine *vm)
 {
@@ -28,11 +29,6 @@ bool vm_requests_gpu(const struct virtualmachine *vm, const char *resource)
 	return false;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static bool is_deleted(const struct virtualmachine *vm)
 {
 	return vm->meta.meta.deletion_timestamp != NULL;
@@ -43,10 +39,10 @@ bool vm_requests_equal(const struct virtualmachine *a, const struct virtualmachi
 	const struct virtualmachine_devices *x = gpus_of(a);
 	const struct virtualmachine_devices *y = gpus_of(b);
 	bool same = is_deleted(a) == is_deleted(b) && x->len == y->len &&
-		    same_text(a->meta.annotations.allocation, b->meta.annotations.allocation);
+		    str_equal(a->meta.annotations.allocation, b->meta.annotations.allocation);
 
 	for (size_t i = 0; same && i < x->len; i++)
-		same = same_text(x->items[i].device_name, y->items[i].device_name);
+		same = str_equal(x->items[i].device_name, y->items[i].device_name);
 	return same;
 }
 

@@ -137,8 +137,8 @@ static char *json_row_dup(const json_t *string)
 
 /* --- strings --- */
 
-static int str_decode(const struct json_row *row, json_t *value, void *member,
-		      const struct json_path *path, struct err *err)
+static int text_decode(const struct json_row *row, json_t *value, void *member,
+		       const struct json_path *path, struct err *err)
 {
 	if (!json_is_string(value))
 		return json_row_fail_type(path, err, "a string", value);
@@ -156,43 +156,43 @@ static const char *text_of(const void *member)
 	return text ? text : "";
 }
 
-static json_t *str_encode(const struct json_row *row, const void *member)
+static json_t *text_encode(const struct json_row *row, const void *member)
 {
 	(void)row;
 	return json_row_text(text_of(member));
 }
 
-static bool str_absent(const struct json_row *row, const void *member)
+static bool text_absent(const struct json_row *row, const void *member)
 {
 	(void)row;
 	return text_of(member)[0] == '\0';
 }
 
-static bool str_equal(const struct json_row *row, const void *a, const void *b)
+static bool text_equal(const struct json_row *row, const void *a, const void *b)
 {
 	(void)row;
 	return strcmp(text_of(a), text_of(b)) == 0;
 }
 
-static void str_copy(const struct json_row *row, void *to, const void *from)
+static void text_copy(const struct json_row *row, void *to, const void *from)
 {
 	(void)row;
 	*(char **)to = xstrdup_or_null(*(char *const *)from);
 }
 
-static void str_release(const struct json_row *row, void *member)
+static void text_release(const struct json_row *row, void *member)
 {
 	(void)row;
 	free(*(char **)member);
 }
 
 static const struct json_row_ops json_row_str = {
-	.decode = str_decode,
-	.encode = str_encode,
-	.absent = str_absent,
-	.equal = str_equal,
-	.copy = str_copy,
-	.done = str_release,
+	.decode = text_decode,
+	.encode = text_encode,
+	.absent = text_absent,
+	.equal = text_equal,
+	.copy = text_copy,
+	.done = text_release,
 };
 
 /* --- booleans --- */

@@ -125,6 +125,32 @@ void str_done(struct str *s)
 	*s = STR_INIT;
 }
 
+char *str_clean(const char *text, size_t max)
+{
+	struct str out = STR_INIT;
+
+	if (!text)
+		return NULL;
+	str_add_clean(&out, text, strlen(text));
+	str_cut(&out, max);
+	return str_detach(&out);
+}
+
+bool str_equal(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool str_match(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+const char *str_or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
 size_t str_distance(const char *a, const char *b)
 {
 	enum { NAME_MAX_LEN = 40 };

@@ -2,6 +2,7 @@
  * NUL-terminated; @len does not count the terminator. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct str {
@@ -38,6 +39,17 @@ char *str_detach(struct str *s);
 void str_done(struct str *s);
 
 #define auto_str __attribute__((cleanup(str_done)))
+
+/* @text with str_add_clean() and str_cut(), for the caller to free; NULL for NULL. */
+char *str_clean(const char *text, size_t max);
+
+/* Are both the same text, or both NULL? */
+bool str_equal(const char *a, const char *b);
+/* Is each of them there, and are they the same text? */
+bool str_match(const char *a, const char *b);
+
+/* @text, "" for NULL. */
+const char *str_or_empty(const char *text);
 
 /* How many letters must change to make @b of @a; SIZE_MAX if one of them is longer than a name is. */
 size_t str_distance(const char *a, const char *b);

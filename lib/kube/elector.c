@@ -19,15 +19,11 @@ void elector_done(struct elector *e)
 	e->record = NULL;
 }
 
-static const char *text(const char *s)
-{
-	return s ? s : "";
-}
-
 static char *record_of(const struct lease_spec *spec)
 {
-	return xasprintf("%s\n%s\n%s\n%lld", text(spec->holder_identity), text(spec->acquire_time),
-			 text(spec->renew_time), (long long)spec->lease_transitions);
+	return xasprintf("%s\n%s\n%s\n%lld", str_or_empty(spec->holder_identity),
+			 str_or_empty(spec->acquire_time), str_or_empty(spec->renew_time),
+			 (long long)spec->lease_transitions);
 }
 
 static uint64_t duration_of(const struct lease_spec *spec)

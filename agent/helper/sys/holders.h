@@ -7,6 +7,10 @@
 struct job;
 
 enum {
+	POD_UID_SIZE = 37
+}; /* a UUID, or the 32 digits of a static pod's hash, and the terminator */
+
+enum {
 	HOLDERS_MAX = 256,                 /* enough to refuse                                  */
 	HOLDERS_DESCRIPTORS_MAX = 4 << 20, /* looked at in all; more count as a holder not seen */
 };
@@ -50,3 +54,14 @@ void holders_find(const struct holders_look *look, const struct job *job,
 void holders_done(struct holders *holders);
 
 #define auto_holders __attribute__((cleanup(holders_done)))
+
+/*
+ * Find a pod's uid in the text of /proc/PID/cgroup, in the forms of both of the kubelet's drivers:
+ * ".../pod<uid>/<container>" and "...-pod<uid with _ for ->.slice/...". A cgroup namespace may hide
+ * what stands above. The innermost pod counts. False if there is none. No I/O.
+ */
+bool pod_find_uid(const char *text, size_t len, char ret_uid[POD_UID_SIZE]);
+
+/* "namespace/name" of the pod that the process @pid below @proc_fd is in, its uid if the name cannot
+ * be told, NULL if it is in none. The caller frees. */
+char *pod_of_process(int proc_fd, const char *pid);

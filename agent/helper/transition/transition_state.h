@@ -1,5 +1,4 @@
-/* transition_state: what the three parts of a transition share: transition.c, transition_look.c,
- * transition_move.c. */
+/* transition_state: what the two parts of a transition share: transition.c, transition_look.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -60,8 +59,3 @@ bool transition_may_be_held(const struct transition_part *part, bool binding);
 /* Let go of the disks that the check has taken hold of, so that the host could not take them before
  * the unbind. */
 void transition_drop_disks(struct transition_part *part);
-
-/* transition_move.c: one function, step by step. */
-int transition_move(struct transition *t, struct transition_part *part);
-int transition_write_record(struct transition *t, const struct transition_part *part);
-int transition_remove_record(struct transition *t, struct transition_part *part);

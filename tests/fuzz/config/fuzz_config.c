@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "agent/config/config.h"
-#include "agent/config/config_tell.h"
+#include "agent/config/config_watch.h"
 #include "api/hostdeviceconfig.h"
 #include "api/json_map.h"
 #include "api/object.h"

@@ -10,7 +10,6 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/mdev_names.h"
 #include "agent/mdev/mdev_plan.h"
-#include "agent/mdev/mdev_wish.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* claim_limits: whatever the node says, the API server takes the claim's status. */
-#include "agent/claim/claim_limits.h"
+#include "agent/claim/claim_status.h"
 
 #include <string.h>
 

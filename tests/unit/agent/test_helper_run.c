@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "agent/process/helper_meter.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "kube/metrics.h"

@@ -1,4 +1,4 @@
-#include "agent/kubelet_lock.h"
+#include "agent/standby.h"
 
 #include <errno.h>
 #include <fcntl.h>

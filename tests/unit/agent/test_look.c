@@ -6,7 +6,7 @@
 #include <uv.h>
 
 #include "agent/look/host_watch.h"
-#include "agent/look/uevent_socket.h"
+#include "agent/look/uevent.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -220,11 +220,49 @@ static void distance_is(void **state)
 	assert_int_equal(str_distance(c->b, c->a), c->distance);
 }
 
+static struct pair_case {
+	const char *name;
+	const char *a;
+	const char *b;
+	bool equal;
+	bool match;
+} pairs[] = {
+	{ "the same text", "eth0", "eth0", true, true },
+	{ "two empty texts", "", "", true, true },
+	{ "another text", "eth0", "eth1", false, false },
+	{ "the start of it", "eth", "eth0", false, false },
+	{ "one is not there", "", NULL, false, false },
+	{ "neither is there", NULL, NULL, true, false },
+};
+
+static void pair_is(void **state)
+{
+	const struct pair_case *c = suite_row(state);
+	auto_free char *copy = xstrdup_or_null(c->a);
+
+	assert_int_equal(str_equal(copy, c->b), c->equal);
+	assert_int_equal(str_equal(c->b, copy), c->equal);
+	assert_int_equal(str_match(copy, c->b), c->match);
+	assert_int_equal(str_match(c->b, copy), c->match);
+}
+
+static void a_text_may_be_missing(void **state)
+{
+	auto_free char *cleaned = str_clean("a\tlong text", 8);
+
+	assert_string_equal(str_or_empty(NULL), "");
+	assert_string_equal(str_or_empty("a"), "a");
+	assert_null(str_clean(NULL, 8));
+	assert_string_equal(cleaned, "a\\x09...");
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, distances, distance_is);
+	suite_rows(&suite, pairs, pair_is);
+	suite_add(&suite, "a text may be missing", a_text_may_be_missing, NULL);
 
 	suite_rows(&suite, cleans, clean_matches_table);
 	suite_add(&suite, "clean text is UTF-8 without controls", clean_is_clean, NULL);

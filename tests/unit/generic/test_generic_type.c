@@ -2,7 +2,7 @@
 #include "agent/generic/generic_type.h"
 
 #include "agent/generic/pre_open.h"
-#include "agent/generic/units.h"
+#include "agent/generic/shared.h"
 #include "unit/folder.h"
 #include "unit/generic/asked.h"
 

@@ -1,7 +1,6 @@
 /* socket_type: folders of sockets that many containers share: the socket rows of KubeVirt's table. */
 #include "agent/generic/socket_type.h"
 
-#include "agent/generic/misc_capacity.h"
 #include "unit/generic/asked.h"
 #include "unit/generic/sockets.h"
 

@@ -1,4 +1,4 @@
-#include "agent/helper/sys/pod.h"
+#include "agent/helper/sys/holders.h"
 
 #include <string.h>
 

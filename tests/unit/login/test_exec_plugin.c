@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/login/exec_plugin.h"
-#include "cli/login/exec_words.h"
 #include "kube/config.h"
 #include "kube/provider.h"
 

@@ -1,5 +1,5 @@
 /* Which types a node is to have: kubevirt's inputs, and what they come to. */
-#include "agent/mdev/mdev_wish.h"
+#include "agent/mdev/mdev_plan.h"
 
 #include <string.h>
 

@@ -106,6 +106,7 @@ def kubelet(booted):
         made.start()
         yield made
         made.stop()
+        booted.agent.restart()
     finally:
         flags.unlink()
 

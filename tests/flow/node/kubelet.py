@@ -63,9 +63,9 @@ class Kubelet:
         return self.guest.run("bash", "-euc", f"source {ROOT}/hack/lib.sh; export PATH={path}:$PATH; {script}")
 
     def stop(self):
-        """Node and sockets are again as they were before there was a kubelet, or claims would wait for that one."""
+        """Node and folders are again as before there was a kubelet, or the next agent's claims would wait for that one."""
         self.in_node_shell(f"stop_process {RUN} kubelet; stop_process {RUN} containerd; "
-                           f"rm -f {DIR}/pod-resources/kubelet.sock {DIR}/device-plugins/kubelet.sock")
+                           f"rm -rf {DIR}/device-plugins {DIR}/pod-resources {DIR}/plugins_registry {DIR}/plugins")
         self.kubectl("patch", "node", self.node, "--subresource=status", "--type=merge", "-p", json.dumps({"status": {
             key: None for key in ("conditions", "allocatable", "capacity")}}))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cluster import wait_until
-from kubelet import Kubelet, Pod
+from kubelet import Pod
 from node import NODE
 
 TUN = {"resourceName": "a.io/tun", "path": "/dev/net/tun", "count": 999, "preOpen": True}
@@ -13,14 +13,6 @@ QGS = {"resourceName": "a.io/tdx", "socketPath": "/var/run/tdx-qgs/qgs.socket", 
        "owner": {"uid": 107, "gid": 107}, "seLinuxLabel": "system_u:object_r:container_file_t:s0"}
 SERVE = ("import os, socket, sys; p = sys.argv[1]; os.makedirs(os.path.dirname(p), exist_ok=True); "
          "s = socket.socket(socket.AF_UNIX); s.bind(p); s.listen()")
-
-
-@pytest.fixture(scope="module")
-def kubelet(booted):
-    made = Kubelet(booted.guest, booted.cluster)
-    made.start()
-    yield made
-    made.stop()
 
 
 @pytest.fixture

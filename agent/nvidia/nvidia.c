@@ -9,6 +9,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/cdi_files.h"
+#include "agent/nvidia/nvidia_file.h"
 #include "agent/nvidia/nvidia_gpus.h"
 #include "agent/nvidia/nvidia_plan.h"
 #include "agent/nvidia/nvidia_type.h"
@@ -46,6 +47,8 @@ struct nvidia {
 	struct role question;
 	struct role watch;
 	struct clock_timer *due;  /* to plan */
+	struct nvidia_file file;  /* the configuration */
+	char *file_trouble;       /* that was logged; NULL: none */
 	struct cdi_files cdi;     /* if they are used */
 	bool has_plugin;          /* NVIDIA's device plugin runs on the node */
 	struct clock_timer *look; /* at what else is on the node */
@@ -276,6 +279,58 @@ static const char *hindrance(void *arg, const char *uuid)
 	return cdi_files_trouble(&nvidia->cdi, uuid);
 }
 
+/* What the command line says goes before the file. */
+static void use_config(struct nvidia *nvidia)
+{
+	const struct nvidia_config *config = &nvidia->file.config;
+	struct nvidia_type *type = &nvidia->type;
+
+	type->lists = nvidia->options.lists;
+	if (!type->lists)
+		type->lists = config->lists ? config->lists : NVIDIA_LIST_ENVVAR;
+	type->hindrance = type->lists & NVIDIA_LIST_CDI ? hindrance : NULL;
+	nvidia->gpus.changed = true;
+	if (nvidia->file.name)
+		log_info("configuration of the GPUs read", log_str("file", nvidia->file.name));
+	for (size_t i = 0; i < config->ignored.len; i++)
+		log_warn("a field of the GPUs' configuration has no effect",
+			 log_str("field", config->ignored.items[i]));
+}
+
+/* Once as long as it stays the same. */
+static void log_file_trouble(struct nvidia *nvidia, const char *trouble)
+{
+	bool is_told =
+		trouble && nvidia->file_trouble && strcmp(trouble, nvidia->file_trouble) == 0;
+
+	if (trouble && !is_told)
+		log_error("configuration of the GPUs cannot be used", log_str("reason", trouble),
+			  log_str("effect", nvidia->file.is_read ? "the last good one stays"
+								 : "no GPU is offered"));
+	free(nvidia->file_trouble);
+	nvidia->file_trouble = xstrdup_or_null(trouble);
+}
+
+/* When to look again. */
+static uint64_t look_at_file(struct nvidia *nvidia)
+{
+	struct err err = { 0 };
+	int r = nvidia_file_look(&nvidia->file, &err);
+
+	log_file_trouble(nvidia, r < 0 ? err.msg : NULL);
+	if (r == NVIDIA_FILE_NEW)
+		use_config(nvidia);
+	return r == NVIDIA_FILE_UNSETTLED ? NVIDIA_SETTLE_MS : NVIDIA_LOOK_MS;
+}
+
+void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels)
+{
+	const char *value = labels ? json_pairs_get(labels, NVIDIA_CONFIG_LABEL) : NULL;
+
+	if (nvidia_file_set_label(&nvidia->file, value) && nvidia->options.on)
+		clock_timer_start(nvidia->node->clock, nvidia->look, 0);
+}
+
 static bool is_served(const char *path)
 {
 	struct stat st;
@@ -322,11 +377,12 @@ static void look_for_plugin(struct nvidia *nvidia)
 static void on_look(void *arg)
 {
 	struct nvidia *nvidia = arg;
+	uint64_t next_ms = look_at_file(nvidia);
 
 	if (nvidia->type.hindrance)
 		look_at_cdi(nvidia);
 	look_for_plugin(nvidia);
-	clock_timer_start(nvidia->node->clock, nvidia->look, NVIDIA_LOOK_MS);
+	clock_timer_start(nvidia->node->clock, nvidia->look, next_ms);
 	tell(nvidia);
 }
 
@@ -380,7 +436,7 @@ void nvidia_offer(void *arg, struct plugins *plugins)
 
 	if (nvidia->has_plugin)
 		plugins_set(plugins, &nvidia_device_type, &nvidia->type, NULL, 0);
-	else if (nvidia->known)
+	else if (nvidia->known && nvidia->file.is_read)
 		nvidia_type_offer(&nvidia->type, plugins);
 }
 
@@ -398,13 +454,12 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	nvidia->arg = arg;
 	nvidia->program = nvml_program_new(node->loop, path, options->driver_root);
 	xid_policy_init(&nvidia->policy, options->ignored_xids, options->fatal_xids);
+	nvidia->file =
+		(struct nvidia_file){ .path = options->config_file, .folder = options->config_dir };
 	nvidia->type = (struct nvidia_type){ .gpus = &nvidia->gpus,
-					     .lists = options->lists,
-					     .clock = node->clock };
-	if (options->on && (options->lists & NVIDIA_LIST_CDI)) {
-		nvidia->type.hindrance = hindrance;
-		nvidia->type.arg = nvidia;
-	}
+					     .config = &nvidia->file.config,
+					     .clock = node->clock,
+					     .arg = nvidia };
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
 	nvidia->look = clock_timer_new(node->clock, on_look, nvidia);
 	if (options->on)
@@ -424,6 +479,8 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	xid_policy_done(&nvidia->policy);
 	nvidia_gpus_done(&nvidia->gpus);
 	cdi_files_done(&nvidia->cdi);
+	nvidia_file_done(&nvidia->file);
+	free(nvidia->file_trouble);
 	clock_timer_free(nvidia->node->clock, nvidia->due);
 	clock_timer_free(nvidia->node->clock, nvidia->look);
 	free(nvidia);

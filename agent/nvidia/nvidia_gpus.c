@@ -81,6 +81,7 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 			*known = (struct nvidia_gpu){ .address = xstrdup("") };
 		} else {
 			gpu->address = xstrdup(cards[i].address);
+			gpu->index = -1;
 		}
 		gpu->numa_node = cards[i].numa_node;
 		gpu->placed = false;
@@ -93,7 +94,7 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus)
 {
 	for (size_t i = 0; i < gpus->len; i++) {
-		if (!gpus->items[i].uuid && !gpus->items[i].trouble)
+		if (!gpus->items[i].looked && !gpus->items[i].trouble)
 			return false;
 	}
 	return true;
@@ -206,6 +207,9 @@ static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const str
 {
 	(void)take_uuid(gpus, gpu, line);
 	set_text(&gpu->name, line->name);
+	if (!gpu->looked || gpu->index != line->index)
+		gpus->changed = true;
+	gpu->index = line->index;
 	gpu->looked = true;
 	if (!line->well)
 		fall_ill(gpus, gpu, trouble_of(gpu, line), now_ms);

@@ -30,6 +30,7 @@ enum {
 struct nvidia_gpu {
 	char *address;
 	int numa_node; /* -1: unknown */
+	int index;     /* NVML's, which moves when others come and go; -1: unknown */
 	char *uuid;    /* NULL: not told yet */
 	char *name;
 	char *trouble;     /* why it is not healthy; NULL: it is, or nothing is known of it */
@@ -76,7 +77,7 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 struct nvidia_gpu *nvidia_gpus_at(const struct nvidia_gpus *gpus, const char *address);
 const struct nvidia_gpu *nvidia_gpus_find(const struct nvidia_gpus *gpus, const char *uuid);
 
-/* Everything that can be is known: each GPU has told its UUID or has a trouble. */
+/* Everything that can be is known: each GPU was looked at or has a trouble. */
 bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus);
 
 /* How much better the GPUs with these UUIDs are together than apart, as NVIDIA's plugin scores pairs; links

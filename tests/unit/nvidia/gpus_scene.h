@@ -83,8 +83,8 @@ static inline void gpus_scene_state(struct gpus_scene *scene, const char *kind, 
 	words[1][strcspn(words[1], "!")] = '\0';
 	line = xasprintf(
 		"{\"kind\":\"%s\",\"n\":1,\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
-		"\"recovery\":%d,\"well\":%s}",
-		kind, words[1], words[2] ? words[2] : words[1], ill ? 1 : 0,
+		"\"index\":%s,\"recovery\":%d,\"well\":%s}",
+		kind, words[1], words[2] ? words[2] : words[1], words[1], ill ? 1 : 0,
 		ill ? "false" : "true");
 	gpus_scene_line(scene, line);
 }

@@ -22,6 +22,7 @@ enum {
 static const char *const outputs[] = { "table", "wide", "yaml", "json", NULL };
 
 /* In the order of enum registration_mode. */
+static const char *const mig_strategies[] = { "none", "single", "mixed", NULL };
 static const char *const registrations[] = { "auto", "direct", "registry", NULL };
 
 /* clang-format off */
@@ -102,6 +103,11 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	{ .name = "nvidia-config-dir", .type = OPTION_STRING, AT(nvidia_config_dir), .argument = "DIR", \
 	  .help = "A folder with such files, of which the Node's label nvidia.com/device-plugin.config " \
 		  "names one. Without the label: the file default, else the only file, else none." }, \
+	{ .name = "nvidia-mig-strategy", .type = OPTION_STRING, AT(nvidia_mig), \
+	  .env = "MIG_STRATEGY", .argument = "STRATEGY", .choices = mig_strategies, \
+	  .help = "What is offered of GPUs in MIG mode: none (the whole GPU), single (their MIG devices as " \
+		  "nvidia.com/gpu), mixed (their MIG devices by profile). If not set: as the " \
+		  "configuration file says, else none." }, \
 	{ .name = "nvidia-device-list", .type = OPTION_LIST, AT(nvidia_lists), \
 	  .env = "DEVICE_LIST_STRATEGY", .argument = "WAY", \
 	  .help = "How the container runtime is told which GPUs a container has: envvar, volume-mounts, " \
@@ -147,6 +153,7 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	FILE_KEY("nvidia-driver-root", OPTION_STRING, nvidia_driver_root), \
 	FILE_KEY("nvidia-config-file", OPTION_STRING, nvidia_config_file), \
 	FILE_KEY("nvidia-config-dir", OPTION_STRING, nvidia_config_dir), \
+	FILE_KEY("nvidia-mig-strategy", OPTION_STRING, nvidia_mig), \
 	FILE_KEY("nvidia-device-list", OPTION_LIST, nvidia_lists), \
 	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
 	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
@@ -344,6 +351,12 @@ static int check_classes(const struct settings *s, struct err *err)
 
 static int check_nvidia(const struct settings *s, struct err *err)
 {
+	enum nvidia_mig_strategy mig;
+
+	if (s->nvidia_mig && !nvidia_mig_strategy_from_text(s->nvidia_mig, &mig))
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "--nvidia-mig-strategy: not none, single or mixed: '%s'",
+			       s->nvidia_mig);
 	if (s->nvidia_config_file && s->nvidia_config_dir)
 		return err_set(err, ERR_INVALID, -EINVAL,
 			       "--nvidia-config-file and --nvidia-config-dir: set one of them");
@@ -444,6 +457,7 @@ struct nvidia_options settings_nvidia_options(const struct settings *s)
 		.driver_root = s->nvidia_driver_root,
 		.config_file = s->nvidia_config_file,
 		.config_dir = s->nvidia_config_dir,
+		.mig = s->nvidia_mig,
 		.ignored_xids = s->nvidia_ignored_xids,
 		.fatal_xids = s->nvidia_fatal_xids,
 	};

@@ -22,6 +22,7 @@ enum {
 	NVIDIA_REPLACE_MS = 60000,
 	NVIDIA_LOOK_MS = 5000,    /* at configuration and CDI files, and for another plugin */
 	NVIDIA_SETTLE_MS = 500,   /* until a new configuration file is read again */
+	NVIDIA_MIG_MS = 60000,    /* at MIG devices, whose events do not reach everybody */
 	NVIDIA_ABSENT_MS = 30000, /* while no GPU has ever answered */
 };
 
@@ -32,6 +33,7 @@ struct nvidia_options {
 	const char *config_file; /* NVIDIA's configuration file; NULL: none            */
 	const char *config_dir;  /* or the folder of which a label names one           */
 	unsigned lists;          /* enum nvidia_list; 0: as the file says, or by envvar */
+	const char *mig;         /* a MIG strategy; NULL: as the file says, or none     */
 	const char *ignored_xids, *fatal_xids; /* as xid_policy_init() takes them, or NULL */
 };
 

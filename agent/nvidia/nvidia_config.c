@@ -43,6 +43,7 @@ struct file_plugin {
 };
 
 struct file_flags {
+	char *mig;
 	struct file_plugin plugin;
 };
 
@@ -80,6 +81,7 @@ static const struct json_row plugin_map[] = {
 };
 
 static const struct json_row flags_map[] = {
+	JSON_STR(struct file_flags, mig, "migStrategy", JSON_OPTIONAL),
 	JSON_STRUCT(struct file_flags, plugin, "plugin", JSON_OPTIONAL, struct file_plugin,
 		    plugin_map),
 	JSON_END,
@@ -149,13 +151,18 @@ static int take_lists(json_t *value, unsigned *lists, struct err *err)
 	return 0;
 }
 
-static int take_flags(json_t *root, const struct file_plugin *plugin, struct nvidia_config *config,
+static int take_flags(json_t *root, const struct file_flags *flags, struct nvidia_config *config,
 		      struct err *err)
 {
+	const struct file_plugin *plugin = &flags->plugin;
 	static const char *const policies[] = { "distributed", "packed" };
 	static const char *const ids[] = { "uuid", "index" };
 	bool by_index;
 
+	if (flags->mig && !nvidia_mig_strategy_from_text(flags->mig, &config->mig))
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "flags.migStrategy: expected none, single or mixed, got '%.64s'",
+			       flags->mig);
 	if (take_choice("flags.plugin.sharedDevicesAllocationPolicy", plugin->policy, policies,
 			&config->packed, err) < 0 ||
 	    take_choice("flags.plugin.deviceIDStrategy", plugin->ids, ids, &by_index, err) < 0)
@@ -176,7 +183,6 @@ static void list_ignored(json_t *root, struct nvidia_config *config)
 		const char *path;
 		const char *harmless;
 	} fields[] = {
-		{ "flags.migStrategy", "none" },
 		{ "flags.nvidiaDriverRoot", "/" },
 		{ "flags.nvidiaDevRoot", "/" },
 		{ "flags.gdrcopyEnabled", "" },
@@ -334,7 +340,7 @@ static int take(json_t *root, const struct file *file, struct nvidia_config *con
 	if (value_at(root, "sharing.mps"))
 		return err_set(err, ERR_INVALID, -EINVAL,
 			       "sharing.mps: not supported; use sharing.timeSlicing");
-	if (take_flags(root, &file->flags.plugin, config, err) < 0 ||
+	if (take_flags(root, &file->flags, config, err) < 0 ||
 	    take_slicing(root, &file->sharing.slicing, config, err) < 0)
 		return err->code;
 	list_ignored(root, config);
@@ -390,13 +396,4 @@ void nvidia_config_done(struct nvidia_config *config)
 	array_done(&config->sharings);
 	json_strs_done(&config->ignored);
 	*config = (struct nvidia_config){ 0 };
-}
-
-bool nvidia_config_shares(const struct nvidia_config *config, const char *name)
-{
-	for (size_t i = 0; i < config->sharings.len; i++) {
-		if (strcmp(config->sharings.items[i].name, name) == 0)
-			return true;
-	}
-	return false;
 }

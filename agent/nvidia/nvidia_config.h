@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/nvidia/nvidia_devices.h"
 #include "api/json_values.h"
 
 struct err;
@@ -34,8 +35,9 @@ struct nvidia_sharing {
 /* Zero: no file. */
 struct nvidia_config {
 	unsigned lists; /* enum nvidia_list; 0: the file does not say */
-	bool packed;    /* prefer shares of few GPUs, not of many     */
-	bool single;    /* a container gets one share at most         */
+	enum nvidia_mig_strategy mig;
+	bool packed; /* prefer shares of few GPUs, not of many     */
+	bool single; /* a container gets one share at most         */
 	struct {
 		struct nvidia_sharing *items;
 		size_t len, cap;
@@ -48,6 +50,3 @@ int nvidia_config_parse(const char *name, const char *text, size_t len,
 			struct nvidia_config *ret_config, struct err *err);
 /* Release; it is that of no file. */
 void nvidia_config_done(struct nvidia_config *config);
-
-/* Are there shares among the devices of the resource @name? */
-bool nvidia_config_shares(const struct nvidia_config *config, const char *name);

@@ -42,11 +42,16 @@ unsigned nvidia_list_from_text(const char *text)
 /* --- the offer ---------------------------------------------------------------------------------- */
 
 /* Why it is not healthy; NULL: it is. */
-static const char *trouble_of(const struct nvidia_type *type, const struct nvidia_gpu *gpu)
+static const char *trouble_of(const struct nvidia_type *type, const struct nvidia_device *device)
 {
-	if (gpu->trouble || !type->hindrance)
-		return gpu->trouble;
-	return type->hindrance(type->arg, gpu->uuid);
+	const struct nvidia_gpu *gpu = device->gpu;
+	const char *trouble = gpu->trouble;
+
+	if (!trouble)
+		trouble = device->mig ? device->mig->trouble : nvidia_migs_trouble(&gpu->migs);
+	if (trouble || !type->hindrance)
+		return trouble;
+	return type->hindrance(type->arg, device->uuid);
 }
 
 /* All resources, the units of each one after the other. */
@@ -60,14 +65,14 @@ struct offering {
 
 static void add_units(struct offering *offering, const struct nvidia_device *device)
 {
-	const char *trouble = trouble_of(offering->type, device->gpu);
+	const char *trouble = trouble_of(offering->type, device);
 
 	for (unsigned i = 0; i < nvidia_device_units(device); i++) {
 		*array_add(&offering->ids) = nvidia_unit_id(device, i);
 		*array_add(&offering->units) = (struct plugin_device){
 			.healthy = !trouble,
 			.numa_node = device->gpu->numa_node,
-			.card = device->sharing ? device->gpu->uuid : NULL,
+			.card = device->sharing || device->mig ? device->gpu->uuid : NULL,
 			.trouble = trouble,
 		};
 	}
@@ -109,7 +114,7 @@ void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins)
 	struct offering offering = { .type = type };
 	struct nvidia_devices devices;
 
-	nvidia_devices_make(type->gpus, type->config, &devices);
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
 	for (size_t i = 0; i < devices.len; i++)
 		(void)json_strs_add_new(&offering.names, nvidia_device_resource(&devices.items[i]));
 	for (size_t i = 0; i < offering.names.len; i++)
@@ -126,17 +131,20 @@ void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins)
 
 /* --- Allocate ------------------------------------------------------------------------------------ */
 
-static int check(const struct nvidia_type *type, const char *uuid, struct err *err)
+static int check(const struct nvidia_type *type, const struct nvidia_devices *devices,
+		 const char *uuid, struct err *err)
 {
-	const struct nvidia_gpu *gpu = nvidia_gpus_find(type->gpus, uuid);
+	const struct nvidia_device *device = nvidia_devices_find(devices, uuid);
+	const char *what = strncmp(uuid, "MIG-", 4) == 0 ? "MIG device" : "GPU";
 	const char *trouble;
 
-	if (!gpu)
-		return err_set(err, ERR_INVALID, -ENODEV, "GPU '%s' is gone from the node", uuid);
-	trouble = trouble_of(type, gpu);
+	if (!device)
+		return err_set(err, ERR_INVALID, -ENODEV, "%s '%s' is gone from the node", what,
+			       uuid);
+	trouble = trouble_of(type, device);
 	if (trouble)
-		return err_set(err, ERR_INVALID, -EHOSTDOWN, "GPU '%s' is not healthy: %s", uuid,
-			       trouble);
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s '%s' is not healthy: %s", what,
+			       uuid, trouble);
 	return 0;
 }
 
@@ -192,8 +200,8 @@ static int add_cdi(const struct nvidia_type *type, const struct json_strs *ids,
 }
 
 /* The devices that the units are of, each once, in the order of the request. */
-static int find_devices(const struct nvidia_type *type, const struct json_strs *ids,
-			struct json_strs *uuids, struct err *err)
+static int find_devices(const struct nvidia_type *type, const struct nvidia_devices *devices,
+			const struct json_strs *ids, struct json_strs *uuids, struct err *err)
 {
 	for (size_t i = 0; i < ids->len; i++) {
 		auto_free char *uuid = nvidia_unit_uuid(ids->items[i]);
@@ -203,7 +211,7 @@ static int find_devices(const struct nvidia_type *type, const struct json_strs *
 				       "invalid request: maximum request size for shared resources "
 				       "is 1; found %zu",
 				       ids->len);
-		if (check(type, uuid, err) < 0)
+		if (check(type, devices, uuid, err) < 0)
 			return err->code;
 		(void)json_strs_add_new(uuids, uuid);
 	}
@@ -214,10 +222,14 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 		    struct allocation *allocation, struct err *err)
 {
 	const struct nvidia_type *type = arg;
+	struct nvidia_devices devices;
 	struct json_strs uuids = { 0 };
-	int r = find_devices(type, ids, &uuids, err);
+	int r;
 
 	(void)resource;
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	r = find_devices(type, &devices, ids, &uuids, err);
+	nvidia_devices_done(&devices);
 	/* NVIDIA's plugin answers both as the mounts alone. */
 	if (r == 0 && (type->lists & NVIDIA_LIST_VOLUME_MOUNTS))
 		add_mounts(&uuids, allocation);
@@ -234,8 +246,13 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 static enum device_choice choose(void *arg, const char *resource)
 {
 	const struct nvidia_type *type = arg;
+	struct nvidia_devices devices;
+	bool are_parts;
 
-	if (!nvidia_config_shares(type->config, resource))
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	are_parts = nvidia_devices_are_parts(&devices, resource);
+	nvidia_devices_done(&devices);
+	if (!are_parts)
 		return CHOICE_WEIGHTS;
 	return type->config->packed ? CHOICE_PACKED : CHOICE_DISTRIBUTED;
 }

@@ -1,10 +1,13 @@
 /*
  * nvidia_type: NVIDIA's GPUs as devices of the kubelet, under the names and with the answers of NVIDIA's
- * device plugin: nvidia.com/gpu, units by UUID, and shares of a GPU by "UUID::0", "UUID::1" and so on.
+ * device plugin: nvidia.com/gpu and nvidia.com/mig-PROFILE, units by UUID, and shares of a device by "UUID::0",
+ * "UUID::1" and so on.
  */
 #pragma once
 
 #include <stddef.h>
+
+#include "agent/nvidia/nvidia_devices.h"
 
 struct nvidia_config;
 struct nvidia_gpus;
@@ -27,9 +30,10 @@ enum nvidia_list {
 struct nvidia_type {
 	const struct nvidia_gpus *gpus;
 	const struct nvidia_config *config;
+	enum nvidia_mig_strategy mig;
 	unsigned lists;
 	struct clock *clock; /* for random names */
-	/* Why a healthy GPU cannot be given to a container; NULL: it can. Valid during the call; may be
+	/* Why a healthy device cannot be given to a container; NULL: it can. Valid during the call; may be
 	 * NULL itself. */
 	const char *(*hindrance)(void *arg, const char *uuid);
 	void *arg;

@@ -306,6 +306,37 @@ def test_a_share_is_its_gpu_and_a_container_gets_one(start, kubelet, gpus):
     assert [unit.split("::")[0] for unit in kubelet.prefer(RESOURCE, 3, free)] == UUIDS[1:]
 
 
+def mig(n):
+    """A MIG device of the second GPU in a scene: GPU instance n, of the profile 1g.5gb."""
+    return f"mig 1 {n} 0 MIG-{n} 0 1 1 4864\n"
+
+
+def test_mig_devices_come_go_and_fall_ill_alone(start, kubelet, gpus):
+    small, devices = "nvidia.com/mig-1g.5gb", {"MIG-7": True, "MIG-8": True}
+    gpus.scene(mig(7) + mig(8))
+    agent = offering(start(*gpus.flags, "--nvidia-mig-strategy", "mixed"), kubelet)
+    gpus.wait_watch()
+    assert kubelet.allocate(small, ["MIG-8"])[0]["envs"] == {"NVIDIA_VISIBLE_DEVICES": "MIG-8"}
+    with kubelet.messages(RESOURCE) as whole, kubelet.messages(small) as messages:
+        wait_until(lambda: messages == [devices] and len(whole) == 1, 10)
+        assert set(whole[0]) == set(UUIDS) - {UUIDS[1]}
+        gpus.tell("xid 1 79 8 0")
+        wait_until(lambda: len(messages) > 1, 10, "a message")
+        assert messages[1:] == [{"MIG-7": True, "MIG-8": False}]
+        agent.wait_line("GPU is not healthy", "MIG-8", "Xid 79")
+        gpus.scene(mig(7) + mig(9))
+        gpus.tell("unmig 1 8 0", mig(9))
+        wait_until(lambda: messages[-1] == {"MIG-7": True, "MIG-9": True}, 10, "another one has come")
+        assert len(whole) == 1
+
+
+def test_one_gpu_in_mig_mode_leaves_the_others_with_the_strategy_single(start, kubelet, gpus):
+    gpus.scene(mig(7))
+    agent = offering(start(*gpus.flags, "--nvidia-mig-strategy", "single"), kubelet)
+    agent.wait_line("a device is not offered", UUIDS[1], "all GPUs must have MIG devices of one profile, or none")
+    assert set(kubelet.devices(RESOURCE)) == set(UUIDS) - {UUIDS[1]}
+
+
 def test_nothing_is_offered_while_nvidia_s_plugin_is_there(agent, kubelet):
     path = kubelet.folder / "device-plugins/nvidia-gpu.shared.sock"
     with socket.socket(socket.AF_UNIX) as sock:

@@ -430,6 +430,35 @@ static void the_file_s_way_is_taken(void **state)
 	assert_non_null(strstr(answer, "/dev/null>/var/run/nvidia-container-devices/"));
 }
 
+#define MIG_7 "mig 1 7 0 MIG-7 0 1 1 4864\n"
+#define MIG_8 "mig 1 8 0 MIG-8 0 1 1 4864\n"
+#define WHOLE "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("2") "@-1; "
+
+/* Their event, and without it a look each minute. */
+static void mig_devices_come_and_go(void **state)
+{
+	struct bench *b = *state;
+	char mixed[] = "mixed";
+
+	b->options.mig = mixed;
+	play_scene(&b->play, THREE MIG_7);
+	start(b);
+	wait_offer(b, WHOLE "nvidia.com/mig-1g.5gb: MIG-7@-1 of " SHORT("1"));
+	settle(b);
+	play_scene(&b->play, THREE MIG_7 MIG_8);
+	fake_clock_advance(b->clock, GPU_URGENT_MS);
+	tell_watch(b, MIG_8);
+	wait_offer(b, WHOLE
+		   "nvidia.com/mig-1g.5gb: MIG-7@-1 of " SHORT("1") " | MIG-8@-1 of " SHORT("1"));
+	play_scene(&b->play, THREE MIG_8);
+	/* A look that has begun before does not see that, and the next one comes later. */
+	for (int i = 0; i < 3; i++) {
+		settle(b);
+		fake_clock_advance(b->clock, NVIDIA_MIG_MS);
+	}
+	wait_offer(b, WHOLE "nvidia.com/mig-1g.5gb: MIG-8@-1 of " SHORT("1"));
+}
+
 static void a_program_that_is_missing_offers_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -468,6 +497,7 @@ int main(void)
 	suite_add(&suite, "the command line goes before the file",
 		  the_command_line_goes_before_the_file, NULL);
 	suite_add(&suite, "the file's way is taken", the_file_s_way_is_taken, NULL);
+	suite_add(&suite, "MIG devices come and go", mig_devices_come_and_go, NULL);
 	suite_add(&suite, "a program that is missing offers nothing",
 		  a_program_that_is_missing_offers_nothing, NULL);
 	return suite_run(&suite, "nvidia");

@@ -52,6 +52,9 @@ static struct config_case {
 	  "nvidia.com/mig-1g.5gb>nvidia.com/small*2:0:1,3,GPU-1" },
 	{ "fields that are not known", "a: 1\nflags: {b: 2, plugin: {c: [3]}}", "" },
 	{ "null is not there", "flags: null\nsharing: {mps: null, timeSlicing: null}", "" },
+	{ "a MIG strategy", "flags: {migStrategy: mixed}", "mig=2" },
+	{ "another MIG strategy", "flags: {migStrategy: both}",
+	  "file: flags.migStrategy: expected none, single or mixed, got 'both'" },
 	{ "packed shares", "flags: {plugin: {sharedDevicesAllocationPolicy: packed}}", "packed" },
 	{ "distributed shares", "flags: {plugin: {sharedDevicesAllocationPolicy: distributed}}",
 	  "" },
@@ -63,9 +66,9 @@ static struct config_case {
 	  SLICING("resources: [{name: gpu, replicas: 2, devices: [0]}, {name: gpu, replicas: 3}]"),
 	  "nvidia.com/gpu>nvidia.com/gpu*2:0 nvidia.com/gpu>nvidia.com/gpu*3:all" },
 	{ "fields without effect",
-	  "flags: {migStrategy: mixed, gdsEnabled: true, nvidiaDriverRoot: /run/nvidia/driver, plugin: "
+	  "flags: {gdsEnabled: true, nvidiaDriverRoot: /run/nvidia/driver, plugin: "
 	  "{passDeviceSpecs: true, deviceIDStrategy: index}}\nimex: {channelIDs: [0]}",
-	  "!flags.migStrategy !flags.nvidiaDriverRoot !flags.gdsEnabled "
+	  "!flags.nvidiaDriverRoot !flags.gdsEnabled "
 	  "!flags.plugin.passDeviceSpecs !flags.plugin.deviceIDStrategy !imex.channelIDs" },
 
 	{ "another version", "version: v2", "file: unknown version: 'v2'" },
@@ -120,6 +123,8 @@ static void show(const struct nvidia_config *config, struct str *out)
 {
 	if (config->lists)
 		str_addf(out, "lists=%u ", config->lists);
+	if (config->mig)
+		str_addf(out, "mig=%d ", (int)config->mig);
 	if (config->packed)
 		str_add(out, "packed ");
 	if (config->single)

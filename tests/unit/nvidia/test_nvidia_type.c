@@ -111,6 +111,108 @@ static void offer_matches_table(void **state)
 
 /* --- Allocate ---------------------------------------------------------------------------------------- */
 
+/* --- MIG ------------------------------------------------------------------------------------------------- */
+
+#define MIGS(gpu, a, b) \
+	"begin " gpu "; mig " gpu " 7 " a "; mig " gpu " 8 " b "; look " gpu "+; end " gpu "; "
+#define ALIKE(gpu) MIGS(gpu, "2g.10gb+me", "2g.10gb+me")
+#define SMALL                             \
+	SHARED("renameByDefault: true, ", \
+	       "{name: mig-2g.10gb, replicas: 2, devices: [\"1:1\", \"1:0\"]}")
+#define ODD "with the MIG strategy single, all GPUs must have MIG devices of one profile, or none"
+
+static struct mig_case {
+	const char *name;
+	const char *play;
+	enum nvidia_mig_strategy mig;
+	const char *offer;
+	const char *left_out;
+	const char *config;
+} migs[] = {
+	{ "none: a whole GPU", LOOK ALIKE("1"), NVIDIA_MIG_NONE,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-1@1 | GPU-2@0", "", NULL },
+	{ "none: it is ill with one of its MIG devices", LOOK ALIKE("1") "xid 1 79 8",
+	  NVIDIA_MIG_NONE, "nvidia.com/gpu: GPU-0@0 | GPU-1@1 Xid 79 | GPU-2@0", "", NULL },
+	{ "mixed: by profile", LOOK ALIKE("1"), NVIDIA_MIG_MIXED,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0; "
+	  "nvidia.com/mig-2g.10gb.me: MIG-7@1 of GPU-1 | MIG-8@1 of GPU-1",
+	  "", NULL },
+	{ "mixed: two profiles", LOOK MIGS("1", "1g.5gb", "2g.10gb") "xid 1 79 8", NVIDIA_MIG_MIXED,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0; nvidia.com/mig-1g.5gb: MIG-7@1 of GPU-1; "
+	  "nvidia.com/mig-2g.10gb: MIG-8@1 of GPU-1 Xid 79",
+	  "", NULL },
+	{ "mixed: all are ill with their GPU", LOOK ALIKE("1") "xid 1 79", NVIDIA_MIG_MIXED,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0; "
+	  "nvidia.com/mig-2g.10gb.me: MIG-7@1 of GPU-1 Xid 79 | MIG-8@1 of GPU-1 Xid 79",
+	  "", NULL },
+	{ "mixed: a part of a GPU instance", LOOK MIGS("1", "1c.2g.10gb", "2g.10gb"),
+	  NVIDIA_MIG_MIXED,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0; nvidia.com/mig-2g.10gb: MIG-8@1 of GPU-1",
+	  "MIG-7: it is only a part of a GPU instance", NULL },
+	{ "mixed: a GPU without MIG devices", LOOK "begin 1; look 1+; end 1", NVIDIA_MIG_MIXED,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0", "GPU-1: it is in MIG mode and has no MIG device",
+	  NULL },
+	{ "mixed: a GPU that is not known is not a whole one",
+	  "begin 0; problem 0; end 0; fail 1 2", NVIDIA_MIG_MIXED, "", "", NULL },
+	{ "mixed: shares", LOOK MIGS("1", "2g.10gb", "2g.10gb"), NVIDIA_MIG_MIXED,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0; nvidia.com/mig-2g.10gb.shared: "
+	  "MIG-7::0@1 of GPU-1 | MIG-7::1@1 of GPU-1 | MIG-8::0@1 of GPU-1 | MIG-8::1@1 of GPU-1",
+	  "", SMALL },
+	{ "single: no GPU in MIG mode", LOOK, NVIDIA_MIG_SINGLE,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-1@1 | GPU-2@0", "", NULL },
+	{ "single: all alike", "begin 0; end 0; " ALIKE("1") "fail 2", NVIDIA_MIG_SINGLE,
+	  "nvidia.com/gpu: MIG-7@1 of GPU-1 | MIG-8@1 of GPU-1", "", NULL },
+	{ "single: most are whole", LOOK ALIKE("1"), NVIDIA_MIG_SINGLE,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0", "GPU-1: " ODD, NULL },
+	{ "single: two profiles on a GPU", LOOK MIGS("1", "1g.5gb", "2g.10gb"), NVIDIA_MIG_SINGLE,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0", "GPU-1: " ODD, NULL },
+	{ "single: a GPU without MIG devices", LOOK "begin 1; look 1+; end 1", NVIDIA_MIG_SINGLE,
+	  "nvidia.com/gpu: GPU-0@0 | GPU-2@0", "GPU-1: " ODD, NULL },
+};
+
+static void migs_match_table(void **state)
+{
+	struct gpus_scene *scene = *state;
+	const struct mig_case *c = suite_row(state);
+	struct nvidia_type type = { .gpus = &scene->gpus, .mig = c->mig };
+	struct nvidia_config config;
+	struct nvidia_offers told = { 0 };
+	struct nvidia_devices devices;
+	auto_str struct str left_out = STR_INIT;
+
+	configure(&type, c->config, &config);
+	gpus_scene_play(scene, c->play);
+	nvidia_type_offer(&type, nvidia_offers_plugins(&told));
+	nvidia_devices_make(&scene->gpus, &config, c->mig, &devices);
+	for (size_t i = 0; i < devices.left_out.len; i++)
+		str_addf(&left_out, "%s%s", i ? " | " : "", devices.left_out.items[i]);
+	nvidia_devices_done(&devices);
+	nvidia_config_done(&config);
+	assert_string_equal(str_cstr(&told.text), c->offer);
+	assert_string_equal(str_cstr(&left_out), c->left_out);
+	str_done(&told.text);
+}
+
+static void a_mig_device_is_given_by_its_uuid(void **state)
+{
+	struct gpus_scene *scene = *state;
+	const struct nvidia_config none = { 0 };
+	struct nvidia_type type = {
+		.gpus = &scene->gpus, .config = &none, .mig = NVIDIA_MIG_MIXED, .lists = ENVVAR
+	};
+	auto_free char *answer = NULL;
+	auto_free char *ill = NULL;
+
+	gpus_scene_play(scene, LOOK ALIKE("1") "xid 1 79 8");
+	answer = nvidia_offers_allocate(&type, "MIG-7");
+	ill = nvidia_offers_allocate(&type, "MIG-8");
+	assert_string_equal(answer, "NVIDIA_VISIBLE_DEVICES=MIG-7");
+	assert_string_equal(ill, "MIG device 'MIG-8' is not healthy: Xid 79");
+	assert_int_equal(nvidia_device_type.choose(&type, "nvidia.com/mig-2g.10gb.me"),
+			 CHOICE_DISTRIBUTED);
+	assert_int_equal(nvidia_device_type.choose(&type, "nvidia.com/gpu"), CHOICE_WEIGHTS);
+}
+
 static struct answer_case {
 	const char *name;
 	const char *play;
@@ -204,11 +306,13 @@ static struct choice_case {
 
 static void choice_matches_table(void **state)
 {
+	struct gpus_scene *scene = *state;
 	const struct choice_case *c = suite_row(state);
 	struct nvidia_config config;
-	struct nvidia_type type = { 0 };
+	struct nvidia_type type = { .gpus = &scene->gpus };
 
 	configure(&type, c->config, &config);
+	gpus_scene_play(scene, LOOK);
 	assert_int_equal(nvidia_device_type.choose(&type, c->resource), c->choice);
 	nvidia_config_done(&config);
 }
@@ -228,10 +332,13 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "ways have names", ways_have_names, NULL);
-	suite_rows(&suite, choices, choice_matches_table);
 	suite_fixture(&suite, &gpus_scene_fixture);
 	suite_rows(&suite, offers, offer_matches_table);
 	suite_rows(&suite, answers, answer_matches_table);
+	suite_rows(&suite, choices, choice_matches_table);
+	suite_rows(&suite, migs, migs_match_table);
+	suite_add(&suite, "a MIG device is given by its UUID", a_mig_device_is_given_by_its_uuid,
+		  NULL);
 	suite_add(&suite, "pairs are chosen by their links", pairs_are_chosen_by_their_links, NULL);
 	return suite_run(&suite, "nvidia_type");
 }

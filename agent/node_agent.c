@@ -110,7 +110,11 @@ static void hand_node(const struct node_agent *agent)
 
 static void on_node_list(void *arg)
 {
-	hand_node(arg);
+	struct node_agent *agent = arg;
+
+	hand_node(agent);
+	if (!store_get(informer_store(agent->node_informer), agent->node.name))
+		nvidia_set_labels(agent->wiring.nvidia, NULL);
 }
 
 static void on_node(void *arg, const char *name, const struct entry *before,
@@ -125,8 +129,10 @@ static void on_node(void *arg, const char *name, const struct entry *before,
 	(void)before;
 	if (!node) {
 		hand_node(agent);
+		nvidia_set_labels(parts->nvidia, NULL);
 		return;
 	}
+	nvidia_set_labels(parts->nvidia, &node->meta.labels);
 	generics_set_labels(parts->generics, &node->meta.labels);
 	mdevs_set_labels(parts->mdevs, &node->meta.labels);
 	lend_set_heartbeat(parts->lend, node_heartbeat_ms(node));
@@ -214,7 +220,7 @@ static void change_pci(const struct wiring *wiring, enum change change, const ch
 /* @id: NULL for any device. */
 static void on_allocation(void *arg, const char *id)
 {
-	if (id && strchr(id, ':')) /* a PCI address */
+	if (id && strchr(id, ':') && !strstr(id, "::")) /* a PCI address, no share of a GPU */
 		change_pci(arg, CHANGE_ALLOCATION, id);
 	else
 		wiring_changed(arg, CHANGE_ALLOCATIONS, NULL);

@@ -22,6 +22,7 @@ enum {
 static const char *const outputs[] = { "table", "wide", "yaml", "json", NULL };
 
 /* In the order of enum registration_mode. */
+static const char *const mig_strategies[] = { "none", "single", "mixed", NULL };
 static const char *const registrations[] = { "auto", "direct", "registry", NULL };
 
 /* clang-format off */
@@ -95,11 +96,23 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .env = "NVIDIA_DRIVER_ROOT", .argument = "DIR", \
 	  .help = "Where the host's file system with libnvidia-ml.so.1 is mounted, if the library is " \
 		  "not where the dynamic loader finds it." }, \
+	{ .name = "nvidia-config-file", .type = OPTION_STRING, AT(nvidia_config_file), \
+	  .env = "CONFIG_FILE", .argument = "FILE", \
+	  .help = "A configuration file of NVIDIA's device plugin, version v1, with time-slicing. The " \
+		  "agent follows its changes." }, \
+	{ .name = "nvidia-config-dir", .type = OPTION_STRING, AT(nvidia_config_dir), .argument = "DIR", \
+	  .help = "A folder with such files, of which the Node's label nvidia.com/device-plugin.config " \
+		  "names one. Without the label: the file default, else the only file, else none." }, \
+	{ .name = "nvidia-mig-strategy", .type = OPTION_STRING, AT(nvidia_mig), \
+	  .env = "MIG_STRATEGY", .argument = "STRATEGY", .choices = mig_strategies, \
+	  .help = "What is offered of GPUs in MIG mode: none (the whole GPU), single (their MIG devices as " \
+		  "nvidia.com/gpu), mixed (their MIG devices by profile). If not set: as the " \
+		  "configuration file says, else none." }, \
 	{ .name = "nvidia-device-list", .type = OPTION_LIST, AT(nvidia_lists), \
-	  .env = "DEVICE_LIST_STRATEGY", .fallback = "envvar", .argument = "WAY", \
+	  .env = "DEVICE_LIST_STRATEGY", .argument = "WAY", \
 	  .help = "How the container runtime is told which GPUs a container has: envvar, volume-mounts, " \
-		  "cdi-annotations, cdi-cri. CDI devices are nvidia.com/gpu=UUID; the node must have " \
-		  "their CDI file." }, \
+		  "cdi-annotations, cdi-cri. If not set: as the configuration file says, else envvar. " \
+		  "CDI devices are nvidia.com/gpu=UUID; the node must have their CDI file." }, \
 	{ .name = "nvidia-ignored-xids", .type = OPTION_STRING, AT(nvidia_ignored_xids), \
 	  .env = "DP_DISABLE_HEALTHCHECKS", .argument = "LIST", \
 	  .help = "Xids that leave a GPU healthy, in addition to 13, 31, 43, 45, 68 and 109; all or xids: " \
@@ -138,6 +151,9 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 #define NVIDIA_KEYS \
 	FILE_KEY("nvidia", OPTION_BOOL, nvidia), \
 	FILE_KEY("nvidia-driver-root", OPTION_STRING, nvidia_driver_root), \
+	FILE_KEY("nvidia-config-file", OPTION_STRING, nvidia_config_file), \
+	FILE_KEY("nvidia-config-dir", OPTION_STRING, nvidia_config_dir), \
+	FILE_KEY("nvidia-mig-strategy", OPTION_STRING, nvidia_mig), \
 	FILE_KEY("nvidia-device-list", OPTION_LIST, nvidia_lists), \
 	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
 	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
@@ -333,8 +349,17 @@ static int check_classes(const struct settings *s, struct err *err)
 	return 0;
 }
 
-static int check_lists(const struct settings *s, struct err *err)
+static int check_nvidia(const struct settings *s, struct err *err)
 {
+	enum nvidia_mig_strategy mig;
+
+	if (s->nvidia_mig && !nvidia_mig_strategy_from_text(s->nvidia_mig, &mig))
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "--nvidia-mig-strategy: not none, single or mixed: '%s'",
+			       s->nvidia_mig);
+	if (s->nvidia_config_file && s->nvidia_config_dir)
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "--nvidia-config-file and --nvidia-config-dir: set one of them");
 	for (size_t i = 0; i < s->nvidia_lists.len; i++) {
 		if (!nvidia_list_from_text(s->nvidia_lists.items[i]))
 			return err_set(err, ERR_INVALID, -EINVAL,
@@ -354,7 +379,7 @@ int settings_complete(struct settings *s, struct err *err)
 			       "--node-name: not a node's name, which has lower-case letters, "
 			       "digits, '-' and '.', 253 at most: '%s'",
 			       s->node_name);
-	if (check_drivers(s, err) < 0 || check_classes(s, err) < 0 || check_lists(s, err) < 0)
+	if (check_drivers(s, err) < 0 || check_classes(s, err) < 0 || check_nvidia(s, err) < 0)
 		return err->code;
 	if (!s->helper)
 		s->helper = helper_run_default_path();
@@ -430,6 +455,9 @@ struct nvidia_options settings_nvidia_options(const struct settings *s)
 	struct nvidia_options options = {
 		.on = s->nvidia,
 		.driver_root = s->nvidia_driver_root,
+		.config_file = s->nvidia_config_file,
+		.config_dir = s->nvidia_config_dir,
+		.mig = s->nvidia_mig,
 		.ignored_xids = s->nvidia_ignored_xids,
 		.fatal_xids = s->nvidia_fatal_xids,
 	};

@@ -34,6 +34,9 @@ struct settings {
 	uint64_t gpu_deadline_ms;
 	bool nvidia;
 	char *nvidia_driver_root;
+	char *nvidia_config_file;
+	char *nvidia_config_dir;
+	char *nvidia_mig;
 	struct option_list nvidia_lists; /* names of enum nvidia_list */
 	char *nvidia_ignored_xids;
 	char *nvidia_fatal_xids;

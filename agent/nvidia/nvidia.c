@@ -9,6 +9,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/cdi_files.h"
+#include "agent/nvidia/nvidia_file.h"
 #include "agent/nvidia/nvidia_gpus.h"
 #include "agent/nvidia/nvidia_plan.h"
 #include "agent/nvidia/nvidia_type.h"
@@ -45,11 +46,15 @@ struct nvidia {
 	struct nvidia_type type;
 	struct role question;
 	struct role watch;
-	struct clock_timer *due;  /* to plan */
-	struct cdi_files cdi;     /* if they are used */
-	bool has_plugin;          /* NVIDIA's device plugin runs on the node */
-	struct clock_timer *look; /* at what else is on the node */
-	bool known;               /* something was known of each GPU once */
+	uint64_t migs_ms;          /* when the MIG devices were looked at last */
+	struct json_strs left_out; /* devices that are not offered, as logged  */
+	struct clock_timer *due;   /* to plan */
+	struct nvidia_file file;   /* the configuration */
+	char *file_trouble;        /* that was logged; NULL: none */
+	struct cdi_files cdi;      /* if they are used */
+	bool has_plugin;           /* NVIDIA's device plugin runs on the node */
+	struct clock_timer *look;  /* at what else is on the node */
+	bool known;                /* something was known of each GPU once */
 };
 
 static uint64_t now_ms(const struct nvidia *nvidia)
@@ -64,19 +69,45 @@ static void plan_soon(struct nvidia *nvidia)
 
 /* --- report changes -------------------------------------------------------------------------------------- */
 
-static void log_health(struct nvidia_gpu *gpu)
+static void log_health(const char *address, const char *uuid, const char *trouble, bool *told_ill)
 {
-	const char *uuid = gpu->uuid ? gpu->uuid : "";
-
-	if (gpu->told_ill == (gpu->trouble != NULL))
+	if (*told_ill == (trouble != NULL))
 		return;
-	gpu->told_ill = gpu->trouble;
-	if (gpu->trouble)
-		log_warn("GPU is not healthy", log_str("address", gpu->address),
-			 log_str("uuid", uuid), log_str("reason", gpu->trouble));
+	*told_ill = trouble;
+	if (trouble)
+		log_warn("GPU is not healthy", log_str("address", address), log_str("uuid", uuid),
+			 log_str("reason", trouble));
 	else
-		log_info("GPU is healthy again", log_str("address", gpu->address),
+		log_info("GPU is healthy again", log_str("address", address),
 			 log_str("uuid", uuid));
+}
+
+static void log_gpu(struct nvidia_gpu *gpu)
+{
+	log_health(gpu->address, gpu->uuid ? gpu->uuid : "", gpu->trouble, &gpu->told_ill);
+	for (size_t i = 0; i < gpu->migs.len; i++) {
+		struct nvidia_mig *mig = &gpu->migs.items[i];
+
+		log_health(gpu->address, mig->uuid, mig->trouble, &mig->told_ill);
+	}
+}
+
+/* Each once, as long as it is so. */
+static void log_left_out(struct nvidia *nvidia)
+{
+	const struct nvidia_type *type = &nvidia->type;
+	struct nvidia_devices devices;
+
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	for (size_t i = 0; i < devices.left_out.len; i++) {
+		if (!json_strs_has(&nvidia->left_out, devices.left_out.items[i]))
+			log_warn("a device is not offered",
+				 log_str("device", devices.left_out.items[i]));
+	}
+	json_strs_done(&nvidia->left_out);
+	nvidia->left_out = devices.left_out;
+	devices.left_out = (struct json_strs){ 0 };
+	nvidia_devices_done(&devices);
 }
 
 static void tell(struct nvidia *nvidia)
@@ -87,10 +118,12 @@ static void tell(struct nvidia *nvidia)
 		return;
 	gpus->changed = false;
 	for (size_t i = 0; i < gpus->len; i++)
-		log_health(&gpus->items[i]);
+		log_gpu(&gpus->items[i]);
 	nvidia->known = nvidia->known || nvidia_gpus_are_known(gpus);
-	if (nvidia->known)
+	if (nvidia->known) {
+		log_left_out(nvidia);
 		nvidia->changed(nvidia->arg);
+	}
 	plan_soon(nvidia);
 }
 
@@ -112,7 +145,8 @@ static void on_line(void *arg, const struct nvml_line *line)
 
 	nvidia_gpus_take(&nvidia->gpus, &nvidia->policy, line, now_ms(nvidia));
 	forget_unwatched(nvidia);
-	if (line->kind == NVML_LINE_EVENT && line->event == NVML_EVENT_TYPE_RECOVERY)
+	if (line->kind == NVML_LINE_EVENT &&
+	    (line->event == NVML_EVENT_TYPE_RECOVERY || line->event == NVML_EVENT_TYPE_MIG))
 		plan_soon(nvidia);
 	tell(nvidia);
 }
@@ -169,6 +203,8 @@ static void on_answer(void *arg, const struct nvml_end *end)
 		break;
 	case NVML_DIED:
 		log_end("question", end);
+		if (question->verb == NVML_ASK_INVENTORY)
+			nvidia_gpus_doubt(gpus, &question->addresses);
 		replace(nvidia, question);
 		break;
 	}
@@ -220,6 +256,8 @@ static void start(struct nvidia *nvidia, struct role *role, enum nvml_verb verb,
 			spec.deadline_ms = NVIDIA_COLD_MS;
 	}
 	nvidia_gpus_begin(&nvidia->gpus, &role->addresses, watches);
+	if (verb == NVML_ASK_INVENTORY)
+		nvidia_gpus_begin_look(&nvidia->gpus, &role->addresses);
 	if (nvml_run_start(nvidia->program, &spec, &role->run, &err) == 0)
 		return;
 	json_strs_done(&role->addresses);
@@ -276,6 +314,60 @@ static const char *hindrance(void *arg, const char *uuid)
 	return cdi_files_trouble(&nvidia->cdi, uuid);
 }
 
+/* What the command line says goes before the file. */
+static void use_config(struct nvidia *nvidia)
+{
+	const struct nvidia_config *config = &nvidia->file.config;
+	struct nvidia_type *type = &nvidia->type;
+
+	type->lists = nvidia->options.lists;
+	if (!type->lists)
+		type->lists = config->lists ? config->lists : NVIDIA_LIST_ENVVAR;
+	type->hindrance = type->lists & NVIDIA_LIST_CDI ? hindrance : NULL;
+	if (!nvidia->options.mig || !nvidia_mig_strategy_from_text(nvidia->options.mig, &type->mig))
+		type->mig = config->mig;
+	nvidia->gpus.changed = true;
+	if (nvidia->file.name)
+		log_info("configuration of the GPUs read", log_str("file", nvidia->file.name));
+	for (size_t i = 0; i < config->ignored.len; i++)
+		log_warn("a field of the GPUs' configuration has no effect",
+			 log_str("field", config->ignored.items[i]));
+}
+
+/* Once as long as it stays the same. */
+static void log_file_trouble(struct nvidia *nvidia, const char *trouble)
+{
+	bool is_told =
+		trouble && nvidia->file_trouble && strcmp(trouble, nvidia->file_trouble) == 0;
+
+	if (trouble && !is_told)
+		log_error("configuration of the GPUs cannot be used", log_str("reason", trouble),
+			  log_str("effect", nvidia->file.is_read ? "the last good one stays"
+								 : "no GPU is offered"));
+	free(nvidia->file_trouble);
+	nvidia->file_trouble = xstrdup_or_null(trouble);
+}
+
+/* When to look again. */
+static uint64_t look_at_file(struct nvidia *nvidia)
+{
+	struct err err = { 0 };
+	int r = nvidia_file_look(&nvidia->file, &err);
+
+	log_file_trouble(nvidia, r < 0 ? err.msg : NULL);
+	if (r == NVIDIA_FILE_NEW)
+		use_config(nvidia);
+	return r == NVIDIA_FILE_UNSETTLED ? NVIDIA_SETTLE_MS : NVIDIA_LOOK_MS;
+}
+
+void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels)
+{
+	const char *value = labels ? json_pairs_get(labels, NVIDIA_CONFIG_LABEL) : NULL;
+
+	if (nvidia_file_set_label(&nvidia->file, value) && nvidia->options.on)
+		clock_timer_start(nvidia->node->clock, nvidia->look, 0);
+}
+
 static bool is_served(const char *path)
 {
 	struct stat st;
@@ -319,14 +411,25 @@ static void look_for_plugin(struct nvidia *nvidia)
 		log_info("NVIDIA's device plugin does not run any more");
 }
 
+static void look_at_migs(struct nvidia *nvidia)
+{
+	if (nvidia->type.mig == NVIDIA_MIG_NONE || now_ms(nvidia) - nvidia->migs_ms < NVIDIA_MIG_MS)
+		return;
+	nvidia->migs_ms = now_ms(nvidia);
+	nvidia_gpus_doubt(&nvidia->gpus, NULL);
+	plan_soon(nvidia);
+}
+
 static void on_look(void *arg)
 {
 	struct nvidia *nvidia = arg;
+	uint64_t next_ms = look_at_file(nvidia);
 
 	if (nvidia->type.hindrance)
 		look_at_cdi(nvidia);
 	look_for_plugin(nvidia);
-	clock_timer_start(nvidia->node->clock, nvidia->look, NVIDIA_LOOK_MS);
+	look_at_migs(nvidia);
+	clock_timer_start(nvidia->node->clock, nvidia->look, next_ms);
 	tell(nvidia);
 }
 
@@ -380,7 +483,7 @@ void nvidia_offer(void *arg, struct plugins *plugins)
 
 	if (nvidia->has_plugin)
 		plugins_set(plugins, &nvidia_device_type, &nvidia->type, NULL, 0);
-	else if (nvidia->known)
+	else if (nvidia->known && nvidia->file.is_read)
 		nvidia_type_offer(&nvidia->type, plugins);
 }
 
@@ -398,15 +501,15 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	nvidia->arg = arg;
 	nvidia->program = nvml_program_new(node->loop, path, options->driver_root);
 	xid_policy_init(&nvidia->policy, options->ignored_xids, options->fatal_xids);
+	nvidia->file =
+		(struct nvidia_file){ .path = options->config_file, .folder = options->config_dir };
 	nvidia->type = (struct nvidia_type){ .gpus = &nvidia->gpus,
-					     .lists = options->lists,
-					     .clock = node->clock };
-	if (options->on && (options->lists & NVIDIA_LIST_CDI)) {
-		nvidia->type.hindrance = hindrance;
-		nvidia->type.arg = nvidia;
-	}
+					     .config = &nvidia->file.config,
+					     .clock = node->clock,
+					     .arg = nvidia };
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
 	nvidia->look = clock_timer_new(node->clock, on_look, nvidia);
+	nvidia->migs_ms = now_ms(nvidia);
 	if (options->on)
 		clock_timer_start(node->clock, nvidia->look, 0);
 	return nvidia;
@@ -424,6 +527,9 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	xid_policy_done(&nvidia->policy);
 	nvidia_gpus_done(&nvidia->gpus);
 	cdi_files_done(&nvidia->cdi);
+	nvidia_file_done(&nvidia->file);
+	free(nvidia->file_trouble);
+	json_strs_done(&nvidia->left_out);
 	clock_timer_free(nvidia->node->clock, nvidia->due);
 	clock_timer_free(nvidia->node->clock, nvidia->look);
 	free(nvidia);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+struct json_pairs;
 struct nvidia;
 struct plugins;
 struct this_node;
@@ -19,7 +20,9 @@ enum {
 	NVIDIA_COLD_MS = 20000, /* one GPU's first answer: the driver initializes it */
 	NVIDIA_WARM_MS = 5000,  /* any later one                                     */
 	NVIDIA_REPLACE_MS = 60000,
-	NVIDIA_LOOK_MS = 5000,    /* at CDI files, and for another plugin */
+	NVIDIA_LOOK_MS = 5000,    /* at configuration and CDI files, and for another plugin */
+	NVIDIA_SETTLE_MS = 500,   /* until a new configuration file is read again */
+	NVIDIA_MIG_MS = 60000,    /* at MIG devices, whose events do not reach everybody */
 	NVIDIA_ABSENT_MS = 30000, /* while no GPU has ever answered */
 };
 
@@ -27,7 +30,10 @@ enum {
 struct nvidia_options {
 	bool on;
 	const char *driver_root; /* NULL: the library is where the loader finds it     */
-	unsigned lists;          /* enum nvidia_list                                   */
+	const char *config_file; /* NVIDIA's configuration file; NULL: none            */
+	const char *config_dir;  /* or the folder of which a label names one           */
+	unsigned lists;          /* enum nvidia_list; 0: as the file says, or by envvar */
+	const char *mig;         /* a MIG strategy; NULL: as the file says, or none     */
 	const char *ignored_xids, *fatal_xids; /* as xid_policy_init() takes them, or NULL */
 };
 
@@ -40,6 +46,9 @@ struct nvidia *nvidia_free(struct nvidia *nvidia);
 /* The node has a new inventory: find its GPUs. */
 void nvidia_find_gpus(struct nvidia *nvidia);
 
+/* The labels of the Node; NULL: there is no Node. One of them can name the configuration file. */
+void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);
+
 /* Make what @plugins offer what there is: a lend_type's offer(). Nothing is offered before something is
- * known of each GPU. */
+ * known of each GPU, and before a good configuration file was read if there is one. */
 void nvidia_offer(void *arg, struct plugins *plugins);

@@ -23,6 +23,8 @@ static void gpu_done(struct nvidia_gpu *gpu)
 	free(gpu->name);
 	free(gpu->trouble);
 	free(gpu->problem);
+	nvidia_migs_done(&gpu->migs);
+	nvidia_migs_done(&gpu->told_migs);
 }
 
 void nvidia_gpus_done(struct nvidia_gpus *gpus)
@@ -81,6 +83,7 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 			*known = (struct nvidia_gpu){ .address = xstrdup("") };
 		} else {
 			gpu->address = xstrdup(cards[i].address);
+			gpu->index = -1;
 		}
 		gpu->numa_node = cards[i].numa_node;
 		gpu->placed = false;
@@ -93,7 +96,7 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus)
 {
 	for (size_t i = 0; i < gpus->len; i++) {
-		if (!gpus->items[i].uuid && !gpus->items[i].trouble)
+		if (!gpus->items[i].looked && !gpus->items[i].trouble)
 			return false;
 	}
 	return true;
@@ -101,15 +104,25 @@ bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus)
 
 /* --- ill and well ------------------------------------------------------------------------------ */
 
+static bool is_ill(const struct nvidia_gpu *gpu)
+{
+	return gpu->trouble || nvidia_migs_trouble(&gpu->migs);
+}
+
+/* It, or a MIG device of it, falls ill, and all of it was well before. */
+static void begin_illness(struct nvidia_gpu *gpu, uint64_t now_ms)
+{
+	bool again = gpu->well_ms > 0 && now_ms - gpu->well_ms < GPU_RELAPSE_MS;
+
+	gpu->relapses = again ? gpu->relapses + 1 : 0;
+	gpu->ask_ms = now_ms + GPU_PROBE_MS;
+}
+
 static void fall_ill(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, char *trouble,
 		     uint64_t now_ms)
 {
-	if (!gpu->trouble) {
-		bool again = gpu->well_ms > 0 && now_ms - gpu->well_ms < GPU_RELAPSE_MS;
-
-		gpu->relapses = again ? gpu->relapses + 1 : 0;
-		gpu->ask_ms = now_ms + GPU_PROBE_MS;
-	}
+	if (!is_ill(gpu))
+		begin_illness(gpu, now_ms);
 	if (!gpu->trouble || strcmp(gpu->trouble, trouble) != 0)
 		gpus->changed = true;
 	free(gpu->trouble);
@@ -128,12 +141,11 @@ static void keep_ill(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, char *tro
 		fall_ill(gpus, gpu, trouble, now_ms);
 }
 
-/* Probe it soon, but not at each of many events. */
+/* Ask about it soon, but not at each of many events. */
 static void hurry(struct nvidia_gpu *gpu)
 {
 	uint64_t soon_ms = gpu->asked_ms + GPU_URGENT_MS;
 
-	gpu->urgent = true;
 	if (!gpu->silent && gpu->ask_ms > soon_ms)
 		gpu->ask_ms = soon_ms;
 }
@@ -142,7 +154,9 @@ static void recover(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, uint64_t n
 {
 	free(gpu->trouble);
 	gpu->trouble = NULL;
+	nvidia_migs_recover(&gpu->migs);
 	gpu->unwatched = false;
+	gpu->doubted = true;
 	gpu->well_ms = now_ms;
 	gpu->clean = 0;
 	gpus->changed = true;
@@ -206,6 +220,13 @@ static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const str
 {
 	(void)take_uuid(gpus, gpu, line);
 	set_text(&gpu->name, line->name);
+	if (!gpu->looked || gpu->index != line->index || gpu->has_mig != line->mig)
+		gpus->changed = true;
+	gpu->index = line->index;
+	/* The MIG devices of one that is not well need not be all there. */
+	if ((line->well || !gpu->looked) && nvidia_migs_set(&gpu->migs, &gpu->told_migs))
+		gpus->changed = true;
+	gpu->has_mig = line->mig;
 	gpu->looked = true;
 	if (!line->well)
 		fall_ill(gpus, gpu, trouble_of(gpu, line), now_ms);
@@ -225,7 +246,7 @@ static void take_probe(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 {
 	gpu->urgent = false;
 	take_look(gpus, gpu, line, now_ms);
-	if (!gpu->trouble || !line->well || !gpu->looked)
+	if (!is_ill(gpu) || !line->well || !gpu->looked)
 		return;
 	if (++gpu->clean >= clean_probes(gpu))
 		recover(gpus, gpu, now_ms);
@@ -238,10 +259,42 @@ static void take_problem(struct nvidia_gpu *gpu, const struct nvml_line *line)
 				 line->message ? line->message : "unknown error");
 }
 
+/* An Xid of a MIG device leaves the others of its GPU healthy; one of instances that are not known does not. */
+static bool take_mig_xid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
+			 const struct nvml_line *line, const char *trouble, uint64_t now_ms)
+{
+	bool was_ill = is_ill(gpu);
+	size_t news = 0;
+
+	if (line->gi < 0 || gpu->trouble ||
+	    nvidia_migs_fall_ill(&gpu->migs, line->gi, line->ci, trouble, &news) == 0)
+		return false;
+	if (!was_ill)
+		begin_illness(gpu, now_ms);
+	gpu->clean = 0;
+	gpus->changed = gpus->changed || news > 0;
+	return true;
+}
+
 static void take_xid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const struct nvml_line *line,
 		     uint64_t now_ms)
 {
-	keep_ill(gpus, gpu, xasprintf("Xid %lld", (long long)line->data), now_ms);
+	auto_free char *trouble = xasprintf("Xid %lld", (long long)line->data);
+
+	if (!take_mig_xid(gpus, gpu, line, trouble, now_ms))
+		keep_ill(gpus, gpu, take_ptr(trouble), now_ms);
+}
+
+static void doubt(struct nvidia_gpu *gpu)
+{
+	gpu->doubted = true;
+	hurry(gpu);
+}
+
+static void press(struct nvidia_gpu *gpu)
+{
+	gpu->urgent = true;
+	hurry(gpu);
 }
 
 static void take_event(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
@@ -265,10 +318,13 @@ static void take_event(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 		return;
 	case NVML_EVENT_TYPE_RECOVERY:
 		if (gpu)
-			hurry(gpu);
+			press(gpu);
+		return;
+	case NVML_EVENT_TYPE_MIG:
+		if (gpu)
+			doubt(gpu);
 		return;
 	case NVML_EVENT_TYPE_DOUBLE_BIT_ECC:
-	case NVML_EVENT_TYPE_MIG:
 	case NVML_EVENT_TYPE_OTHER:
 		return;
 	}
@@ -356,13 +412,15 @@ static void take_of_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 	case NVML_LINE_PAIR:
 		take_pair(gpus, gpu, line);
 		return;
+	case NVML_LINE_MIG:
+		nvidia_migs_add(&gpu->told_migs, line);
+		return;
 	case NVML_LINE_SWITCH:
 		gpu->nvswitch_links = limit_nvlinks(line->nvlinks);
 		return;
 	case NVML_LINE_OTHER:
 	case NVML_LINE_AT:
 	case NVML_LINE_SYSTEM:
-	case NVML_LINE_MIG:
 	case NVML_LINE_FAILED:
 	case NVML_LINE_END:
 	case NVML_LINE_WATCHING:
@@ -399,6 +457,18 @@ void nvidia_gpus_begin(struct nvidia_gpus *gpus, const struct json_strs *address
 			continue;
 		*(watch ? &gpu->watched : &gpu->answered) = false;
 		set_text(&gpu->problem, NULL);
+	}
+}
+
+void nvidia_gpus_begin_look(struct nvidia_gpus *gpus, const struct json_strs *addresses)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (!gpu)
+			continue;
+		gpu->doubted = false;
+		nvidia_migs_done(&gpu->told_migs);
 	}
 }
 
@@ -465,7 +535,15 @@ void nvidia_gpus_missed(struct nvidia_gpus *gpus, const struct json_strs *addres
 		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
 
 		if (gpu)
-			hurry(gpu);
+			press(gpu);
+	}
+}
+
+void nvidia_gpus_doubt(struct nvidia_gpus *gpus, const struct json_strs *addresses)
+{
+	for (size_t i = 0; i < gpus->len; i++) {
+		if (!addresses || json_strs_has(addresses, gpus->items[i].address))
+			doubt(&gpus->items[i]);
 	}
 }
 

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/nvidia/nvidia_migs.h"
+
 struct json_strs;
 struct nvml_line;
 struct xid_policy;
@@ -30,14 +32,18 @@ enum {
 struct nvidia_gpu {
 	char *address;
 	int numa_node; /* -1: unknown */
+	int index;     /* NVML's, which moves when others come and go; -1: unknown */
 	char *uuid;    /* NULL: not told yet */
 	char *name;
-	char *trouble;     /* why it is not healthy; NULL: it is, or nothing is known of it */
-	bool looked;       /* an inventory has told what it is       */
-	bool placed;       /* the topology has told how it is linked */
-	bool silent;       /* a call on it hung: it is asked alone   */
-	bool unwatched;    /* a watch has lost it                    */
-	bool urgent;       /* to be probed although it is healthy    */
+	char *trouble;  /* why it is not healthy; NULL: it is, or nothing is known of it */
+	bool looked;    /* an inventory has told what it is       */
+	bool placed;    /* the topology has told how it is linked */
+	bool silent;    /* a call on it hung: it is asked alone   */
+	bool unwatched; /* a watch has lost it                    */
+	bool urgent;    /* to be probed although it is healthy    */
+	bool doubted;   /* to be looked at again                  */
+	bool has_mig;   /* it is in MIG mode                      */
+	struct nvidia_migs migs;
 	bool told_ill;     /* for the owner's log                    */
 	uint64_t ask_ms;   /* no question about it before            */
 	uint64_t asked_ms; /* when the last one was answered        */
@@ -46,6 +52,7 @@ struct nvidia_gpu {
 	bool answered;
 	bool watched;
 	char *problem;
+	struct nvidia_migs told_migs;
 
 	int nvswitch_links;
 	unsigned clean;    /* probes in a row without a fault */
@@ -76,7 +83,7 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 struct nvidia_gpu *nvidia_gpus_at(const struct nvidia_gpus *gpus, const char *address);
 const struct nvidia_gpu *nvidia_gpus_find(const struct nvidia_gpus *gpus, const char *uuid);
 
-/* Everything that can be is known: each GPU has told its UUID or has a trouble. */
+/* Everything that can be is known: each GPU was looked at or has a trouble. */
 bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus);
 
 /* How much better the GPUs with these UUIDs are together than apart, as NVIDIA's plugin scores pairs; links
@@ -85,6 +92,12 @@ uint16_t nvidia_gpus_weight(const struct nvidia_gpus *gpus, const char *a, const
 
 /* A question about these GPUs begins, or a watch of them. */
 void nvidia_gpus_begin(struct nvidia_gpus *gpus, const struct json_strs *addresses, bool watch);
+
+/* The question is what they are: what happens from now on is not in its answer. */
+void nvidia_gpus_begin_look(struct nvidia_gpus *gpus, const struct json_strs *addresses);
+
+/* What is known of these may be wrong: they are to be looked at again. NULL: all. */
+void nvidia_gpus_doubt(struct nvidia_gpus *gpus, const struct json_strs *addresses);
 
 /* A line of a child at @now_ms. */
 void nvidia_gpus_take(struct nvidia_gpus *gpus, const struct xid_policy *policy,

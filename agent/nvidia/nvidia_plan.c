@@ -4,12 +4,12 @@
 
 static bool needs_look(const struct nvidia_gpu *gpu)
 {
-	return !gpu->looked;
+	return !gpu->looked || gpu->doubted;
 }
 
 static bool needs_probe(const struct nvidia_gpu *gpu)
 {
-	return gpu->looked && (gpu->trouble || gpu->urgent);
+	return gpu->looked && (gpu->trouble || gpu->urgent || nvidia_migs_trouble(&gpu->migs));
 }
 
 /* Add those that need it, as soon as they may be asked: all but silent ones, or one of these alone. */

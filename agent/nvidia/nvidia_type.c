@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/nvidia/nvidia_config.h"
+#include "agent/nvidia/nvidia_devices.h"
 #include "agent/nvidia/nvidia_gpus.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -39,47 +42,109 @@ unsigned nvidia_list_from_text(const char *text)
 /* --- the offer ---------------------------------------------------------------------------------- */
 
 /* Why it is not healthy; NULL: it is. */
-static const char *trouble_of(const struct nvidia_type *type, const struct nvidia_gpu *gpu)
+static const char *trouble_of(const struct nvidia_type *type, const struct nvidia_device *device)
 {
-	if (gpu->trouble || !type->hindrance)
-		return gpu->trouble;
-	return type->hindrance(type->arg, gpu->uuid);
+	const struct nvidia_gpu *gpu = device->gpu;
+	const char *trouble = gpu->trouble;
+
+	if (!trouble)
+		trouble = device->mig ? device->mig->trouble : nvidia_migs_trouble(&gpu->migs);
+	if (trouble || !type->hindrance)
+		return trouble;
+	return type->hindrance(type->arg, device->uuid);
+}
+
+/* All resources, the units of each one after the other. */
+struct offering {
+	const struct nvidia_type *type;
+	struct json_strs names;
+	struct json_strs ids;
+	ARRAY(struct plugin_device) units;
+	ARRAY(struct plugin_resource) resources;
+};
+
+static void add_units(struct offering *offering, const struct nvidia_device *device)
+{
+	const char *trouble = trouble_of(offering->type, device);
+
+	for (unsigned i = 0; i < nvidia_device_units(device); i++) {
+		*array_add(&offering->ids) = nvidia_unit_id(device, i);
+		*array_add(&offering->units) = (struct plugin_device){
+			.healthy = !trouble,
+			.numa_node = device->gpu->numa_node,
+			.card = device->sharing || device->mig ? device->gpu->uuid : NULL,
+			.trouble = trouble,
+		};
+	}
+}
+
+static void add_resource(struct offering *offering, const char *name,
+			 const struct nvidia_devices *devices)
+{
+	size_t before = offering->units.len;
+
+	for (size_t i = 0; i < devices->len; i++) {
+		const struct nvidia_device *device = &devices->items[i];
+
+		if (device->uuid && strcmp(nvidia_device_resource(device), name) == 0)
+			add_units(offering, device);
+	}
+	if (offering->units.len > before)
+		*array_add(&offering->resources) = (struct plugin_resource){
+			.name = name,
+			.ndevices = offering->units.len - before,
+		};
+}
+
+/* Once the arrays stay where they are. */
+static void point(struct offering *offering)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < offering->units.len; i++)
+		offering->units.items[i].id = offering->ids.items[i];
+	for (size_t i = 0; i < offering->resources.len; i++) {
+		offering->resources.items[i].devices = &offering->units.items[next];
+		next += offering->resources.items[i].ndevices;
+	}
 }
 
 void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins)
 {
-	const struct nvidia_gpus *gpus = type->gpus;
-	auto_free struct plugin_device *devices = xcalloc(gpus->len + 1, sizeof(*devices));
-	struct plugin_resource resource = { .name = NVIDIA_RESOURCE, .devices = devices };
+	struct offering offering = { .type = type };
+	struct nvidia_devices devices;
 
-	for (size_t i = 0; i < gpus->len; i++) {
-		const struct nvidia_gpu *gpu = &gpus->items[i];
-		const char *trouble;
-
-		if (!gpu->uuid)
-			continue;
-		trouble = trouble_of(type, gpu);
-		devices[resource.ndevices++] = (struct plugin_device){ .id = gpu->uuid,
-								       .healthy = !trouble,
-								       .numa_node = gpu->numa_node,
-								       .trouble = trouble };
-	}
-	plugins_set(plugins, &nvidia_device_type, type, &resource, resource.ndevices > 0 ? 1 : 0);
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	for (size_t i = 0; i < devices.len; i++)
+		(void)json_strs_add_new(&offering.names, nvidia_device_resource(&devices.items[i]));
+	for (size_t i = 0; i < offering.names.len; i++)
+		add_resource(&offering, offering.names.items[i], &devices);
+	point(&offering);
+	plugins_set(plugins, &nvidia_device_type, type, offering.resources.items,
+		    offering.resources.len);
+	nvidia_devices_done(&devices);
+	json_strs_done(&offering.names);
+	json_strs_done(&offering.ids);
+	array_done(&offering.units);
+	array_done(&offering.resources);
 }
 
 /* --- Allocate ------------------------------------------------------------------------------------ */
 
-static int check(const struct nvidia_type *type, const char *uuid, struct err *err)
+static int check(const struct nvidia_type *type, const struct nvidia_devices *devices,
+		 const char *uuid, struct err *err)
 {
-	const struct nvidia_gpu *gpu = nvidia_gpus_find(type->gpus, uuid);
+	const struct nvidia_device *device = nvidia_devices_find(devices, uuid);
+	const char *what = strncmp(uuid, "MIG-", 4) == 0 ? "MIG device" : "GPU";
 	const char *trouble;
 
-	if (!gpu)
-		return err_set(err, ERR_INVALID, -ENODEV, "GPU '%s' is gone from the node", uuid);
-	trouble = trouble_of(type, gpu);
+	if (!device)
+		return err_set(err, ERR_INVALID, -ENODEV, "%s '%s' is gone from the node", what,
+			       uuid);
+	trouble = trouble_of(type, device);
 	if (trouble)
-		return err_set(err, ERR_INVALID, -EHOSTDOWN, "GPU '%s' is not healthy: %s", uuid,
-			       trouble);
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s '%s' is not healthy: %s", what,
+			       uuid, trouble);
 	return 0;
 }
 
@@ -134,31 +199,62 @@ static int add_cdi(const struct nvidia_type *type, const struct json_strs *ids,
 	return 0;
 }
 
+/* The devices that the units are of, each once, in the order of the request. */
+static int find_devices(const struct nvidia_type *type, const struct nvidia_devices *devices,
+			const struct json_strs *ids, struct json_strs *uuids, struct err *err)
+{
+	for (size_t i = 0; i < ids->len; i++) {
+		auto_free char *uuid = nvidia_unit_uuid(ids->items[i]);
+
+		if (type->config->single && ids->len > 1 && nvidia_unit_is_share(ids->items[i]))
+			return err_set(err, ERR_INVALID, -EINVAL,
+				       "invalid request: maximum request size for shared resources "
+				       "is 1; found %zu",
+				       ids->len);
+		if (check(type, devices, uuid, err) < 0)
+			return err->code;
+		(void)json_strs_add_new(uuids, uuid);
+	}
+	return 0;
+}
+
 static int allocate(void *arg, const char *resource, const struct json_strs *ids,
 		    struct allocation *allocation, struct err *err)
 {
 	const struct nvidia_type *type = arg;
+	struct nvidia_devices devices;
+	struct json_strs uuids = { 0 };
+	int r;
 
 	(void)resource;
-	for (size_t i = 0; i < ids->len; i++) {
-		if (check(type, ids->items[i], err) < 0)
-			return err->code;
-	}
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	r = find_devices(type, &devices, ids, &uuids, err);
+	nvidia_devices_done(&devices);
 	/* NVIDIA's plugin answers both as the mounts alone. */
-	if (type->lists & NVIDIA_LIST_VOLUME_MOUNTS)
-		add_mounts(ids, allocation);
-	else if (type->lists & NVIDIA_LIST_ENVVAR)
-		add_variable(ids, allocation);
-	return type->lists & NVIDIA_LIST_CDI ? add_cdi(type, ids, allocation, err) : 0;
+	if (r == 0 && (type->lists & NVIDIA_LIST_VOLUME_MOUNTS))
+		add_mounts(&uuids, allocation);
+	else if (r == 0 && (type->lists & NVIDIA_LIST_ENVVAR))
+		add_variable(&uuids, allocation);
+	if (r == 0 && (type->lists & NVIDIA_LIST_CDI))
+		r = add_cdi(type, &uuids, allocation, err);
+	json_strs_done(&uuids);
+	return r;
 }
 
 /* --- preferred GPUs --------------------------------------------------------------------------------- */
 
 static enum device_choice choose(void *arg, const char *resource)
 {
-	(void)arg;
-	(void)resource;
-	return CHOICE_WEIGHTS;
+	const struct nvidia_type *type = arg;
+	struct nvidia_devices devices;
+	bool are_parts;
+
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	are_parts = nvidia_devices_are_parts(&devices, resource);
+	nvidia_devices_done(&devices);
+	if (!are_parts)
+		return CHOICE_WEIGHTS;
+	return type->config->packed ? CHOICE_PACKED : CHOICE_DISTRIBUTED;
 }
 
 static uint16_t weight(void *arg, const char *resource, const char *a, const char *b)

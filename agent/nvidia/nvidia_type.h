@@ -1,18 +1,20 @@
 /*
  * nvidia_type: NVIDIA's GPUs as devices of the kubelet, under the names and with the answers of NVIDIA's
- * device plugin: nvidia.com/gpu, units by UUID.
+ * device plugin: nvidia.com/gpu and nvidia.com/mig-PROFILE, units by UUID, and shares of a device by "UUID::0",
+ * "UUID::1" and so on.
  */
 #pragma once
 
 #include <stddef.h>
 
-struct json_strs;
+#include "agent/nvidia/nvidia_devices.h"
+
+struct nvidia_config;
 struct nvidia_gpus;
 struct plugins;
 
 extern const struct device_type nvidia_device_type;
 
-#define NVIDIA_RESOURCE "nvidia.com/gpu"
 #define NVIDIA_CDI_KIND "nvidia.com/gpu"
 
 /* How a container's runtime is told of its GPUs; bits. */
@@ -27,9 +29,11 @@ enum nvidia_list {
 /* What the device type has as its argument. Borrowed. */
 struct nvidia_type {
 	const struct nvidia_gpus *gpus;
+	const struct nvidia_config *config;
+	enum nvidia_mig_strategy mig;
 	unsigned lists;
 	struct clock *clock; /* for random names */
-	/* Why a healthy GPU cannot be given to a container; NULL: it can. Valid during the call; may be
+	/* Why a healthy device cannot be given to a container; NULL: it can. Valid during the call; may be
 	 * NULL itself. */
 	const char *(*hindrance)(void *arg, const char *uuid);
 	void *arg;
@@ -38,5 +42,5 @@ struct nvidia_type {
 /* The bit of "envvar", "volume-mounts", "cdi-annotations" or "cdi-cri"; 0: it is none of these. */
 unsigned nvidia_list_from_text(const char *text);
 
-/* Make what @plugins offer the GPUs that have told their UUID; all units of a change in one call. */
+/* Make what @plugins offer the devices that have told their UUID; all units of a change in one call. */
 void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins);

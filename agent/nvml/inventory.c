@@ -234,7 +234,6 @@ static void reply_gpu(const struct nvml *nvml, const struct gpu *gpu, struct rep
 	auto_str struct str line = STR_INIT;
 	unsigned current = 0;
 	unsigned pending = 0;
-	bool has_mig;
 
 	reply_at(reply, gpu->address, 0);
 	reply_open(reply, &line, "gpu");
@@ -242,10 +241,11 @@ static void reply_gpu(const struct nvml *nvml, const struct gpu *gpu, struct rep
 	json_write_str(&line, "uuid", gpu->uuid);
 	add_identity(&look, gpu, &line);
 	add_state(&look, gpu, &line);
-	has_mig = GPU_ASK(&look, DeviceGetMigMode, gpu->device, &current, &pending);
-	if (has_mig) {
+	if (GPU_ASK(&look, DeviceGetMigMode, gpu->device, &current, &pending)) {
 		json_write_bool(&line, "mig", current != 0);
 		json_write_bool(&line, "migPending", pending != 0);
+		if (current)
+			reply_migs(&look, gpu);
 	}
 	if (look.gone)
 		json_write_bool(&line, "well", false);
@@ -253,8 +253,6 @@ static void reply_gpu(const struct nvml *nvml, const struct gpu *gpu, struct rep
 		(void)inventory_health(nvml, gpu, reply, &line);
 	reply_close(&line);
 	str_add_mem(&reply->out, line.buf, line.len);
-	if (has_mig && current)
-		reply_migs(&look, gpu);
 	reply_flush(reply);
 }
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cluster import ROOT, wait_until
 from fake_kubelet import FakeKubelet
@@ -48,6 +49,14 @@ class Gpus:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(["---\ncdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n",
                                  *(f"- name: {uuid}\n  containerEdits: {{}}\n" for uuid in uuids)]))
+
+    def configure(self, name, resources, **more):
+        """A file of NVIDIA's device plugin in the folder, as a ConfigMap's volume has it."""
+        folder = self.folder / "config"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(yaml.dump(
+            {"version": "v1", "sharing": {"timeSlicing": {"resources": resources, **more}}}))
+        return ["--nvidia-config-dir", folder]
 
     def watches(self):
         """The processes that watch."""
@@ -95,6 +104,10 @@ def start(agents, machine, node, kubelet, gpus):
         agent.env["HOSTDEV_FAKE_NVML"] = str(gpus.folder)
         return agent.start()
     return begin
+
+
+def shares(uuids, n):
+    return {f"{uuid}::{i}": True for uuid in uuids for i in range(n)}
 
 
 def offering(agent, kubelet):
@@ -256,6 +269,72 @@ def test_a_gpu_of_another_driver_is_withdrawn(agent, kubelet, machine):
         machine.bind(ADDRESSES[2], "nvidia")
         machine.tell()
         wait_until(lambda: messages[-1:] == [ALL], 30, "it is offered again")
+
+
+def test_shares_follow_the_node_s_label_and_the_file(start, kubelet, gpus, crds, node):
+    shared = RESOURCE + ".shared"
+    flags = gpus.configure("default", [{"name": RESOURCE, "replicas": 2, "devices": [1]}])
+    gpus.configure("all", [{"name": RESOURCE, "replicas": 3}], renameByDefault=True)
+    agent = offering(start(*gpus.flags, *flags), kubelet)
+    some = {uuid: True for uuid in UUIDS if uuid != UUIDS[1]} | shares(UUIDS[1:2], 2)
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [some], 10)
+        crds.kubectl("label", "node", node, "nvidia.com/device-plugin.config=missing")
+        agent.wait_line("configuration of the GPUs cannot be used", "missing", "the last good one stays")
+        assert messages == [some]
+        crds.kubectl("label", "--overwrite", "node", node, "nvidia.com/device-plugin.config=all")
+        wait_until(lambda: shared in kubelet.endpoints(), 10, "the label's file")
+    wait_until(lambda: RESOURCE not in kubelet.endpoints(), 10, "it is withdrawn")
+    with kubelet.messages(shared) as messages:
+        wait_until(lambda: messages == [shares(UUIDS, 3)], 10)
+        gpus.tell("xid 2 79")  # every share of a GPU in one message
+        wait_until(lambda: len(messages) > 1, 10, "a message")
+        assert messages[1:] == [shares(UUIDS, 3) | dict.fromkeys(shares([UUIDS[2]], 3), False)]
+        gpus.configure("all", [{"name": RESOURCE, "replicas": 1}])
+        agent.wait_line("configuration of the GPUs cannot be used", "replicas: expected 2 to 512, got 1")
+        assert set(messages[-1]) == set(shares(UUIDS, 3))
+
+
+def test_a_share_is_its_gpu_and_a_container_gets_one(start, kubelet, gpus):
+    flags = gpus.configure("only", [{"name": "gpu", "replicas": 4}], failRequestsGreaterThanOne=True)
+    offering(start(*gpus.flags, *flags), kubelet)
+    assert kubelet.allocate(RESOURCE, [f"{UUIDS[2]}::3"])[0]["envs"] == {"NVIDIA_VISIBLE_DEVICES": UUIDS[2]}
+    with pytest.raises(AssertionError, match="maximum request size for shared resources is 1; found 2"):
+        kubelet.allocate(RESOURCE, [f"{UUIDS[2]}::0", f"{UUIDS[2]}::1"])
+    # The shares that are not available have other containers: the least used GPUs come first.
+    free = [unit for unit in shares(UUIDS, 4) if unit != f"{UUIDS[0]}::0"]
+    assert [unit.split("::")[0] for unit in kubelet.prefer(RESOURCE, 3, free)] == UUIDS[1:]
+
+
+def mig(n):
+    """A MIG device of the second GPU in a scene: GPU instance n, of the profile 1g.5gb."""
+    return f"mig 1 {n} 0 MIG-{n} 0 1 1 4864\n"
+
+
+def test_mig_devices_come_go_and_fall_ill_alone(start, kubelet, gpus):
+    small, devices = "nvidia.com/mig-1g.5gb", {"MIG-7": True, "MIG-8": True}
+    gpus.scene(mig(7) + mig(8))
+    agent = offering(start(*gpus.flags, "--nvidia-mig-strategy", "mixed"), kubelet)
+    gpus.wait_watch()
+    assert kubelet.allocate(small, ["MIG-8"])[0]["envs"] == {"NVIDIA_VISIBLE_DEVICES": "MIG-8"}
+    with kubelet.messages(RESOURCE) as whole, kubelet.messages(small) as messages:
+        wait_until(lambda: messages == [devices] and len(whole) == 1, 10)
+        assert set(whole[0]) == set(UUIDS) - {UUIDS[1]}
+        gpus.tell("xid 1 79 8 0")
+        wait_until(lambda: len(messages) > 1, 10, "a message")
+        assert messages[1:] == [{"MIG-7": True, "MIG-8": False}]
+        agent.wait_line("GPU is not healthy", "MIG-8", "Xid 79")
+        gpus.scene(mig(7) + mig(9))
+        gpus.tell("unmig 1 8 0", mig(9))
+        wait_until(lambda: messages[-1] == {"MIG-7": True, "MIG-9": True}, 10, "another one has come")
+        assert len(whole) == 1
+
+
+def test_one_gpu_in_mig_mode_leaves_the_others_with_the_strategy_single(start, kubelet, gpus):
+    gpus.scene(mig(7))
+    agent = offering(start(*gpus.flags, "--nvidia-mig-strategy", "single"), kubelet)
+    agent.wait_line("a device is not offered", UUIDS[1], "all GPUs must have MIG devices of one profile, or none")
+    assert set(kubelet.devices(RESOURCE)) == set(UUIDS) - {UUIDS[1]}
 
 
 def test_nothing_is_offered_while_nvidia_s_plugin_is_there(agent, kubelet):

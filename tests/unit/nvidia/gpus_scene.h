@@ -2,8 +2,9 @@
  * gpus_scene: GPUs of a made-up node, and what a child says of them, in few words:
  *
  *	look 0		an inventory: it is well	look 0!		it is not
+ *	mig 0 7 1g.5gb, look 0+		in MIG mode, with MIG-7 as GPU instance 7; mig 0 7 1c.2g.5gb is a part
  *	probe, watch	the same of the others		probe 0 NEW	it has this UUID
- *	problem 0	DeviceGetUUID fails with 15	xid 0 79, event 0 recovery
+ *	problem 0	DeviceGetUUID fails with 15	xid 0 79, xid 0 79 GI, event 0 recovery
  *	lost 0		the watch has lost it		watching	the watch is whole
  *	pair 0 1 LEVEL LINKS, switch 0 LINKS
  *	begin 0 1, begin-watch 0 1, end 0 1, placed 0 1, hung 0, hung - 0 1, fail 0 1, missed 0 1
@@ -78,15 +79,27 @@ static inline void gpus_scene_line(struct gpus_scene *scene, const char *text)
 static inline void gpus_scene_state(struct gpus_scene *scene, const char *kind, char *const *words)
 {
 	bool ill = strchr(words[1], '!') != NULL;
+	bool mig = strchr(words[1], '+') != NULL;
 	auto_free char *line = NULL;
 
-	words[1][strcspn(words[1], "!")] = '\0';
+	words[1][strcspn(words[1], "!+")] = '\0';
 	line = xasprintf(
 		"{\"kind\":\"%s\",\"n\":1,\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
-		"\"recovery\":%d,\"well\":%s}",
-		kind, words[1], words[2] ? words[2] : words[1], ill ? 1 : 0,
-		ill ? "false" : "true");
+		"\"index\":%s,\"mig\":%s,\"recovery\":%d,\"well\":%s}",
+		kind, words[1], words[2] ? words[2] : words[1], words[1], mig ? "true" : "false",
+		ill ? 1 : 0, ill ? "false" : "true");
 	gpus_scene_line(scene, line);
+}
+
+/* Its slot is the GPU instance less 7. */
+static inline char *gpus_scene_mig(char *const *words)
+{
+	return xasprintf(
+		"{\"kind\":\"mig\",\"n\":1,\"address\":\"0000:3%s:00.0\",\"uuid\":\"MIG-%s\","
+		"\"slot\":%d,\"gi\":%s,\"ci\":0,\"gpuSlices\":2,\"computeSlices\":%d,"
+		"\"profile\":\"%s\"}",
+		words[1], words[2], words[2][0] - '7', words[2], strstr(words[3], "c.") ? 1 : 2,
+		words[3]);
 }
 
 static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
@@ -100,6 +113,8 @@ static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
 		gpus_scene_state(scene, "probe", words);
 	else if (strcmp(verb, "watch") == 0)
 		gpus_scene_state(scene, "watched", words);
+	else if (strcmp(verb, "mig") == 0)
+		line = gpus_scene_mig(words);
 	else if (strcmp(verb, "problem") == 0)
 		line = xasprintf("{\"kind\":\"problem\",\"n\":1,\"address\":\"0000:3%s:00.0\","
 				 "\"function\":\"nvmlDeviceGetUUID\",\"code\":15,"
@@ -110,8 +125,8 @@ static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
 	else if (strcmp(verb, "xid") == 0)
 		line = xasprintf(
 			"{\"kind\":\"event\",\"address\":\"0000:3%s:00.0\",\"type\":\"xid\","
-			"\"data\":%s}",
-			words[1], words[2]);
+			"\"data\":%s,\"gi\":%s}",
+			words[1], words[2], words[3] ? words[3] : "-1");
 	else if (strcmp(verb, "event") == 0)
 		line = xasprintf(
 			"{\"kind\":\"event\",\"address\":\"0000:3%s:00.0\",\"type\":\"%s\"}",
@@ -156,9 +171,10 @@ static inline void gpus_scene_run(struct gpus_scene *scene, char **words)
 	uint64_t ms;
 
 	gpus_scene_list(words + 1 + nowhere, &list);
-	if (strcmp(verb, "begin") == 0)
+	if (strcmp(verb, "begin") == 0) {
 		nvidia_gpus_begin(gpus, &list, false);
-	else if (strcmp(verb, "begin-watch") == 0)
+		nvidia_gpus_begin_look(gpus, &list);
+	} else if (strcmp(verb, "begin-watch") == 0)
 		nvidia_gpus_begin(gpus, &list, true);
 	else if (strcmp(verb, "end") == 0)
 		nvidia_gpus_end(gpus, &list, scene->now_ms);
@@ -207,5 +223,9 @@ static inline void gpus_scene_show(const struct gpus_scene *scene, struct str *o
 		if (gpu->uuid)
 			str_addf(out, "%s%s%s%s", out->len ? " | " : "", gpu->uuid,
 				 gpu->trouble ? ": " : "", gpu->trouble ? gpu->trouble : "");
+		for (size_t k = 0; k < gpu->migs.len; k++)
+			str_addf(out, " %s%s%s", gpu->migs.items[k].uuid,
+				 gpu->migs.items[k].trouble ? "=" : "",
+				 gpu->migs.items[k].trouble ? gpu->migs.items[k].trouble : "");
 	}
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "agent/nvidia/nvidia_devices.h"
 #include "agent/nvidia/nvidia_type.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
@@ -14,8 +15,10 @@
 
 /* What stands in for struct plugins. */
 struct nvidia_offers {
-	struct str text; /* "nvidia.com/gpu: GPU-0@0 | GPU-1@1 Xid 79", with the NUMA nodes */
-	unsigned sets;   /* calls of plugins_set()                                          */
+	struct str
+		text; /* "nvidia.com/gpu: GPU-0@0 | GPU-1@1 Xid 79; a/b: GPU-2::0@0 of GPU-2", with the
+			    NUMA nodes and the cards */
+	unsigned sets; /* calls of plugins_set()                                          */
 	void *type_arg;
 };
 
@@ -24,26 +27,32 @@ static inline struct plugins *nvidia_offers_plugins(struct nvidia_offers *offers
 	return (struct plugins *)(void *)offers;
 }
 
+static inline void nvidia_offers_add(struct str *text, const struct plugin_resource *resource)
+{
+	str_addf(text, "%s%s:", text->len ? "; " : "", resource->name);
+	for (size_t i = 0; i < resource->ndevices; i++) {
+		const struct plugin_device *device = &resource->devices[i];
+
+		assert_int_equal(device->healthy, !device->trouble);
+		str_addf(text, "%s %s@%d", i ? " |" : "", device->id, device->numa_node);
+		if (device->card)
+			str_addf(text, " of %s", device->card);
+		if (device->trouble)
+			str_addf(text, " %s", device->trouble);
+	}
+}
+
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
 		 const struct plugin_resource *resources, size_t len)
 {
 	struct nvidia_offers *offers = (struct nvidia_offers *)(void *)plugins;
 
 	assert_ptr_equal(type, &nvidia_device_type);
-	assert_true(len <= 1);
 	offers->sets++;
 	offers->type_arg = type_arg;
 	str_clear(&offers->text);
-	if (len > 0)
-		str_addf(&offers->text, "%s:", resources[0].name);
-	for (size_t i = 0; len > 0 && i < resources[0].ndevices; i++) {
-		const struct plugin_device *device = &resources[0].devices[i];
-
-		assert_int_equal(device->healthy, !device->trouble);
-		str_addf(&offers->text, "%s %s@%d%s%s", i ? " |" : "", device->id,
-			 device->numa_node, device->trouble ? " " : "",
-			 device->trouble ? device->trouble : "");
-	}
+	for (size_t i = 0; i < len; i++)
+		nvidia_offers_add(&offers->text, &resources[i]);
 }
 
 /* "A=b,c mount>path annotation=x cdi", or what the error says. The caller frees. */

@@ -353,6 +353,112 @@ static void nothing_is_offered_when_nvidia_s_plugin_comes(void **state)
 	close(fd);
 }
 
+#define TWO_SHARES(n) SHORT(n) "::0@-1 of " SHORT(n) " | " SHORT(n) "::1@-1 of " SHORT(n)
+
+static void open_folder(struct bench *b, const char *folder)
+{
+	b->options.config_dir = folder;
+	b->facts.pci.len = 2;
+	folder_put(&b->play.folder, "config/two",
+		   "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}");
+	folder_put(&b->play.folder, "config/none", "version: v1");
+}
+
+static void set_label(struct bench *b, const char *value)
+{
+	struct json_pairs labels = { 0 };
+
+	(void)json_pairs_set(&labels, "nvidia.com/device-plugin.config", value);
+	nvidia_set_labels(b->nvidia, &labels);
+	json_pairs_done(&labels);
+}
+
+static void the_label_s_file_is_followed(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *folder = folder_path(&b->play.folder, "config");
+
+	open_folder(b, folder);
+	start(b);
+	settle(b);
+	assert_int_equal(b->offers.sets, 0);
+	set_label(b, "two");
+	wait_offer(b, "nvidia.com/gpu: " TWO_SHARES("0") " | " TWO_SHARES("1"));
+	/* A file that is missing, then a wrong one, change nothing. */
+	set_label(b, "missing");
+	folder_put(&b->play.folder, "config/wrong", "version: v7");
+	settle(b);
+	set_label(b, "wrong");
+	settle(b);
+	fake_clock_advance(b->clock, NVIDIA_SETTLE_MS);
+	settle(b);
+	assert_int_equal(b->offers.sets, 1);
+	set_label(b, "none");
+	settle(b);
+	fake_clock_advance(b->clock, NVIDIA_SETTLE_MS);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
+}
+
+static void the_command_line_goes_before_the_file(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *path = folder_path(&b->play.folder, "config.yaml");
+	auto_free char *answer = NULL;
+
+	b->options.config_file = path;
+	folder_put(&b->play.folder, "config.yaml",
+		   "flags: {plugin: {deviceListStrategy: cdi-cri}}");
+	start(b);
+	wait_offer(b, ALL);
+	answer = nvidia_offers_allocate(b->offers.type_arg, SHORT("2"));
+	assert_string_equal(answer, "NVIDIA_VISIBLE_DEVICES=" SHORT("2"));
+}
+
+static void the_file_s_way_is_taken(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *path = folder_path(&b->play.folder, "config.yaml");
+	auto_free char *answer = NULL;
+
+	b->options.config_file = path;
+	b->options.lists = 0;
+	folder_put(&b->play.folder, "config.yaml",
+		   "flags: {plugin: {deviceListStrategy: volume-mounts}}");
+	start(b);
+	wait_offer(b, ALL);
+	answer = nvidia_offers_allocate(b->offers.type_arg, SHORT("2"));
+	assert_non_null(strstr(answer, "/dev/null>/var/run/nvidia-container-devices/"));
+}
+
+#define MIG_7 "mig 1 7 0 MIG-7 0 1 1 4864\n"
+#define MIG_8 "mig 1 8 0 MIG-8 0 1 1 4864\n"
+#define WHOLE "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("2") "@-1; "
+
+/* Their event, and without it a look each minute. */
+static void mig_devices_come_and_go(void **state)
+{
+	struct bench *b = *state;
+	char mixed[] = "mixed";
+
+	b->options.mig = mixed;
+	play_scene(&b->play, THREE MIG_7);
+	start(b);
+	wait_offer(b, WHOLE "nvidia.com/mig-1g.5gb: MIG-7@-1 of " SHORT("1"));
+	settle(b);
+	play_scene(&b->play, THREE MIG_7 MIG_8);
+	fake_clock_advance(b->clock, GPU_URGENT_MS);
+	tell_watch(b, MIG_8);
+	wait_offer(b, WHOLE
+		   "nvidia.com/mig-1g.5gb: MIG-7@-1 of " SHORT("1") " | MIG-8@-1 of " SHORT("1"));
+	play_scene(&b->play, THREE MIG_8);
+	/* A look that has begun before does not see that, and the next one comes later. */
+	for (int i = 0; i < 3; i++) {
+		settle(b);
+		fake_clock_advance(b->clock, NVIDIA_MIG_MS);
+	}
+	wait_offer(b, WHOLE "nvidia.com/mig-1g.5gb: MIG-8@-1 of " SHORT("1"));
+}
+
 static void a_program_that_is_missing_offers_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -387,6 +493,11 @@ int main(void)
 		  nothing_is_offered_beside_nvidia_s_plugin, NULL);
 	suite_add(&suite, "nothing is offered when NVIDIA's plugin comes",
 		  nothing_is_offered_when_nvidia_s_plugin_comes, NULL);
+	suite_add(&suite, "the label's file is followed", the_label_s_file_is_followed, NULL);
+	suite_add(&suite, "the command line goes before the file",
+		  the_command_line_goes_before_the_file, NULL);
+	suite_add(&suite, "the file's way is taken", the_file_s_way_is_taken, NULL);
+	suite_add(&suite, "MIG devices come and go", mig_devices_come_and_go, NULL);
 	suite_add(&suite, "a program that is missing offers nothing",
 		  a_program_that_is_missing_offers_nothing, NULL);
 	return suite_run(&suite, "nvidia");

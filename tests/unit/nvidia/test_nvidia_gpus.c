@@ -4,6 +4,7 @@
 #include "unit/nvidia/gpus_scene.h"
 
 #define LOOK  "begin 0 1 2; look 0; look 1; look 2; end 0 1 2; "
+#define MIGS  "begin 1; mig 1 7 2g.10gb; mig 1 8 2g.10gb; look 1+; end 1; "
 #define RESET "the driver asks for a reset of the GPU"
 #define HUNG  "a call of NVIDIA's library on it does not return"
 #define LOST  "nvmlDeviceGetUUID: the GPU is lost"
@@ -42,6 +43,28 @@ static struct health_case {
 	  "GPU-0: " HUNG " | GPU-1: " HUNG " | GPU-2" },
 	{ "no answer of the driver at all", LOOK "fail 0 1 2",
 	  "GPU-0: no driver | GPU-1: no driver | GPU-2: no driver" },
+
+	{ "MIG devices", LOOK MIGS, "GPU-0 | GPU-1 MIG-7 MIG-8 | GPU-2" },
+	{ "an Xid of one of them", LOOK MIGS "xid 1 79 8",
+	  "GPU-0 | GPU-1 MIG-7 MIG-8=Xid 79 | GPU-2" },
+	{ "an Xid of their GPU", LOOK MIGS "xid 1 79",
+	  "GPU-0 | GPU-1: Xid 79 MIG-7 MIG-8 | GPU-2" },
+	{ "an Xid of instances that are not known", LOOK MIGS "xid 1 79 9",
+	  "GPU-0 | GPU-1: Xid 79 MIG-7 MIG-8 | GPU-2" },
+	{ "an ill MIG device after one clean probe", LOOK MIGS "xid 1 79 8; probe 1",
+	  "GPU-0 | GPU-1 MIG-7 MIG-8=Xid 79 | GPU-2" },
+	{ "after two", LOOK MIGS "xid 1 79 8; probe 1; probe 1",
+	  "GPU-0 | GPU-1 MIG-7 MIG-8 | GPU-2" },
+	{ "with another Xid between them", LOOK MIGS "xid 1 79 8; probe 1; xid 1 79 8; probe 1",
+	  "GPU-0 | GPU-1 MIG-7 MIG-8=Xid 79 | GPU-2" },
+	{ "it stays ill when another one comes",
+	  LOOK MIGS "xid 1 79 8; begin 1; mig 1 8 2g.10gb; mig 1 9 2g.10gb; look 1+; end 1",
+	  "GPU-0 | GPU-1 MIG-8=Xid 79 MIG-9 | GPU-2" },
+	{ "MIG mode ends", LOOK MIGS "begin 1; look 1; end 1", "GPU-0 | GPU-1 | GPU-2" },
+	{ "MIG devices of a GPU that is not well are not forgotten",
+	  LOOK MIGS "begin 1; look 1!; end 1", "GPU-0 | GPU-1: " RESET " MIG-7 MIG-8 | GPU-2" },
+	{ "half an answer about them is none", LOOK MIGS "begin 1; mig 1 7 2g.10gb; end 1",
+	  "GPU-0 | GPU-1: the driver does not know it MIG-7 MIG-8 | GPU-2" },
 
 	{ "what happened before the watch", LOOK "begin-watch 0 1; watch 0; watch 1!; watching",
 	  "GPU-0 | GPU-1: " RESET " | GPU-2" },

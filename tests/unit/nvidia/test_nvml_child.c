@@ -53,6 +53,7 @@ static void a_mig_device_comes_and_goes(void **state)
 	play_start(play, "ask", NULL, NULL, NULL);
 	(void)play_ask(play, "{\"n\":1,\"ask\":\"inventory\"}");
 	line = play_find(play, NVML_LINE_MIG, "MIG-7");
+	assert_true(line < play_find(play, NVML_LINE_GPU, UUID(1)));
 	assert_string_equal(line->address, ADDRESS(1));
 	assert_string_equal(line->profile, "1g.5gb");
 	assert_int_equal(line->gi, 7);

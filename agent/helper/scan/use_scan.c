@@ -182,6 +182,48 @@ static void collect_unread_drivers(struct use_look *look, const struct pci_funct
 	}
 }
 
+/* What the host does with a disk of the function @address, or why that is not known; NULL: nothing. */
+static const char *find_disk_use(const struct use_look *look, const char *address, int class_id)
+{
+	for (size_t i = 0; i < look->uses.len; i++) {
+		if (strcmp(look->uses.items[i].device.pci, address) == 0)
+			return look->uses.items[i].detail;
+	}
+	return uses_unknown_for(&look->uses, class_id);
+}
+
+/*
+ * A virtual function of a disk controller may reach the disks of its physical function: NVMe drives share namespaces
+ * between them (NVM Express Base Specification, "Virtualization Enhancements"). While it has a driver, such a disk shows
+ * below it, too; without one nothing does.
+ */
+static void collect_shared_disks(struct use_look *look, const struct pci_functions *functions)
+{
+	enum { STORAGE = 0x01 };
+
+	for (size_t i = 0; i < functions->len; i++) {
+		const struct pci_function *function = &functions->items[i];
+		auto_free char *link = xasprintf("bus/pci/devices/%s/physfn", function->address);
+		struct devpath device = { "", "" };
+		char physical[SYSFS_LINK_MAX + 1];
+		const char *use;
+
+		if (function->driver || function->class_id >> 16 != STORAGE ||
+		    sysfs_link(look->sysfs_fd, link, physical, NULL) != 0)
+			continue;
+		use = find_disk_use(look, sysfs_base_name(physical), function->class_id);
+		if (!use)
+			continue;
+		memcpy(device.pci, function->address, sizeof(device.pci));
+		uses_add(
+			&look->uses, &device, USE_UNKNOWN, "physfn",
+			xasprintf(
+				"without a driver it does not show its disks, which may be those of "
+				"its physical function %s: %s",
+				sysfs_base_name(physical), use));
+	}
+}
+
 /*
  * Note that @device may be in use, if that is unknown of functions of the class @like, and @device has another class of
  * which nothing is unknown, though the disk or interface @name is on it: not every vendor keeps to the classes.
@@ -307,6 +349,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	check_namespace(&look);
 	look.blocks = blocks_new(options->sysfs_fd);
 	use_storage_collect(&look);
+	collect_shared_disks(&look, functions);
 	check_reads(&look, USE_ASK_DISKS);
 	use_network_collect(&look, functions);
 	check_reads(&look, USE_ASK_INTERFACES);

@@ -400,8 +400,10 @@ static int check_use(struct transition *t, const struct use *use)
 {
 	const struct transition_part *part = find_part(t, use->device.pci);
 
-	if (!part || !transition_may_be_held(part, true) || !part->first.driver[0])
+	if (!part || !transition_may_be_held(part, true))
 		return 0;
+	if (!part->first.driver[0] && use->reason != USE_UNKNOWN)
+		return 0; /* the host cannot use it */
 	if (use->reason == USE_UNKNOWN)
 		return part->word->allow_unknown
 			       ? 0

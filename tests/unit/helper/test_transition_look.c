@@ -359,6 +359,26 @@ static bool ends_short(struct machine *m)
 	       strstr(str_cstr(&said), A " cannot be looked at: Too many open files");
 }
 
+/* A is a virtual function of B. Neither has a driver. */
+static void a_disk_may_be_reached_by_a_virtual_function(void **state)
+{
+	static const char *const entries[] = {
+		"sys/devices/pci0000:00/" B "/block/sda/dev=8:0\n",
+		"sys/class/block/sda->../../devices/pci0000:00/" B "/block/sda",
+		"sys/bus/pci/devices/" A "/class=0x010802\n",
+		"sys/bus/pci/devices/" A "/physfn->../" B,
+		MOUNTED,
+	};
+	struct machine *m = *state;
+
+	machine_add(m, A, NULL, NULL);
+	machine_add(m, B, NULL, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(entries); i++)
+		tree_add(&m->tree, entries[i]);
+	check(m, TRANSITION_BIND, BARE, "'reason':'UseUnknown','address':'" A);
+	check(m, TRANSITION_BIND, BARE " allow-unknown=1", "'result':'Done'");
+}
+
 static void a_helper_that_ran_short_of_descriptors_changes_nothing(void **state)
 {
 	struct machine *m = *state;
@@ -389,6 +409,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a job for another group than the function's is refused",
 		  groups_are_compared, NULL);
+	suite_add(&suite, "a disk may be reached by a virtual function without a driver",
+		  a_disk_may_be_reached_by_a_virtual_function, NULL);
 	suite_add(&suite, "a helper that ran short of descriptors changes nothing",
 		  a_helper_that_ran_short_of_descriptors_changes_nothing, NULL);
 	return suite_run(&suite, "transition_look");

@@ -38,6 +38,10 @@
 #define VMD_DISK PCI("0000:00:0e.0/pci10000:e0/10000:e0:06.0/10000:e1:00.0")
 #define RAW      "/var/lib/kubelet/plugins/kubernetes.io~local-volume/volumeDevices/pv1"
 
+#define VF   "sys/bus/pci/devices/0000:03:00.1/"
+#define OF_A_VF(class_code) VF "class=" class_code "\n", VF "physfn->../0000:03:00.0"
+#define NVME_ON_DATA MOUNTS(MOUNT("259:0", "/data", "ext4 /dev/nvme0n1 rw"))
+
 #define USE(pci, reason, detail) \
 	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"
 
@@ -568,6 +572,21 @@ static struct storage_case {
 	    MOUNTS(MOUNT("9:0", "/", "ext4 /dev/md0 rw")) },
 	  UNKNOWN_STORAGE("Disks", "true", "in /sys: list 'md0/slaves': Too many levels of symbolic links")
 	  UNKNOWN_STORAGE("Members", "false", "nothing in /sys says which disks md0 is on") },
+	{ "a virtual function without a driver may reach the disks of its physical function",
+	  { NVME, OF_A_VF("0x010802"), NVME_ON_DATA },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /data")
+	  USE("0000:03:00.1", "Unknown", "without a driver it does not show its disks, which may be those of its physical "
+	      "function 0000:03:00.0: nvme0n1 is mounted at /data") },
+	{ "and of which nothing is known",
+	  { NVME, OF_A_VF("0x010802"), MOUNTS("nonsense\n20 1 0:20 / / rw - tmpfs tmpfs rw\n") },
+	  UNKNOWN_BOTH("Mounts", "true", "1 line of mountinfo has another form than expected")
+	  USE("0000:03:00.1", "Unknown", "without a driver it does not show its disks, which may be those of its physical "
+	      "function 0000:03:00.0: 1 line of mountinfo has another form than expected") },
+	{ "nobody uses these disks", { NVME, OF_A_VF("0x010802"), PROC_MOUNTS }, "" },
+	{ "one with a driver shows its disks", { NVME, OF_A_VF("0x010802"), VF "driver->../../drivers/nvme", NVME_ON_DATA },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /data") },
+	{ "one of another class has none", { NVME, OF_A_VF("0x020000"), NVME_ON_DATA },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /data") },
 	{ "a block device that vanishes while it is read is left out",
 	  { "sys/class/block/sdz->../../devices/gone", NVME,
 	    MOUNTS(MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")) },

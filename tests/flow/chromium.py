@@ -24,27 +24,27 @@ FLAGS = ["--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--disable
 class Chromium:
     """One browser with one page; `console` has what the page complains of."""
 
-    def __init__(self, width=1280, height=800, flags=()):
+    def __init__(self, width=1280, height=800):
         self.folder = tempfile.mkdtemp(prefix="hostdev-chromium-")
         self.size = (width, height)
         self.console = []
         self.last = 0
         self.text = b""
         self.session = None
-        self._start(flags)
+        self._start()
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
             self.call(f"{domain}.enable")
         self.resize(width, height)
 
-    def _start(self, flags):
+    def _start(self):
         theirs_in, self.write_fd = os.pipe()
         self.read_fd, theirs_out = os.pipe()
         # Away from 3 and 4, which the shell makes of them.
         theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (theirs_in, theirs_out)]
         self.process = subprocess.Popen(
-            ["bash", "-c", f'exec "$@" 3<&{theirs[0]} 4>&{theirs[1]}', "bash", "chromium", *FLAGS, *flags,
+            ["bash", "-c", f'exec "$@" 3<&{theirs[0]} 4>&{theirs[1]}', "bash", "chromium", *FLAGS,
              f"--user-data-dir={self.folder}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=theirs)
         for fd in (theirs_in, theirs_out, *theirs):

@@ -17,25 +17,19 @@ const CHANGES_MS = 250; /* from the first change until cards are drawn */
 const BEAT_MS = 5000;
 const HURRY_MS = 15000; /* then devices are shown although a kind has not been read */
 const SAID_MAX = 2000; /* characters of an answer that are shown */
-const TOKEN_MAX = 16384;
 
 const inCluster = PROXY.test(location.pathname);
 const apiBase = location.pathname.replace(PROXY, "/");
 
 /* --- requests ----------------------------------------------------------------------------------- */
 
-let token = ""; /* of the login form: here only, and gone with the page */
-
 class ApiError extends Error {
   constructor(code, reason, message) {
     super(message.slice(0, SAID_MAX));
-    this.code = code; /* 0: no answer */
+    this.code = code; /* HTTP status; 0: no answer; -1: no watch */
     this.reason = reason;
   }
 }
-
-/* Has the request no credentials, or wrong ones? */
-const isNobody = ({ code, message }) => code === 401 || (code === 403 && message.includes('"system:anonymous"'));
 
 async function errorOf(answer) {
   const text = await answer.text().catch(() => "");
@@ -58,7 +52,6 @@ function warningsOf(answer) {
 async function request(method, path, body) {
   const headers = { Accept: "application/json" };
   if (body) headers["Content-Type"] = "application/json";
-  if (token) headers.Authorization = `Bearer ${token}`;
   let answer;
   try {
     answer = await fetch(apiBase + path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", redirect: "error" });
@@ -102,24 +95,20 @@ async function probe(kind, version) {
 function openSocket(kind, version) {
   const query = { watch: 1, allowWatchBookmarks: true, resourceVersion: version, timeoutSeconds: 300 + Math.floor(Math.random() * 300) };
   const address = new URL(apiBase + pathOf(kind, query), location.href);
-  const bytes = Array.from(new TextEncoder().encode(token), (byte) => String.fromCharCode(byte)).join("");
-  const bearer = btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
   address.protocol = address.protocol.replace("http", "ws");
-  /* The API server takes the token from this name, and answers with the other one. */
-  return new WebSocket(address, token ? [`base64url.bearer.authorization.k8s.io.${bearer}`, "watch.hostdev.io"] : []);
+  return new WebSocket(address);
 }
 
 /* Follow the changes after @version until the connection ends; the version to go on from, "" if it has expired. */
-function watch(model, kind, version, live) {
+function watch(kind, version) {
   return new Promise((done) => {
     const socket = openSocket(kind, version);
     let opened = false;
     let last = version;
-    live.sockets.add(socket);
     socket.onopen = () => {
       opened = true;
       kind.trouble = kind.error = "";
-      tellBeat(model);
+      tellBeat();
     };
     socket.onmessage = ({ data }) => {
       const { type, object } = JSON.parse(data);
@@ -132,28 +121,29 @@ function watch(model, kind, version, live) {
       if (type !== "BOOKMARK") model.set(kind, storeName(object), type === "DELETED" ? undefined : object);
     };
     socket.onclose = () => {
-      live.sockets.delete(socket);
       done({ opened, last });
     };
   });
 }
 
-/* List and watch one kind until @live ends. */
-async function follow(model, kind, live) {
+/* List and watch one kind for ever. */
+async function follow(kind) {
   let wait = FIRST_WAIT;
   let version = "";
-  while (!live.ended) {
+  for (;;) {
     try {
       if (!version) {
         const listed = await list(kind);
-        if (live.ended) return;
         kind.installed = true;
         model.replace(kind, listed.items);
         version = listed.version;
       }
       const start = performance.now();
-      const { opened, last } = await watch(model, kind, version, live);
-      if (!opened && !live.ended) await probe(kind, version);
+      const { opened, last } = await watch(kind, version);
+      if (!opened) {
+        await probe(kind, version);
+        throw new ApiError(-1, "NoWatch", "watches cannot be opened: does a proxy refuse WebSockets?");
+      }
       version = last;
       if (performance.now() - start > 1000) {
         wait = FIRST_WAIT;
@@ -161,7 +151,7 @@ async function follow(model, kind, live) {
       }
     } catch (error) {
       version = "";
-      noteFailure(model, kind, error, live);
+      noteFailure(kind, error);
       if (!kind.installed) wait = NEXT_LOOK;
     }
     await sleep(jitter(wait));
@@ -169,35 +159,35 @@ async function follow(model, kind, live) {
   }
 }
 
-function noteFailure(model, kind, error, live) {
-  if (live.ended) return;
+function noteFailure(kind, error) {
   if (!(error instanceof ApiError)) console.error(error);
   kind.installed = error.code !== 404;
   if (!kind.installed) model.replace(kind, []);
-  const word = { 0: "no connection", 401: "not logged in", 403: "denied", 404: "not installed" }[error.code] || `status ${error.code}`;
+  const word = { "-1": "no watch", 0: "no connection", 401: "not logged in", 403: "denied", 404: "not installed" }[error.code] || `status ${error.code}`;
   kind.trouble = `${kind.plural}: ${kind.read ? "watching" : "listing"} (${word})`;
   kind.error = String(error.message).slice(0, SAID_MAX);
-  if (isNobody(error)) askToken(token ? "The API server does not accept the token." : "");
-  else tellBeat(model);
+  tellBeat();
 }
 
 /* --- the page's source -------------------------------------------------------------------------- */
 
-let model = null;
-let live = null; /* the lists and watches of one user */
+let changing = null; /* the timer, while cards wait to be drawn */
+const model = new Model(() => {
+  changing ||= setTimeout(takeChanges, CHANGES_MS);
+});
 let viewer = ""; /* the user's name, as the API server knows it; "": not known */
 
 /* The state of all kinds, as cli/map/map_watch.c tells it. */
-function tellBeat(of) {
-  if (of !== model) return;
-  const kinds = Object.fromEntries(Object.values(of.kinds).filter((kind) => kind.key !== "own events").map((kind) =>
+function tellBeat() {
+  const kinds = Object.fromEntries(Object.values(model.kinds).filter((kind) => kind.key !== "own events").map((kind) =>
     [kind.plural, { read: kind.read, installed: kind.installed, text: kind.trouble || `${kind.plural}: watching`, error: kind.installed ? kind.error : "" }]));
   onBeat({ about: { cluster: viewer ? `as ${viewer}` : location.host, every_ms: BEAT_MS }, kinds });
-  if (Object.values(of.kinds).every((kind) => /no connection/.test(kind.trouble)))
+  if (Object.values(model.kinds).every((kind) => /no connection/.test(kind.trouble)))
     setLink("lost", "no connection: does kubectl proxy still run? Trying again");
 }
 
 function takeChanges() {
+  changing = null;
   const { cards: told, gone } = model.take();
   for (const data of told) later(() => put(data));
   for (const id of gone) later(() => drop(id));
@@ -206,70 +196,14 @@ function takeChanges() {
 /* Ask the API server who its user is. A cluster older than 1.28 does not tell. */
 async function askViewer() {
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
-  const { object } = await request("POST", "apis/authentication.k8s.io/v1/selfsubjectreviews", review).catch((error) => {
-    if (isNobody(error)) throw error;
-    return { object: {} };
-  });
-  return ((object.status || {}).userInfo || {}).username || "";
-}
-
-async function startCluster() {
-  let waiting = null;
-  let name = "";
-  if (live) {
-    live.ended = true;
-    for (const socket of live.sockets) socket.close();
-    for (const id of [...cards.keys()]) later(() => drop(id));
-  }
-  live = { ended: false, sockets: new Set() };
-  const mine = live;
-  model = new Model(() => {
-    waiting ||= setTimeout(() => {
-      waiting = null;
-      if (!mine.ended) takeChanges();
-    }, CHANGES_MS);
-  });
-  const own = model;
-  try {
-    name = await askViewer();
-  } catch {
-    if (!mine.ended) askToken(token ? "The API server does not accept the token." : "");
-    return;
-  }
-  if (mine.ended) return;
-  viewer = name;
-  $("login").hidden = true;
-  $("logout").hidden = !token;
-  for (const kind of Object.values(own.kinds)) follow(own, kind, mine);
-  setTimeout(() => own.hurry(), HURRY_MS);
-}
-
-/* Show the login form: without credentials the API server tells nothing. */
-function askToken(why) {
-  if (live) live.ended = true;
-  token = "";
-  viewer = "";
-  $("login").hidden = false;
-  $("login-error").textContent = why;
-  $("login-error").hidden = !why;
-  $("cluster").textContent = "";
-  setLink("failing", "not logged in");
-  $("token").focus();
+  const { object } = await request("POST", "apis/authentication.k8s.io/v1/selfsubjectreviews", review).catch(() => ({ object: {} }));
+  viewer = ((object.status || {}).userInfo || {}).username || "";
+  tellBeat();
 }
 
 function openCluster() {
-  $("login").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const given = $("token").value.trim();
-    $("token").value = "";
-    if (!given || given.length > TOKEN_MAX || /[^\x21-\x7e]/.test(given)) {
-      askToken("That is not a token: paste what `kubectl create token` printed.");
-      return;
-    }
-    token = given;
-    startCluster();
-  });
-  $("logout").addEventListener("click", () => location.reload());
-  setInterval(() => live && !live.ended && tellBeat(model), BEAT_MS);
-  startCluster();
+  for (const kind of Object.values(model.kinds)) follow(kind);
+  setTimeout(() => model.hurry(), HURRY_MS);
+  setInterval(tellBeat, BEAT_MS);
+  askViewer();
 }

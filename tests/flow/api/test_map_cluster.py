@@ -345,38 +345,32 @@ def test_other_requests_do_not_pass_the_documented_proxy(addresses):
     assert status(f"/{secret}{CLAIMS}", Host="evil.example") == 403
 
 
-def test_a_token_is_kept_in_memory_only(installed, service, users, scene, people, rack):
-    """The page from the API server itself; without a token it shows nothing."""
-    for document in yaml.safe_load_all((ROOT / "manifests/examples/map-without-login.yaml").read_text()):
-        scene.create(f"{RIGHTS}/namespaces/{NAMESPACE}/rolebindings", document)
+def test_a_bearer_token_stays_outside_of_the_page(installed, browser, service, users, scene, people, rack):
+    """A user with a token instead of a certificate; the page stores nothing."""
     scene.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "cara"}})
     for name in ("map-look", "hostdev-view"):
         body = binding("cara", name)
         body["subjects"] = [{"kind": "ServiceAccount", "namespace": "default", "name": "cara"}]
         scene.create(f"{RIGHTS}/clusterrolebindings", body)
     token = installed.kubectl("create", "token", "cara").stdout.strip()
-    server = yaml.safe_load(installed.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
-    browser = Chromium(flags=["--ignore-certificate-errors"])
-    try:
-        browser.open(server + MAP)
-        shows(browser, "!document.getElementById('login').hidden")
-        assert browser.run("cards.size") == 0
-        enter = "document.getElementById('token').value = %s; document.getElementById('login').requestSubmit()"
-        browser.run(enter % json.dumps("not-a-token"))
-        browser.wait("!document.getElementById('login-error').hidden")
-        assert browser.run("cards.size") == 0
-        browser.run(enter % json.dumps(token))
-        shows(browser, f"cards.size >= {DEVICES} && {LIVE}")
-        assert browser.run("document.getElementById('cluster').textContent") == "as system:serviceaccount:default:cara"
+    with proxied(installed, people.kubeconfig("cara", {"token": token})) as address:
+        page = opened(browser, address + MAP, rack)
+        page.wait("document.getElementById('cluster').textContent === 'as system:serviceaccount:default:cara'")
         path = scene.pci("rack3-a", "0000:71:00.0", NIC, 71)
-        browser.wait(f"Boolean({card(path)})", 2)  # by a watch with the token
+        page.wait(f"Boolean({card(path)})", 2)
         scene.rest.remove(path)
-        assert browser.run("document.cookie + localStorage.length + sessionStorage.length + location.hash") == "00"
-        assert token[:40] not in browser.run("document.documentElement.outerHTML + document.getElementById('token').value")
-        browser.run("location.reload()")
-        shows(browser, "!document.getElementById('login').hidden && cards.size === 0")
-    finally:
-        browser.close()
+        assert page.run("document.cookie + localStorage.length + sessionStorage.length + location.hash") == "00"
+        assert page.console == []
+
+
+def test_what_may_not_be_read_is_said(installed, browser, service, users, scene, people, rack):
+    """dan may load the page, as everybody may, and is shown nothing else."""
+    with proxied(installed, people.user("dan")) as address:
+        browser.open(address + MAP)
+        shows(browser, f"{LINK} === 'failing'")
+        trouble = browser.wait("document.getElementById('trouble').textContent")[0]
+        assert 'User "dan" cannot list resource' in trouble and "pcidevices: listing (denied)" in trouble
+        assert browser.run("cards.size") == 0
 
 
 def test_the_page_says_that_the_proxy_has_ended(installed, browser, people, service, users, rack):

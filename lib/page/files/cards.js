@@ -66,7 +66,7 @@ class Card {
     const tag = data.driver || (data.port ? "" : "no driver");
     this.data = data;
     this.hay = hayOf(data);
-    this.at.textContent = `${grouping === "node" || !data.node ? "" : `${data.node} `}${shortAddress(data.address || data.name)}`;
+    this.at.textContent = data.address ? [grouping === "node" ? "" : data.node, shortAddress(data.address)].filter(Boolean).join(" ") : data.name;
     this.tag.textContent = data.kind === "PCIDevice" && data.state !== "missing" ? tag : data.driver || "";
     this.text.textContent = data.text ? shortText(data.text) : data.address ? data.name : "";
     this.pill.textContent = data.group || "";
@@ -233,11 +233,12 @@ function regroup(how) {
   }
   for (const node of [...nodes.values()]) dropNode(node);
   grouping = how;
+  $("map").classList.toggle("flat", how !== "node");
   for (const card of cards.values()) {
     countCard(card.data, 1);
     card.write(card.data);
     card.place();
   }
-  $("nodes").setAttribute("aria-label", `${BAND_WORD[how][0].toUpperCase()}${BAND_WORD[how].slice(1)}s`);
+  $("nodes").setAttribute("aria-label", `${BAND_WORD[how]}s`);
   wake();
 }

@@ -111,7 +111,7 @@ function drawTotals() {
   }
   for (const node of [...nodes.values()]) if (node.stale || node.ill) drawNode(node); /* it says since when */
   const all = wanted.terms.length === 0 && wanted.states.size === 0;
-  const text = all ? `${counted(cards.size, "device")}, ${counted(nodes.size, BAND_WORD[grouping])}` : `${matching} of ${counted(cards.size, "device")}`;
+  const text = all ? `${counted(cards.size, "device")}, ${counted(nodes.size, grouping)}` : `${matching} of ${counted(cards.size, "device")}`;
   if ($("count").textContent !== text) $("count").textContent = text;
   settleCurrent();
   $("empty").hidden = matching > 0;

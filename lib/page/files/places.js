@@ -103,7 +103,7 @@ class Place {
 /* --- where a card stands ------------------------------------------------------------------------ */
 
 const NO_BAND = { node: "node not known", resource: "no resource", pod: "no pod", user: "no claim with an owner" };
-const BAND_WORD = { node: "node", resource: "resource", pod: "pod", user: "user" };
+const BAND_WORD = { node: "Node", resource: "Resource", pod: "Pod", user: "User" };
 
 /* The name of the band of a card: of several pods, the first one's. */
 function bandName(data) {

@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
@@ -173,8 +174,6 @@ def press(page, act):
 
 def test_the_page_is_all_that_the_controller_serves(service, addresses):
     """Not its metrics, and no data: with its headers, and only for reading."""
-    from http.client import HTTPConnection
-
     def ask(method, path):
         connection = HTTPConnection(*service, timeout=10)
         connection.request(method, path)
@@ -329,7 +328,6 @@ def test_only_what_may_be_claimed_has_a_button(page, rack):
 
 def test_other_requests_do_not_pass_the_documented_proxy(addresses):
     """Neither without the secret in the path, nor to what the page does not need."""
-    from http.client import HTTPConnection
     at = urlsplit(addresses["ana"])
     secret = at.path.split("/")[1]
 
@@ -343,6 +341,22 @@ def test_other_requests_do_not_pass_the_documented_proxy(addresses):
                  f"/api/v1/namespaces/{NAMESPACE}/services/other/proxy/", "/apis/apps/v1/deployments"):
         assert status(f"/{secret}{path}") == 403, path
     assert status(f"/{secret}{CLAIMS}", Host="evil.example") == 403
+
+
+def test_another_web_page_cannot_claim(addresses, rack, rest):
+    """A page of another site can send this request without asking: a POST without a content type, which the API server
+    takes for JSON. It does not know the secret."""
+    at = urlsplit(addresses["ana"])
+    name = rack["claimable"].rsplit("/", 1)[1]
+    body = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim", "metadata": {"name": name}}
+
+    def post(path):
+        connection = HTTPConnection(at.hostname, at.port, timeout=10)
+        connection.request("POST", f"{path}?dryRun=All", json.dumps(body), {"Origin": "http://evil.example"})
+        return connection.getresponse().status
+    assert [post(CLAIMS), post(f"/{'0' * 32}{CLAIMS}")] == [404, 404]
+    assert post(f"/{at.path.split('/')[1]}{CLAIMS}") == 201  # so it is the secret that keeps it out
+    assert rest.request("GET", f"{CLAIMS}/{name}")[0] == 404
 
 
 def test_a_bearer_token_stays_outside_of_the_page(installed, browser, service, users, scene, people, rack):
@@ -359,8 +373,8 @@ def test_a_bearer_token_stays_outside_of_the_page(installed, browser, service, u
         path = scene.pci("rack3-a", "0000:71:00.0", NIC, 71)
         page.wait(f"Boolean({card(path)})", 2)
         scene.rest.remove(path)
-        assert page.run("document.cookie + localStorage.length + sessionStorage.length + location.hash") == "00"
         assert page.console == []
+        assert page.run("document.cookie + localStorage.length + sessionStorage.length + location.hash") == "00"
 
 
 def test_what_may_not_be_read_is_said(installed, browser, service, users, scene, people, rack):

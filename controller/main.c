@@ -12,6 +12,7 @@
 #include "controller/uninstall.h"
 #include "controller/upkeep.h"
 #include "kube/serve.h"
+#include "page/page.h"
 
 struct replica {
 	struct program program;
@@ -49,6 +50,17 @@ static void on_signal(void *arg)
 	leader_resign(replica->leader, on_resigned, replica);
 }
 
+/* Does nothing if @listen is "off". */
+static int serve_map(struct program *program, const char *listen, struct err *err)
+{
+	int r = serve_open_files(program->serve, &program->loop, listen, &page_files, err);
+	unsigned port = serve_port(program->serve, SERVE_FILES);
+
+	if (r == 0 && port > 0)
+		log_info("map listening", log_int("port", port));
+	return r;
+}
+
 static int run(const struct settings *s)
 {
 	struct leader_options options = { .ns = s->ns, .identity = s->pod_name };
@@ -79,7 +91,8 @@ static int run(const struct settings *s)
 	serve_add_check(replica.program.serve, SERVE_READYZ, "election", check_ready,
 			replica.leader);
 	replica.upkeep = upkeep_new(&replica.program, replica.leader, &upkeep);
-	if (gate_new(&replica.program, replica.leader, upkeep_cache(replica.upkeep), &gate,
+	if (serve_map(&replica.program, s->map_listen, &err) < 0 ||
+	    gate_new(&replica.program, replica.leader, upkeep_cache(replica.upkeep), &gate,
 		     &replica.gate, &err) < 0)
 		status = program_cannot_start(settings_prose.program, &err);
 	else

@@ -44,6 +44,11 @@ static const struct option_row rows[] = {
 	  .argument = "warn|refuse",
 	  .help = "What the webhook does about a pod with spec.nodeName whose node does not offer a resource that the "
 		  "pod asks for, so that it would run without the device." },
+	{ .name = "map-listen", .type = OPTION_STRING, AT(map_listen), .fallback = "off",
+	  .argument = "ADDRESS:PORT", .group = "Map",
+	  .help = "Serve the page of the device map here, over plain HTTP; \":PORT\" for all addresses, \"off\" for "
+		  "none. It contains no data of the cluster: the browser reads that from the API server, with the "
+		  "rights of its user." },
 	{ .name = "agent-pods", .type = OPTION_STRING, AT(agent_pods), .argument = "SELECTOR",
 	  .fallback = "app.kubernetes.io/part-of=hostdev,app.kubernetes.io/component=agent",
 	  .group = "Nodes",

@@ -14,7 +14,8 @@ struct settings {
 	char *ns;       /* namespace of the Lease and the webhook */
 	char *webhook_listen;
 	char *webhook_client_ca; /* a file */
-	int pinned_pods;         /* enum pinned_pods */
+	char *map_listen;
+	int pinned_pods; /* enum pinned_pods */
 	char *agent_pods;
 	uint64_t node_gone_after_ms;
 	int kubevirt;                     /* enum kubevirt_mode */

@@ -5,22 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* Load nothing from other sites, run only our script and style, forbid frames, and neither send
- * nor store the address. Without CORS headers, pages of other origins cannot read an answer. */
-const struct map_header map_guard_headers[] = {
-	{ "Content-Security-Policy",
-	  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-	  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-	  "require-trusted-types-for 'script'; trusted-types 'none'" },
-	{ "Cache-Control", "no-store" },
-	{ "X-Content-Type-Options", "nosniff" },
-	{ "X-Frame-Options", "DENY" },
-	{ "Referrer-Policy", "no-referrer" },
-	{ "Cross-Origin-Opener-Policy", "same-origin" },
-	{ "Cross-Origin-Resource-Policy", "same-origin" },
-	{ 0 },
-};
-
 static bool is_ours(const struct map_guard *guard, const char *host)
 {
 	static const char *const names[] = { "127.0.0.1", "localhost" };

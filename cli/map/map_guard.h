@@ -28,11 +28,3 @@ struct map_verdict {
 
 struct map_verdict map_guard_judge(const struct map_guard *guard,
 				   const struct map_request *request);
-
-struct map_header {
-	const char *name;
-	const char *value;
-};
-
-/* The headers of every answer, refusals included; {0} ends the list. */
-extern const struct map_header map_guard_headers[];

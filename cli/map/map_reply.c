@@ -2,13 +2,15 @@
 
 #include "base/str.h"
 #include "cli/map/map_guard.h"
+#include "kube/serve.h"
+#include "page/page.h"
 
 enum MHD_Result map_reply(struct MHD_Connection *connection, unsigned status, const char *type,
 			  struct MHD_Response *response)
 {
 	enum MHD_Result result;
 
-	for (const struct map_header *h = map_guard_headers; h->name; h++)
+	for (const struct serve_header *h = page_files.headers; h->name; h++)
 		MHD_add_response_header(response, h->name, h->value);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)

@@ -1,4 +1,4 @@
-/* map_reply: answers with the headers of map_guard.h. */
+/* map_reply: answers with the headers of page.h. */
 #pragma once
 
 #include <microhttpd.h>

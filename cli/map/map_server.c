@@ -12,37 +12,11 @@
 #include "cli/map/map_guard.h"
 #include "cli/map/map_reply.h"
 #include "cli/map/map_streams.h"
-#include "embedded/cli_map.h"
 #include "kube/callers.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"
-
-struct map_file {
-	const char *path; /* after the token */
-	const char *type; /* content type     */
-	const unsigned char *data;
-	size_t len;
-};
-
-static const struct map_file files[] = {
-	{ "", "text/html; charset=utf-8", index_html, sizeof(index_html) },
-	{ "map.css", "text/css; charset=utf-8", map_css, sizeof(map_css) },
-	{ "places.js", "text/javascript; charset=utf-8", places_js, sizeof(places_js) },
-	{ "cards.js", "text/javascript; charset=utf-8", cards_js, sizeof(cards_js) },
-	{ "details.js", "text/javascript; charset=utf-8", details_js, sizeof(details_js) },
-	{ "map.js", "text/javascript; charset=utf-8", map_js, sizeof(map_js) },
-	{ "icon.svg", "image/svg+xml", icon_svg, sizeof(icon_svg) },
-};
-
-/* NULL: there is no such file. */
-static const struct map_file *map_page_file(const char *path)
-{
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		if (strcmp(path, files[i].path) == 0)
-			return &files[i];
-	}
-	return NULL;
-}
+#include "kube/serve.h"
+#include "page/page.h"
 
 enum {
 	MAP_STRANGERS_MAX = 32, /* of connections that have not sent the token */
@@ -109,14 +83,14 @@ static enum MHD_Result answer(struct map_server *server, struct MHD_Connection *
 	static const struct map_verdict nothing = { .status = MHD_HTTP_NOT_FOUND,
 						    .why = "there is nothing here" };
 	struct map_verdict verdict = map_guard_judge(&server->guard, request);
-	const struct map_file *file;
+	const struct serve_file *file;
 
 	if (verdict.status != MHD_HTTP_OK)
 		return map_reply_refuse(connection, &verdict);
 	map_callers_admit(connection);
 	if (strcmp(verdict.page, "changes") == 0)
 		return answer_stream(server, connection);
-	file = map_page_file(verdict.page);
+	file = serve_find_file(&page_files, verdict.page);
 	if (!file)
 		return map_reply_refuse(connection, &nothing);
 	return map_reply_copy(connection, MHD_HTTP_OK, file->type, file->data, file->len);

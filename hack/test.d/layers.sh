@@ -39,7 +39,7 @@ check_shell() {
 check_tidy() {
 	cd "$ROOT" &&
 		cmake --preset clang &&
-		cmake --build --preset clang --target proto generated/embedded/cli_map.h &&
+		cmake --build --preset clang --target proto generated/embedded/page.h &&
 		export -f tidy_one &&
 		tidy_files | xargs -d '\n' -r -P "$(nproc)" -I '{}' bash -c 'tidy_one "{}"'
 }

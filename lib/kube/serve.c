@@ -21,10 +21,10 @@ enum {
 	CONNECTION_MEMORY = 16 * 1024,
 	FIRST_REQUEST_S = 2, /* idle time limit before the first request */
 	IDLE_S = 10,         /* idle time limit after a response */
-	DOORS = 2,
+	DOORS = 3,
 };
 
-static const char *const flags[DOORS] = { "--listen", "--probe-listen" };
+static const char *const flags[DOORS] = { "--listen", "--probe-listen", "--map-listen" };
 
 struct check {
 	enum serve_probe probe;
@@ -38,7 +38,8 @@ struct door {
 	struct serve *serve;
 	struct http_loop http; /* no daemon: the port is off */
 	struct callers callers;
-	const struct metrics *metrics; /* NULL: metrics are not served */
+	const struct metrics *metrics;   /* NULL: metrics are not served */
+	const struct serve_files *files; /* NULL: probes are served */
 	unsigned port;
 };
 
@@ -89,6 +90,29 @@ static int answer_probe(const struct serve *serve, enum serve_probe probe, bool 
 	return good ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
+const struct serve_file *serve_find_file(const struct serve_files *files, const char *path)
+{
+	for (size_t i = 0; i < files->len; i++) {
+		if (strcmp(path, files->files[i].path) == 0)
+			return &files->files[i];
+	}
+	return NULL;
+}
+
+static int answer_file(const struct serve_files *files, const char *path, struct str *out,
+		       const char **ret_type)
+{
+	const struct serve_file *file = *path == '/' ? serve_find_file(files, path + 1) : NULL;
+
+	if (!file) {
+		str_add(out, "there is nothing here\n");
+		return MHD_HTTP_NOT_FOUND;
+	}
+	*ret_type = file->type;
+	str_add_mem(out, file->data, file->len);
+	return MHD_HTTP_OK;
+}
+
 static int answer(const struct door *door, const char *method, const char *path, bool verbose,
 		  struct str *out, const char **ret_type)
 {
@@ -99,6 +123,8 @@ static int answer(const struct door *door, const char *method, const char *path,
 		str_add(out, "only GET and HEAD are answered here\n");
 		return MHD_HTTP_METHOD_NOT_ALLOWED;
 	}
+	if (door->files)
+		return answer_file(door->files, path, out, ret_type);
 	if (strcmp(path, "/healthz") == 0)
 		return answer_probe(serve, SERVE_HEALTHZ, verbose, out);
 	if (strcmp(path, "/readyz") == 0)
@@ -164,6 +190,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	len = body.len; /* str_detach() sets it to 0 */
 	response = MHD_create_response_from_buffer(len, str_detach(&body), MHD_RESPMEM_MUST_FREE);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	for (const struct serve_header *h = door->files ? door->files->headers : NULL; h && h->name;
+	     h++)
+		MHD_add_response_header(response, h->name, h->value);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	result = MHD_queue_response(connection, (unsigned)status, response);
@@ -205,25 +234,36 @@ static int start_daemon(struct door *door, struct uv_loop_s *loop, int fd, struc
 	return err_set(err, ERR_RETRY, -EIO, "start the probe server on port %u", door->port);
 }
 
-static int open_door(struct door *door, struct uv_loop_s *loop, const char *text, struct err *err)
+static int open_door(struct serve *serve, enum serve_door which, struct uv_loop_s *loop,
+		     const char *text, struct err *err)
 {
+	struct door *door = &serve->doors[which];
 	struct listen_address address = { 0 };
 	int fd = -1;
 	int r = listen_address_parse(text, &address, err);
 
-	if (r < 0 || strcmp(text, "off") == 0)
-		return r;
-	r = listen_open(&address, &fd, err);
-	if (r < 0)
-		return r;
-	door->port = listen_port(fd);
-	return start_daemon(door, loop, fd, err);
+	if (r == 0 && strcmp(text, "off") == 0)
+		return 0;
+	if (r == 0)
+		r = listen_open(&address, &fd, err);
+	if (r == 0) {
+		door->port = listen_port(fd);
+		r = start_daemon(door, loop, fd, err);
+	}
+	return r < 0 ? err_wrap(err, "%s", flags[which]) : 0;
+}
+
+int serve_open_files(struct serve *serve, struct uv_loop_s *loop, const char *listen,
+		     const struct serve_files *files, struct err *err)
+{
+	serve->doors[SERVE_FILES].files = files;
+	return open_door(serve, SERVE_FILES, loop, listen, err);
 }
 
 int serve_new(struct uv_loop_s *loop, const struct serve_options *options, struct serve **ret_serve,
 	      struct err *err)
 {
-	const char *const texts[DOORS] = { options->listen, options->probe_listen };
+	const char *const texts[] = { options->listen, options->probe_listen };
 	struct serve *serve = xcalloc(1, sizeof(*serve));
 	int r = 0;
 
@@ -232,12 +272,9 @@ int serve_new(struct uv_loop_s *loop, const struct serve_options *options, struc
 		serve->doors[i].callers.max = SERVE_CALLERS_MAX;
 	}
 	serve->doors[SERVE_ALL].metrics = options->metrics;
-	for (size_t i = 0; i < DOORS && r == 0; i++) {
-		if (!texts[i])
-			continue;
-		r = open_door(&serve->doors[i], loop, texts[i], err);
-		if (r < 0)
-			r = err_wrap(err, "%s", flags[i]);
+	for (size_t i = 0; i < ARRAY_LEN(texts) && r == 0; i++) {
+		if (texts[i])
+			r = open_door(serve, (enum serve_door)i, loop, texts[i], err);
 	}
 	if (r < 0) {
 		serve_free(serve);

@@ -3,7 +3,8 @@
  *
  * Owns its sockets and connections. Answers GET and HEAD. Idle connections cannot lock out other
  * clients, however many there are. The probes can have a port of their own, so that clients with
- * access to the metrics need no access to the probes.
+ * access to the metrics need no access to the probes. A third port can serve files that are part
+ * of the program, and nothing else.
  */
 #pragma once
 
@@ -31,6 +32,26 @@ enum serve_probe {
 enum serve_door {
 	SERVE_ALL,    /* probes and metrics */
 	SERVE_PROBES, /* probes only */
+	SERVE_FILES,  /* files only */
+};
+
+struct serve_file {
+	const char *path; /* without the slash at its start; "": the page itself */
+	const char *type; /* content type */
+	const unsigned char *data;
+	size_t len;
+};
+
+struct serve_header {
+	const char *name;
+	const char *value;
+};
+
+/* The files of a port, and the headers of all its answers; {0} ends the headers. */
+struct serve_files {
+	const struct serve_file *files;
+	size_t len;
+	const struct serve_header *headers;
 };
 
 /* All borrowed; the strings only during serve_new(). */
@@ -58,6 +79,14 @@ int serve_new(struct uv_loop_s *loop, const struct serve_options *options, struc
 	      struct err *err);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct serve *serve_free(struct serve *serve);
+
+/* Serve @files, which must outlive @serve, at @listen (as in listen.h); "off" does nothing. To be
+ * called at most once. Errors are those of serve_new(). */
+int serve_open_files(struct serve *serve, struct uv_loop_s *loop, const char *listen,
+		     const struct serve_files *files, struct err *err);
+
+/* The file of that path, without the slash at its start; NULL: there is none. */
+const struct serve_file *serve_find_file(const struct serve_files *files, const char *path);
 
 /* @name is static and shown in the response. */
 void serve_add_check(struct serve *serve, enum serve_probe probe, const char *name,

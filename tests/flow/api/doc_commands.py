@@ -25,6 +25,7 @@ OTHERS = {  # programs that the tree has not: the words that pages give them
     "helm": r"(install|uninstall|upgrade) hostdev( hostdev-0\.2\.0\.tgz)? --namespace kube-system( --set components\.usb=true| --wait)?",
     "ls": r"/dev/vfio",
     "lspci": r"-nnk|-k -s [\da-f:.]+",
+    "openssl": r"rand -hex 16",
     "pkill": r"-9 (kubelet|hostdev-agent)",
     "sed": r"s/(\S+)/(\S+)/ /tmp/pod.yaml|-i s/newTag: [\d.]+/newTag: [\d.]+/ \.\./site/kustomization\.yaml",
     "skopeo": rf"copy( --all| oci-archive:{IMAGE} docker://registry.example.com/hostdev/(?P=image):0\.1\.0)",

@@ -215,7 +215,7 @@ def test_text_is_never_markup(page, scene):
     path = scene.pci("rack1-a", "0000:66:00.0", (NIC[0], NIC[1], NIC[2], hostile, NIC[4]), 66)
     page.wait(f"Boolean({card(path)})")
     page.run(f"{card(path)}.button.click()")
-    page.wait("document.getElementById('facts').textContent.includes('onerror')")
+    page.wait("document.getElementById('details').textContent.includes('onerror')")
     assert page.run("document.querySelectorAll('main img, aside img, main script, aside script').length") == 0
     assert page.run("document.title") == "hostdev map"
     scene.rest.remove(path)

@@ -48,7 +48,27 @@ static struct answer_case {
 	  "[+]informer ok\nok\n" },
 	{ "metrics are not at the port of probes", SERVE_PROBES, "GET", "/metrics", false, true,
 	  404, "there is /healthz and /readyz\n" },
+	{ "the page", SERVE_FILES, "GET", "/", false, true, 200, "page" },
+	{ "a file of the page", SERVE_FILES, "HEAD", "/map.js", false, true, 200, "script" },
+	{ "a file is not written", SERVE_FILES, "PUT", "/map.js", false, true, 405,
+	  "only GET and HEAD are answered here\n" },
+	{ "no other file", SERVE_FILES, "GET", "/../map.js", false, true, 404,
+	  "there is nothing here\n" },
+	{ "probes are not at the port of files", SERVE_FILES, "GET", "/healthz", false, true, 404,
+	  "there is nothing here\n" },
+	{ "metrics neither", SERVE_FILES, "GET", "/metrics", false, true, 404,
+	  "there is nothing here\n" },
+	{ "a path is needed", SERVE_FILES, "GET", "", false, true, 404, "there is nothing here\n" },
 };
+
+static const struct serve_file file_rows[] = {
+	{ "", "text/plain; page", (const unsigned char *)"page", 4 },
+	{ "map.js", "text/plain; script", (const unsigned char *)"script", 6 },
+};
+
+static const struct serve_header no_headers[] = { { 0 } };
+
+static const struct serve_files files = { file_rows, 2, no_headers };
 
 SUITE_OBJECT(metrics, metrics_new(), metrics_free);
 
@@ -69,6 +89,8 @@ static void request_is_answered(void **state)
 							    .metrics = metrics },
 				   &serve, NULL),
 			 0);
+	assert_int_equal(serve_open_files(serve, NULL, "off", &files, NULL), 0);
+	assert_int_equal(serve_port(serve, SERVE_FILES), 0);
 	serve_add_check(serve, SERVE_READYZ, "informer", check_flag, &synced);
 	assert_int_equal(
 		serve_answer(serve,
@@ -82,11 +104,13 @@ static void request_is_answered(void **state)
 
 static struct busy_case {
 	const char *name;
-	bool probes; /* the port of probes is the one in use */
+	enum serve_door door; /* the one whose port is in use */
 	const char *flag;
 } busy[] = {
-	{ "an address in use is explained", false, "--listen: " },
-	{ "and so is that of the probes, when the other one is open", true, "--probe-listen: " },
+	{ "an address in use is explained", SERVE_ALL, "--listen: " },
+	{ "and so is that of the probes, when the other one is open", SERVE_PROBES,
+	  "--probe-listen: " },
+	{ "and that of the files", SERVE_FILES, "--map-listen: " },
 };
 
 static void an_address_in_use_is_explained(void **state)
@@ -105,14 +129,35 @@ static void an_address_in_use_is_explained(void **state)
 	assert_int_equal(serve_port(serve, SERVE_ALL), 0);
 	assert_true(serve_port(serve, SERVE_PROBES) > 0);
 	address = xasprintf("127.0.0.1:%u", serve_port(serve, SERVE_PROBES));
-	if (c->probes)
+	if (c->door == SERVE_PROBES)
 		second.probe_listen = address;
 	else
 		second.listen = address;
-	assert_int_equal(serve_new(&loop, &second, &none, &err), -EADDRINUSE);
+	if (c->door == SERVE_FILES)
+		assert_int_equal(serve_open_files(serve, &loop, address, &files, &err),
+				 -EADDRINUSE);
+	else
+		assert_int_equal(serve_new(&loop, &second, &none, &err), -EADDRINUSE);
 	assert_non_null(
 		strstr(err.msg, "in use by another program: choose another address, or off"));
 	assert_int_equal(strncmp(err.msg, c->flag, strlen(c->flag)), 0);
+	serve_free(serve);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void files_have_a_port_of_their_own(void **state)
+{
+	struct serve_options first = { .listen = "127.0.0.1:0" };
+	struct serve *serve = NULL;
+	struct err err = { 0 };
+	uv_loop_t loop;
+
+	uv_loop_init(&loop);
+	assert_int_equal(serve_new(&loop, &first, &serve, &err), 0);
+	assert_int_equal(serve_open_files(serve, &loop, "127.0.0.1:0", &files, &err), 0);
+	assert_true(serve_port(serve, SERVE_FILES) > 0);
+	assert_int_not_equal(serve_port(serve, SERVE_FILES), serve_port(serve, SERVE_ALL));
 	serve_free(serve);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&loop), 0);
@@ -123,6 +168,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, busy, an_address_in_use_is_explained);
+	suite_add(&suite, "files have a port of their own", files_have_a_port_of_their_own, NULL);
 	suite_fixture(&suite, &metrics_fixture);
 	suite_rows(&suite, answers, request_is_answered);
 	return suite_run(&suite, "serve");

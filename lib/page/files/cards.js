@@ -66,7 +66,7 @@ class Card {
     const tag = data.driver || (data.port ? "" : "no driver");
     this.data = data;
     this.hay = hayOf(data);
-    this.at.textContent = shortAddress(data.address || data.name);
+    this.at.textContent = data.address ? [grouping === "node" ? "" : data.node, shortAddress(data.address)].filter(Boolean).join(" ") : data.name;
     this.tag.textContent = data.kind === "PCIDevice" && data.state !== "missing" ? tag : data.driver || "";
     this.text.textContent = data.text ? shortText(data.text) : data.address ? data.name : "";
     this.pill.textContent = data.group || "";
@@ -92,10 +92,11 @@ class Card {
     return said.filter(Boolean).join(", ");
   }
 
-  /* What it hangs on, the group otherwise. */
+  /* What it hangs on, the group otherwise. Only the bands of nodes have buses. */
   findHome() {
     const { data } = this;
-    const node = nodeOf(data.node || "");
+    const node = nodeOf(bandName(data));
+    if (grouping !== "node") return busOf(node, "", "");
     if (data.on) {
       const name = spotName(data, data.on);
       const parent = places.get(name);
@@ -114,7 +115,7 @@ class Card {
 
   place() {
     const home = this.findHome();
-    const key = this.data.address || this.id;
+    const key = grouping === "node" ? this.data.address || this.id : `${this.data.node || ""} ${this.data.address || this.id}`;
     if (home === this.home && key === this.spot.key) return;
     this.leave();
     this.home = home;
@@ -173,7 +174,7 @@ class Card {
 }
 
 function countCard(data, by) {
-  const node = nodeOf(data.node || "");
+  const node = nodeOf(bandName(data));
   counts[data.state] += by;
   node.tally[data.state] = (node.tally[data.state] || 0) + by;
   node.stale = true;
@@ -198,6 +199,7 @@ function putDevice(data) {
   if (changed) tellChange(card);
   if (!current) setCurrent(card);
   if (selected === card.id) dirty.details = true;
+  if (linked && linkOf(data) === linked) dirty.link = true;
 }
 
 function tellChange(card) {
@@ -221,4 +223,22 @@ function dropDevice(card) {
   countCard(card.data, -1);
   if (current === card) setCurrent(cards.values().next().value || null); /* until settleCurrent() */
   if (selected === card.id) closeDetails();
+}
+
+/* Make all bands anew. */
+function regroup(how) {
+  for (const card of cards.values()) {
+    countCard(card.data, -1);
+    card.leave();
+  }
+  for (const node of [...nodes.values()]) dropNode(node);
+  grouping = how;
+  $("map").classList.toggle("flat", how !== "node");
+  for (const card of cards.values()) {
+    countCard(card.data, 1);
+    card.write(card.data);
+    card.place();
+  }
+  $("nodes").setAttribute("aria-label", `${BAND_WORD[how]}s`);
+  wake();
 }

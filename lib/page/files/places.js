@@ -60,6 +60,7 @@ let current = null; /* the card that Tab comes to */
 let selected = null; /* id of the card whose details are open */
 let matching = 0;
 const wanted = { terms: [], states: new Set() };
+let grouping = "node"; /* what a band is: a node, a resource, a pod or a user */
 
 /* An element whose children stand in an order, and which hides when it shows none. */
 class Place {
@@ -101,6 +102,22 @@ class Place {
 
 /* --- where a card stands ------------------------------------------------------------------------ */
 
+const NO_BAND = { node: "node not known", resource: "no resource", pod: "no pod", user: "no claim with an owner" };
+const BAND_WORD = { node: "Node", resource: "Resource", pod: "Pod", user: "User" };
+
+/* The name of the band of a card: of several pods, the first one's. */
+function bandName(data) {
+  switch (grouping) {
+    case "resource": return ((data.facts || []).find(([label]) => label === "Resource name") || [])[1] || "";
+    case "pod": return ((data.pods || [])[0] || {}).pod || "";
+    case "user": return (data.claim && data.claim.owner) || "";
+    default: return data.node || "";
+  }
+}
+
+/* Bands without a name are the last ones, except a node's. */
+const bandKey = (name) => name || (grouping === "node" ? "" : "\uffff");
+
 function nodeOf(name) {
   let node = nodes.get(name);
   if (node) return node;
@@ -108,18 +125,18 @@ function nodeOf(name) {
   const title = make("h2");
   const tree = make("div", "tree");
   title.id = `node-${nodes.size}-${name}`;
-  title.append(make("span", "", name || "node not known"), make("span", "tally"), make("span", "sick"));
+  title.append(make("span", "", name || NO_BAND[grouping]), make("span", "tally"), make("span", "sick"));
   el.setAttribute("aria-labelledby", title.id);
   el.append(title, tree);
   node = new Place(el, tree, null);
   Object.assign(node, { name, title, buses: new Map(), groups: new Map(), tally: {}, stale: true });
   node.chip = make("button");
   node.chip.type = "button";
-  node.chip.append(make("span", "", name || "?"), make("div", "bar"));
+  node.chip.append(make("span", "", name || (grouping === "node" ? "?" : NO_BAND[grouping])), make("div", "bar"));
   node.chip.addEventListener("click", () => goToNode(node));
   nodes.set(name, node);
-  bands.add(node, name);
-  chips.add({ el: node.chip, of: node }, name);
+  bands.add(node, bandKey(name));
+  chips.add({ el: node.chip, of: node }, bandKey(name));
   return node;
 }
 
@@ -132,9 +149,10 @@ function busName(address) {
 function hangBus(node, bus, behind) {
   const bridges = behind ? behind.split(" ") : [];
   const last = bridges.at(-1);
-  const label = bus.name ? `bus ${bus.name}${last ? ` behind ${last}` : ""}` : "elsewhere";
+  const elsewhere = grouping === "node" ? "elsewhere" : "";
+  const label = bus.name ? `bus ${bus.name}${last ? ` behind ${last}` : ""}` : elsewhere;
   bus.behind = behind;
-  bus.el.setAttribute("aria-label", label);
+  if (label) bus.el.setAttribute("aria-label", label);
   bus.el.firstChild.textContent = label;
   bus.el.style.marginInlineStart = bridges.length > 1 ? `${Math.min(bridges.length - 1, 8)}rem` : "";
   if (bus.key !== undefined) node.remove(bus);
@@ -149,7 +167,7 @@ function busOf(node, name, behind) {
   }
   const el = make("div", name.endsWith(":00") || !name ? "bus trunk" : "bus");
   const spots = make("div", "spots");
-  el.setAttribute("role", "group");
+  if (grouping === "node") el.setAttribute("role", "group");
   el.append(make("div", "mark"), spots);
   bus = new Place(el, spots, node);
   bus.name = name;

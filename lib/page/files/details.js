@@ -61,15 +61,17 @@ function eventsOf(id) {
   return known.length ? [list] : [];
 }
 
-function detailsOf(data) {
-  const made = document.createDocumentFragment();
+function titleOf(data) {
   const title = make("h2", "", data.address || data.name);
   const head = make("p", `head s-${data.state}`);
   title.tabIndex = -1;
   const why = data.reason && !["available", "used"].includes(data.state) ? `: ${data.reason}` : "";
   head.append(makeSign(data.state), make("span", "", WORD[data.state] + why));
-  made.append(title, make("p", "", data.text || ""), head);
-  if (data.say) made.append(make("p", "", data.say));
+  return [title, make("p", "", data.text || ""), head, ...(data.say ? [make("p", "", data.say)] : [])];
+}
+
+function detailsOf(data) {
+  const made = document.createDocumentFragment();
   section(made, data.kind, pairs([["Name", data.name], ["Node", data.node], ["Driver", data.driver],
     ["IOMMU group", data.group], ...(data.facts || [])]));
   if (data.pods && data.pods.length)
@@ -85,11 +87,13 @@ function detailsOf(data) {
 
 function drawDetails() {
   const card = cards.get(selected);
-  const focused = $("facts").contains(document.activeElement);
+  const focused = $("title").contains(document.activeElement);
   dirty.details = false;
   if (!card) return;
+  $("title").replaceChildren(...titleOf(card.data));
   $("facts").replaceChildren(detailsOf(card.data));
-  if (focused) $("facts").querySelector("h2").focus();
+  drawActs();
+  if (focused) $("title").querySelector("h2").focus();
 }
 
 function openDetails(card) {
@@ -100,16 +104,59 @@ function openDetails(card) {
   $("details").hidden = false;
   drawDetails();
   $("details").scrollTop = 0;
-  $("facts").querySelector("h2").focus({ preventScroll: true });
+  $("title").querySelector("h2").focus({ preventScroll: true });
+  setLinkTo(linkOf(card.data));
 }
 
 function closeDetails() {
   const card = cards.get(selected);
   selected = null;
   $("details").hidden = true;
+  setLinkTo("");
   if (!card) return;
   card.button.setAttribute("aria-expanded", "false");
   card.button.focus();
+}
+
+/* --- links -------------------------------------------------------------------------------------- */
+
+/* "#NODE/ADDRESS" opens the details of a device; what has no address of its own has its name besides. */
+function linkOf(data) {
+  const own = ["PCIDevice", "USBDevice", "MediatedDevice"].includes(data.kind) && data.address;
+  return `${data.node || ""}/${own || (data.address ? `${data.address}:${data.name}` : data.name)}`;
+}
+
+/* The rest of the address, the secret of the local map included, stays. */
+function setLinkTo(link) {
+  const hash = link ? `#${encodeURI(link)}` : "";
+  if (location.hash !== hash) history.replaceState(null, "", location.pathname + location.search + hash);
+}
+
+let linked = ""; /* of a device that has not come yet */
+
+function readLink() {
+  try {
+    linked = decodeURI(location.hash.slice(1));
+  } catch {
+    linked = "";
+  }
+  if (!linked.includes("/")) linked = ""; /* an anchor of the page */
+  followLink();
+}
+
+function followLink() {
+  if (!linked) return;
+  for (const card of cards.values()) {
+    if (linkOf(card.data) !== linked) continue;
+    linked = "";
+    if (selected !== card.id) {
+      setCurrent(card);
+      picked = true;
+      card.button.scrollIntoView({ block: "center" });
+      openDetails(card);
+    }
+    return;
+  }
 }
 
 /* --- keys --------------------------------------------------------------------------------------- */
@@ -196,6 +243,8 @@ function onEscape(event) {
   if (event.target === input && input.value) {
     input.value = "";
     filter();
+  } else if ($("meanings").open) {
+    $("meanings").open = false;
   } else if (selected) {
     closeDetails();
   } else if (event.target === input) {
@@ -211,7 +260,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape") {
     onEscape(event);
-  } else if (event.key === "/" && event.target !== $("filter")) {
+  } else if (event.key === "/" && !event.target.closest("input, select")) {
     event.preventDefault();
     $("filter").focus();
     $("filter").select();

@@ -1,5 +1,6 @@
 /*
- * What comes as server-sent events (cli/map/map_card.h), and what is drawn of it.
+ * What comes, and what is drawn of it: server-sent events of `kubectl hostdev map` (cli/map/map_card.h), or in the
+ * cluster the cards that the browser makes itself (cluster.js).
  *
  * Changes are queued, and drawn for a few milliseconds of each frame, so that 2,000 of them do not hold up a
  * key.
@@ -9,6 +10,12 @@
 const FRAME_MS = 8; /* of drawing in a frame */
 const ERRORS_SHOWN = 3;
 const NEEDED = ["pcidevices", "pcideviceclaims", "usbdevices", "usbdeviceclaims"];
+const MARKS = [
+  ["frame", "dashed frame", "an IOMMU group: its functions are claimed together"],
+  ["lone", "dashed number", "the IOMMU group of a single function"],
+  ["edge", "coloured edge", "the state, as the sign"],
+  ["ill", "dashed band", "a node that is gone, not Ready or without an agent: what is shown may be old"],
+];
 const FAULTS = { NodeGone: "gone", NodeNotReady: "NotReady", AgentNotRunning: "no agent" }; /* as cli/model/node_fault.c has it */
 
 /* --- what comes --------------------------------------------------------------------------------- */
@@ -58,7 +65,7 @@ function sweep() {
 }
 
 const queue = []; /* functions: the stream's words, in their order */
-const dirty = { totals: false, details: false, filter: null };
+const dirty = { totals: false, details: false, link: false, filter: null };
 let drawing = false;
 
 function later(work) {
@@ -81,6 +88,8 @@ function draw() {
   if (queue.length === 0 && !dirty.filter) {
     if (dirty.totals) drawTotals();
     if (dirty.details) drawDetails();
+    if (dirty.link) followLink();
+    dirty.link = false;
   }
   drawing = queue.length > 0 || Boolean(dirty.filter);
   if (drawing) requestAnimationFrame(draw);
@@ -102,7 +111,7 @@ function drawTotals() {
   }
   for (const node of [...nodes.values()]) if (node.stale || node.ill) drawNode(node); /* it says since when */
   const all = wanted.terms.length === 0 && wanted.states.size === 0;
-  const text = all ? `${counted(cards.size, "device")}, ${counted(nodes.size, "node")}` : `${matching} of ${counted(cards.size, "device")}`;
+  const text = all ? `${counted(cards.size, "device")}, ${counted(nodes.size, grouping)}` : `${matching} of ${counted(cards.size, "device")}`;
   if ($("count").textContent !== text) $("count").textContent = text;
   settleCurrent();
   $("empty").hidden = matching > 0;
@@ -121,6 +130,7 @@ function emptyText(all) {
 
 /* "NotReady for 3 h: KubeletNotReady: container runtime is down"; "": nothing that is known of. */
 function faultOf(node) {
+  if (grouping !== "node") return "";
   const gone = nodesRead && node.name ? { fault: "NodeGone", say: "the cluster has no such node" } : {};
   const { fault, since, why, say: text } = nodeFacts.get(node.name) || gone;
   const then = Date.parse(since);
@@ -130,7 +140,7 @@ function faultOf(node) {
 }
 
 function drawNode(node) {
-  const facts = nodeFacts.get(node.name);
+  const facts = grouping === "node" ? nodeFacts.get(node.name) : null;
   const parts = STATES.filter(([state]) => node.tally[state] > 0);
   const [, tally, sick] = node.title.children;
   const total = parts.reduce((sum, [state]) => sum + node.tally[state], 0);
@@ -147,7 +157,7 @@ function drawNode(node) {
   const cordoned = facts && facts.cordoned ? "cordoned" : "";
   const said = [cordoned, ill].filter(Boolean).join(", ");
   sick.replaceChildren(...(ill ? [makeSign("unknown"), said] : [said]));
-  node.chip.setAttribute("aria-label", `Node ${node.name}: ${[words, said].filter(Boolean).join(", ")}`);
+  node.chip.setAttribute("aria-label", `${node.name ? `${BAND_WORD[grouping]} ${node.name}` : NO_BAND[grouping]}: ${[words, said].filter(Boolean).join(", ")}`);
   node.chip.lastChild.replaceChildren(...parts.map(([state]) => {
     const part = make("i", `s-${state}`);
     part.style.flexGrow = node.tally[state];
@@ -196,6 +206,14 @@ function makeLegend() {
     });
     legend.set(state, button);
     $("legend").append(button);
+    const term = make("dt", `s-${state}`);
+    term.append(makeSign(state), word);
+    $("meanings-list").append(term, make("dd", "", means));
+  }
+  for (const [mark, word, means] of MARKS) {
+    const term = make("dt");
+    term.append(make("span", `sample ${mark}`), word);
+    $("meanings-list").append(term, make("dd", "", means));
   }
 }
 
@@ -257,6 +275,7 @@ function listen(name, act) {
   });
 }
 
+/* Of `kubectl hostdev map`. */
 function connect() {
   if (stream) stream.close();
   stream = new EventSource("changes");
@@ -287,6 +306,9 @@ function measureHead() {
 bands.el.hidden = chips.el.hidden = false;
 makeLegend();
 $("filter").addEventListener("input", filter);
+$("by").value = grouping; /* a browser keeps the choice of before */
+$("by").addEventListener("change", () => regroup($("by").value));
+addEventListener("hashchange", readLink);
 $("search").addEventListener("submit", (event) => event.preventDefault());
 $("close").addEventListener("click", closeDetails);
 $("map").addEventListener("click", (event) => {
@@ -298,5 +320,10 @@ $("map").addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", onKey);
 new ResizeObserver(measureHead).observe(document.querySelector("header"));
-setInterval(watchSilence, 2500);
-connect();
+readLink();
+if (inCluster) {
+  openCluster();
+} else {
+  setInterval(watchSilence, 2500);
+  connect();
+}

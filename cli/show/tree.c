@@ -136,14 +136,14 @@ static void tree_roots_done(struct tree_roots *roots)
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
 static const struct table_column columns[COLUMNS] = {
-	{ .title = "DEVICE", .final = 22 },
+	{ .title = "DEVICE", .least = 26, .final = 22 }, /* cuts only UUIDs, and deep addresses last */
 	{ .title = "STATE" },
 	{ .title = "GROUP", .spare = 1 },
 	{ .title = "DRIVER", .spare = 2 },
 	{ .title = "CLAIM OF", .least = TABLE_NAME_LEAST },
 	{ .title = "POD", .least = TABLE_NAME_LEAST },
 	{ .title = "RESOURCE", .wide = true },
-	{ .title = "DESCRIPTION", .least = 32, .spare = 3 },
+	{ .title = "DESCRIPTION", .least = 32, .final = 11, .spare = 3 },
 };
 
 /* The lines to the left of an entry, from the outermost: does each of these levels continue

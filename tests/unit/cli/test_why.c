@@ -168,8 +168,7 @@ static void lines_fit_the_terminal(void **state)
 		"IOMMU group: 5, with 0000:03:00.1 (igb, claimable)\n"
 		"Claim:       none\n"
 		"\n"
-		"OF                   CONDITION   STATUS   REASON        FOR\n"
-		"    MESSAGE\n"
+		"OF                   CONDITION   STATUS   REASON        FOR   MESSAGE\n"
 		"PCIDevice            Claimable   True     GroupShared   60m\n"
 		"    0000:03:00.1 must be claimed with it\n"
 		"SRIOVNetworkDevice   Ready       False    VFsInUse      60m\n"
@@ -248,6 +247,51 @@ static void what_is_offered_needs_no_advice(void **state)
 				 rows[i].advised);
 		str_done(&out.text);
 	}
+}
+
+/* What is as it should be is not red, and of a device in use nothing says that it may be claimed. */
+static struct condition_case {
+	const char *name;
+	const char *conditions;
+	bool claimed;
+	const char *text; /* NULL: no table */
+} conditions[] = {
+	{ "what the node needs is dim, as its state is",
+	  MADE_CONDITION("Claimable", "False", "HostNetwork", "m"), false,
+	  "PCIDevice   Claimable   \033[2mFalse\033[0m    HostNetwork   60m   m\n" },
+	{ "a device that is gone is red", MADE_CONDITION("Claimable", "False", "DeviceGone", "m"),
+	  false, "PCIDevice   Claimable   \033[31mFalse\033[0m    DeviceGone   60m   m\n" },
+	{ "one of two equal devices is dim",
+	  MADE_CONDITION("Distinguishable", "False", "IdentityByModelOnly", "m"), false,
+	  "Distinguishable   \033[2mFalse\033[0m    IdentityByModelOnly   60m   m\n" },
+	{ "what may be claimed is said of a device without a claim",
+	  MADE_CONDITION("Claimable", "True", "Available", "may be claimed"), false,
+	  "PCIDevice   Claimable   \033[32mTrue\033[0m     Available   60m   may be claimed\n" },
+	{ "but not of a claimed one",
+	  MADE_CONDITION("Claimable", "True", "Available", "may be claimed"), true, NULL },
+	{ "what a claim has overridden is",
+	  MADE_CONDITION("Claimable", "False", "HostNetwork", "m"), true, "HostNetwork   60m   m\n" },
+};
+
+static void conditions_read_so(void **state)
+{
+	const struct condition_case *c = suite_row(state);
+	struct cluster *cluster = *state;
+	struct device_events none = { 0 };
+	struct out out = { .format = OUT_TABLE, .colour = true };
+	auto_free char *device = xasprintf(
+		"{'metadata':{'name':'d'},'status':{'conditions':[%s]}}", c->conditions);
+
+	made_put(cluster, CLUSTER_PCIDEVICE, device);
+	if (c->claimed)
+		made_put(cluster, CLUSTER_PCICLAIM, "{'metadata':{'name':'d'}}");
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "d"), &none,
+		  NOW_MS_S * INT64_C(1000), &out);
+	if (c->text && !strstr(str_cstr(&out.text), c->text))
+		fail_msg("no '%s' in %s", c->text, str_cstr(&out.text));
+	if (!c->text)
+		assert_null(strstr(str_cstr(&out.text), "CONDITION"));
+	str_done(&out.text);
 }
 
 static void programs_get_it_all(void **state)
@@ -488,6 +532,7 @@ int main(void)
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, whys, why_reads_so);
 	suite_rows(&suite, heads, heads_read_so);
+	suite_rows(&suite, conditions, conditions_read_so);
 	suite_add(&suite, "lines fit the terminal", lines_fit_the_terminal, NULL);
 	suite_add(&suite, "a node that is not well comes first",
 		  a_node_that_is_not_well_comes_first, NULL);

@@ -20,6 +20,8 @@
 #include "cli/show/out.h"
 #include "cli/target.h"
 
+#define FOR_EVER_MS UINT64_C(3153600000000) /* a hundred years */
+
 /* --- the results ------------------------------------------------------------------------------ */
 
 struct claim_report {
@@ -143,7 +145,8 @@ static void refuse(struct errand *errand, struct claim_wait *wait, const char *w
 }
 
 /* Did the request fail because --timeout has passed? Then print that. */
-static bool was_late(struct errand *errand, struct claim_wait *wait, const struct err *err)
+static bool was_late(struct errand *errand, struct claim_wait *wait,
+		     const struct session_answer *answer, const struct err *err)
 {
 	static const char *const unknown[] = {
 		[CLAIM_READY] = "no answer within --timeout: see kubectl hostdev who for whether "
@@ -151,10 +154,11 @@ static bool was_late(struct errand *errand, struct claim_wait *wait, const struc
 		[CLAIM_GONE] = "no answer within --timeout: see kubectl hostdev who for whether "
 			       "its claim is deleted",
 	};
+	auto_free char *unchecked = claims_unchecked(answer) ? claims_refusal(answer, err) : NULL;
 
-	if (err->code != -ETIMEDOUT || !session_late(errand->run->session))
+	if ((err->code != -ETIMEDOUT && !unchecked) || !session_late(errand->run->session))
 		return false;
-	give_up(errand, wait, COMMAND_LATE, unknown[errand->goal]);
+	give_up(errand, wait, COMMAND_LATE, unchecked ? unchecked : unknown[errand->goal]);
 	return true;
 }
 
@@ -189,7 +193,7 @@ static void adapt_claim(struct errand *errand, struct claim_wait *wait,
 	if (r == 0) {
 		wait->patched = true;
 		claim_wait_take(wait, &answer);
-	} else if (!was_late(errand, wait, &err)) {
+	} else if (!was_late(errand, wait, &answer, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
 	}
@@ -210,7 +214,7 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 
 	if (claim_read(errand->run->session, &wait->target, &answer, &err) < 0 ||
 	    lists_read_one(errand->run->session, kind, wait->target.name, cluster, &err) < 0) {
-		if (!was_late(errand, wait, &err))
+		if (!was_late(errand, wait, &answer, &err))
 			refuse(errand, wait, err.msg);
 		cluster_free(cluster);
 		return;
@@ -254,7 +258,7 @@ static void create(struct errand *errand, struct claim_wait *wait)
 		claim_wait_take(wait, &answer);
 	} else if (r == -EEXIST) {
 		meet_claim(errand, wait);
-	} else if (!was_late(errand, wait, &err)) {
+	} else if (!was_late(errand, wait, &answer, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
 	}
@@ -282,7 +286,7 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 		refuse(errand, wait, "it is not claimed");
 	} else if (r < 0 && answer.status == 409 && is_waiting(errand)) {
 		wait->denied = true;
-	} else if (r < 0 && !was_late(errand, wait, &err)) {
+	} else if (r < 0 && !was_late(errand, wait, &answer, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
 	}
@@ -364,7 +368,8 @@ static bool begin_errand(struct errand *errand, struct command_run *run, enum cl
 	/* The time counts from the first request, so that an API server that hangs does not
 	 * extend it. */
 	if (is_waiting(errand))
-		session_set_end(run->session, run->settings.timeout_ms);
+		session_set_end(run->session, run->settings.timeout_ms ? run->settings.timeout_ms
+								       : FOR_EVER_MS);
 	return true;
 }
 

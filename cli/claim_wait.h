@@ -22,8 +22,7 @@ struct claim_wait {
 	char *object;     /* its JSON, as last read */
 	bool skip;        /* do not wait for it */
 	bool done;        /* it has reached the goal */
-	char *driver;     /* to which a release brings the device back; NULL: not known */
-	uint64_t gone_ms; /* when its claim was first seen gone (timefmt_now_ms()); 0: not yet */
+	char *driver;     /* of the claim, from which a release takes the device; NULL: it stays on it */
 	bool existed;     /* the caller had claimed it before */
 	bool patched;     /* and a flag was added to it */
 	bool alone;       /* no other claim of this run can be of its IOMMU group */

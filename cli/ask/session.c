@@ -144,6 +144,11 @@ void session_set_end(struct session *session, uint64_t ms)
 	session->end_ms = ms ? timefmt_now_ms() + ms : 0;
 }
 
+bool session_has_end(const struct session *session)
+{
+	return session->end_ms != 0;
+}
+
 bool session_late(const struct session *session)
 {
 	return session->end_ms && timefmt_now_ms() >= session->end_ms;

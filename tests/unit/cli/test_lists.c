@@ -9,6 +9,7 @@
 #include "cli/ask/claims.h"
 #include "cli/ask/lists.h"
 #include "cli/ask/session.h"
+#include "cli/claim_wait.h"
 #include "cli/command.h"
 #include "cli/target.h"
 #include "fake/fake_client.h"
@@ -409,6 +410,120 @@ static void a_conflict_is_said_in_the_webhooks_words(void **state)
 	assert_string_equal(refusal, "admission webhook \"x\" denied the request: pod a/p has it");
 }
 
+#define SILENT(cause)                                                                            \
+	"{'kind':'Status','message':'Internal error occurred: failed calling webhook "           \
+	"\\\"claims.hostdev.io\\\": failed to call webhook: Post \\\"https://w:443/v\\\": " cause "'}"
+
+/* A review that was not answered has no effect, so the request is sent again while there is time. */
+static void a_webhook_that_is_silent_is_asked_again(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcideviceclaims?", 500, SILENT("context deadline exceeded") },
+		{ "/pcideviceclaims?", 201, "{'metadata':{'name':'a'}}" },
+		{ NULL, 0, NULL },
+	};
+	char name[] = "a", node[] = "n", address[] = "0000:01:00.0";
+	const struct claim_target target = { DEVICE_PCI, name, node, address };
+	const struct claim_spec spec = { 0 };
+	auto_answer struct session_answer said = { 0 };
+	struct scene *scene = *state;
+
+	scene_begin(scene, lines);
+	session_set_end(scene->session, 60000);
+	assert_int_equal(claim_create(scene->session, &target, &spec, false, &said, &scene->err),
+			 0);
+	assert_int_equal(said.status, 201);
+}
+
+/* And then what it means, and where to look. Other webhooks, and other errors, speak for themselves. */
+static struct silence_case {
+	const char *name;
+	int status;
+	const char *body;
+	const char *why;
+} silences[] = {
+	{ "no endpoint", 500, SILENT("no endpoints available for service \\\"hostdev-webhook\\\""),
+	  "nothing is done, because hostdev's webhook does not answer (no endpoints available for "
+	  "service \"hostdev-webhook\"): kubectl -n hostdev-system get pods -l "
+	  "app.kubernetes.io/component=controller" },
+	{ "another webhook", 500,
+	  "{'kind':'Status','message':'failed calling webhook \\\"x.io\\\": Post: timeout'}",
+	  "failed calling webhook \"x.io\": Post: timeout" },
+	{ "no webhook", 500, "{'kind':'Status','message':'etcd is down'}", "etcd is down" },
+	{ "its answer", 403, "{'kind':'Status','message':'admission webhook \\\"claims.hostdev.io\\\" denied'}",
+	  "admission webhook \"claims.hostdev.io\" denied" },
+};
+
+static void a_silent_webhook_is_told(void **state)
+{
+	const struct silence_case *c = suite_row(state);
+	const struct line lines[] = { { "/pcideviceclaims/a", c->status, c->body },
+				      { NULL, 0, NULL } };
+	char name[] = "a", node[] = "n", address[] = "0000:01:00.0";
+	const struct claim_target target = { DEVICE_PCI, name, node, address };
+	auto_answer struct session_answer said = { 0 };
+	auto_free char *why = NULL;
+	struct scene *scene = *state;
+
+	scene_begin(scene, lines);
+	assert_true(claim_delete(scene->session, &target, true, &said, &scene->err) < 0);
+	why = claims_refusal(&said, &scene->err);
+	assert_string_equal(why, c->why);
+	assert_int_equal(claims_unchecked(&said), strstr(c->why, "does not answer") != NULL);
+}
+
+/* A release, and then the device's object, which the agent's next scan writes. */
+static struct release_case {
+	const char *name;
+	const char *spec;
+	const char *status;
+	size_t asked; /* how often for the object */
+} releases[] = {
+	{ "back on its driver", "{}", "{'kernelDriverToUnbind':'e1000e','passthroughEnabled':true}",
+	  3 },
+	{ "without a driver, as the claim asks", "{'release':'None'}",
+	  "{'kernelDriverToUnbind':'e1000e','passthroughEnabled':true}", 3 },
+	{ "without a driver, as before", "{}",
+	  "{'kernelDriverToUnbind':'','passthroughEnabled':true}", 3 },
+	{ "on another driver of the claim", "{'driver':'mlx5_vfio_pci'}",
+	  "{'kernelDriverToUnbind':'e1000e','passthroughEnabled':true}", 1 },
+	{ "on vfio-pci, as before", "{}",
+	  "{'kernelDriverToUnbind':'vfio-pci','passthroughEnabled':true}", 0 },
+	{ "a claim that has bound nothing", "{}", "{'passthroughEnabled':false}", 0 },
+};
+
+#define DRIVEN(driver) \
+	"{'metadata':{'name':'a'},'status':{'nodeName':'n','kernelDriverInUse':'" driver "'}}"
+
+static void a_release_ends_when_the_device_shows_it(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices/a", 200, DRIVEN("vfio-pci") },
+		{ "/pcidevices/a", 200, DRIVEN("vfio-pci") },
+		{ "/pcidevices/a", 200, DRIVEN("") },
+		{ NULL, 0, NULL },
+	};
+	const struct release_case *c = suite_row(state);
+	auto_free char *text =
+		xasprintf("{'metadata':{'name':'a'},'spec':%s,'status':%s}", c->spec, c->status);
+	struct session_answer claim = { .body = made_json(text) };
+	struct claim_wait wait = { .target = { .name = xstrdup("a") } };
+	struct scene *scene = *state;
+	struct command_run run = { 0 };
+	size_t asked = 0;
+
+	scene_begin(scene, lines);
+	run.session = scene->session;
+	claim_wait_take(&wait, &claim);
+	session_set_end(scene->session, 60000);
+	assert_int_equal(claim_wait_all(&run, &wait, 1, CLAIM_GONE), COMMAND_OK);
+	while (scene->used[asked])
+		asked++;
+	assert_int_equal(asked, c->asked);
+	claim_wait_done(&wait);
+	free(claim.body);
+}
+
 /* What a claim of the command line asks for, and what of it a USB device cannot have. */
 static struct spec_case {
 	const char *name;
@@ -521,5 +636,9 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a conflict is said in the webhook's words",
 		  a_conflict_is_said_in_the_webhooks_words, NULL);
+	suite_add(&suite, "a webhook that is silent is asked again",
+		  a_webhook_that_is_silent_is_asked_again, NULL);
+	suite_rows(&suite, silences, a_silent_webhook_is_told);
+	suite_rows(&suite, releases, a_release_ends_when_the_device_shows_it);
 	return suite_run(&suite, "lists");
 }

@@ -389,7 +389,7 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 			     goal == CLAIM_READY ? "claimed" : "released");
 	if (status != COMMAND_OK)
 		return status;
-	command_tell_nodes(&targets.missing);
+	command_tell_missing(&targets.missing, CLUSTER_SET(CLUSTER_NODE));
 	command_claim(&run->settings, &spec);
 	errand.len = targets.len;
 	errand.waits = xcalloc(targets.len + 1, sizeof(*errand.waits));
@@ -505,11 +505,6 @@ static const struct option_row claim_rows[] = {
 	  .help = "Only devices with these labels, in the syntax of kubectl get -l: \"a=b,c!=d\"." },
 	WAIT_ROWS("the device is ready"),
 	COMMAND_CLAIM_ROWS,
-	{ .name = "release-without-driver",
-	  .type = OPTION_BOOL,
-	  COMMAND_AT(release_without_driver),
-	  .help = "When the claim is deleted, leave the device without a driver, so that the node does "
-		  "not read the data on it (spec.release: None)." },
 	COMMAND_OUTPUT_ROW(out_formats),
 	COMMAND_CLUSTER_ROWS,
 };

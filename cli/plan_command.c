@@ -290,7 +290,7 @@ static int run_plan(struct command_run *run)
 
 	if (status != COMMAND_OK)
 		return status;
-	command_tell_nodes(&targets.missing);
+	command_tell_missing(&targets.missing, CLUSTER_SET(CLUSTER_NODE));
 	list = xcalloc(targets.len + 1, sizeof(*list));
 	for (size_t i = 0; i < targets.len; i++) {
 		list[i].device = targets.devices[i];

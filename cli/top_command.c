@@ -75,7 +75,7 @@ static int run_top(struct command_run *run)
 		command_note("No DevicePools found: does hostdev-controller run, and do nodes have "
 			     "devices?");
 	if (status == COMMAND_OK) {
-		command_tell_missing(&missing);
+		command_tell_missing(&missing, ~0U);
 		hidden = pools_print(cluster, &look, &run->out);
 		if (hidden > 0)
 			command_note("Not shown: %zu %s in which nothing can be claimed or used; "

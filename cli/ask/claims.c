@@ -16,6 +16,8 @@
 #include "cli/show/out.h"
 #include "kube/url.h"
 
+#define WEBHOOK_NAME "claims.hostdev.io" /* in manifests/base */
+
 enum { WEBHOOK_AGAIN_MS = 1000 };
 
 enum cluster_kind claim_kind(enum device_type type)
@@ -132,7 +134,7 @@ enum claim_change claim_compare(const struct cluster_device *device, const struc
 /* Why the API server had no answer of our webhook: the end of @message. NULL: it had one, or did not need it. */
 static const char *webhook_silence(const char *message)
 {
-	static const char before[] = "failed calling webhook \"claims.hostdev.io\"";
+	static const char before[] = "failed calling webhook \"" WEBHOOK_NAME "\"";
 	const char *cause = message ? strstr(message, before) : NULL;
 
 	for (const char *next = cause; next && (next = strstr(next, ": "));)
@@ -299,11 +301,25 @@ void claims_warn(const struct session_answer *answer)
 	}
 }
 
+/* The words of our webhook in a refusal, without the device, which the caller names. NULL: it is not the webhook's. */
+static const char *webhook_words(const char *message)
+{
+	static const char before[] =
+		"admission webhook \"" WEBHOOK_NAME "\" denied the request: ";
+	const char *words = message ? strstr(message, before) : NULL;
+	const char *end;
+
+	if (!words)
+		return NULL;
+	words += sizeof(before) - 1;
+	end = strstr(words, "': ");
+	return end && strstr(words, "DeviceClaim '") == words + strlen("PCI") ? end + 3 : words;
+}
+
 char *claims_refusal(const struct session_answer *answer, const struct err *err)
 {
-	static const char before[] = "denied the request: ";
 	auto_free char *message = session_answer_message(answer);
-	const char *webhook = message && answer->status == 409 ? strstr(message, before) : NULL;
+	const char *words = webhook_words(message);
 	const char *silence = answer->status >= 500 ? webhook_silence(message) : NULL;
 	auto_str struct str text = STR_INIT;
 
@@ -312,9 +328,10 @@ char *claims_refusal(const struct session_answer *answer, const struct err *err)
 		out_text(&text, silence);
 		str_add(&text, "): kubectl -n hostdev-system get pods -l "
 			       "app.kubernetes.io/component=controller");
-	} else if (webhook)
-		out_text(&text, webhook + strlen(before));
-	else
+	} else if (words) {
+		out_text(&text, words);
+	} else {
 		out_text(&text, message && message[0] ? message : err->msg);
+	}
 	return str_detach(&text);
 }

@@ -80,7 +80,7 @@ void claims_warn(const struct session_answer *answer);
 /* Did the API server get no answer from hostdev's webhook? Pure. */
 bool claims_unchecked(const struct session_answer *answer);
 
-/* The whole message of the API server about an error, or else err.msg; cleaned. Of a conflict, which
- * may end by itself, only the words of the webhook. Of a webhook that does not answer, the cause and where to look. The
+/* The whole message of the API server about an error, or else err.msg; cleaned. Of a refusal by hostdev's webhook, only
+ * its words, without the name of the device. Of a webhook that does not answer, the cause and where to look. The
  * caller frees. */
 char *claims_refusal(const struct session_answer *answer, const struct err *err);

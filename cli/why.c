@@ -84,7 +84,8 @@ static bool is_affirmation(const char *reason)
 static void add_state(const struct cluster_device *device, struct out *out)
 {
 	const struct state_look *look = state_look(device->verdict.state);
-	const char *message = device->verdict.message;
+	bool by_node = device->fault && strcmp(device->verdict.reason, device->fault->reason) == 0;
+	const char *message = by_node ? "" : device->verdict.message; /* add_fault() has said it */
 	/* A reason that says the same as the state is a second word for one thing. */
 	bool silent = message[0] && is_affirmation(device->verdict.reason);
 	const char *reason = silent ? "" : device->verdict.reason;

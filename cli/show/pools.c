@@ -331,3 +331,21 @@ size_t pools_print(struct cluster *cluster, const struct pools_look *look, struc
 	}
 	return 0;
 }
+
+void pools_faults(struct cluster *cluster, int64_t now_wall_ms, struct str *to)
+{
+	const struct cluster_view *view = cluster_view(cluster);
+	size_t len = 0;
+
+	for (size_t i = 0; i < view->nodes_len; i++) {
+		const struct cluster_node *node = &view->nodes[i];
+		auto_free char *fault = NULL;
+
+		if (!node->name[0] || !node->fault.reason || len++ >= POOLS_FAULTS_MAX)
+			continue;
+		fault = node_fault_text(&node->fault, now_wall_ms);
+		str_addf(to, "%s%s (%s)", len > 1 ? ", " : "", node->name, fault);
+	}
+	if (len > POOLS_FAULTS_MAX)
+		str_addf(to, " and %zu more", len - POOLS_FAULTS_MAX);
+}

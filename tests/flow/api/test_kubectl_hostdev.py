@@ -529,7 +529,7 @@ def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
     plugin("why", status=2)
     assert "DEVICE is missing" in plugin.said
     plugin("tree", "--ass", "jane", status=2)
-    assert "unknown flag '--ass': see --help" in plugin.said  # and nobody is led to act as somebody
+    assert "unknown flag '--ass': see kubectl hostdev tree --help" in plugin.said  # and nobody is led to act as somebody
     for before in (), ("help",):
         plugin(*before, "clam", status=2)
         assert plugin.said.endswith("unknown command 'clam': did you mean 'claim'?\n") and plugin.said.count("\n") == 1

@@ -500,6 +500,6 @@ def test_versions(plugin, installed, identities, node):
         assert told["clientVersion"] == ours and node in [one["name"] for one in told["installed"]]
         zoe = Plugin(installed, identities.user(f"zoe-{node}"))
         assert "Kubernetes Version: v1." in zoe("version")
-        assert "Not shown: list daemonsets: 403" in zoe.said
+        assert f"Not shown: user 'zoe-{node}' may not list daemonsets, deployments (403 forbidden)\n" in zoe.said
     finally:
         installed.kubectl("-n", "default", "delete", "deployment", node)

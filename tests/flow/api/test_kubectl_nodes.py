@@ -114,6 +114,9 @@ def test_top_leaves_out_what_is_not_to_be_had(plugin, scene, node, controllers, 
     scene.sicken()
     rows = [line.split() for line in plugin("top").splitlines()]
     assert [scene.resource, "2", "0", "1", "0", "0"] in rows
+    assert "Not counted as claimable, healthy or available: the devices of " in plugin.said
+    assert re.search(rf"^{scene.name}\tunknown: ", plugin("__complete", "why", node), re.MULTILINE)
+    assert scene.resource not in plugin("__complete", "claim", "--resource", "")
     assert re.search(rf"{scene.resource} +{node} +2 +0 +1 +0 +0 +NotReady for \d+d: ByHand\n", plugin("top", "--nodes"))
 
 

@@ -208,6 +208,13 @@ static void a_node_that_is_not_well_comes_first(void **state)
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_int_equal(strncmp(out.text.buf, first, strlen(first)), 0);
 	assert_non_null(strstr(out.text.buf, "State:       X stuck, Stuck: pid 7\n"));
+	str_clear(&out.text);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000000020"), &events,
+		  NOW_MS_S * INT64_C(1000), &out);
+	assert_non_null(strstr(out.text.buf, "State:       ? unknown, NodeNotReady\n"));
+	str_clear(&out.text);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003100"), &events,
+		  NOW_MS_S * INT64_C(1000), &out);
 	assert_non_null(strstr(out.text.buf,
 			       "What to do:\n"
 			       "  See why the node is not ready: kubectl describe node vm1\n"
@@ -373,6 +380,28 @@ static struct cluster *pools_cluster(void)
 }
 
 SUITE_OBJECT(pools_cluster, pools_cluster(), cluster_free);
+
+static void nodes_that_are_not_well_are_named(void **state)
+{
+	struct cluster *cluster = *state;
+	auto_str struct str faults = STR_INIT;
+
+	pools_faults(cluster, NOW_MS_S * INT64_C(1000), &faults);
+	assert_int_equal(faults.len, 0);
+	made_put(cluster, CLUSTER_NODE,
+		 "{'metadata':{'name':'n1'},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "Unknown", "NodeStatusUnknown", "") "]}}");
+	cluster_know_nodes(cluster);
+	pools_faults(cluster, NOW_MS_S * INT64_C(1000), &faults);
+	assert_string_equal(str_cstr(&faults), "n1 (NotReady for 60m: NodeStatusUnknown), n2 (gone)");
+	str_clear(&faults);
+	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n3-1", "n3", "0000:00:01.0", "'role':''"));
+	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n4-1", "n4", "0000:00:01.0", "'role':''"));
+	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n5-1", "n5", "0000:00:01.0", "'role':''"));
+	pools_faults(cluster, NOW_MS_S * INT64_C(1000), &faults);
+	assert_string_equal(str_cstr(&faults), "n1 (NotReady for 60m: NodeStatusUnknown), n2 (gone), "
+					       "n3 (gone) and 2 more");
+}
 
 /* n1 is not ready: neither what pods have there nor what they could have helps anybody else. */
 static void nodes_that_are_not_well_have_nothing_to_give(void **state)
@@ -543,6 +572,8 @@ int main(void)
 	suite_add(&suite, "USB devices are counted, and idle rows are not shown",
 		  usb_devices_are_counted_and_idle_rows_are_not_shown, NULL);
 	suite_add(&suite, "they fit a terminal", pools_fit_a_terminal, NULL);
+	suite_add(&suite, "top: nodes that are not well are named", nodes_that_are_not_well_are_named,
+		  NULL);
 	suite_add(&suite, "nodes that are not well have nothing to give",
 		  nodes_that_are_not_well_have_nothing_to_give, NULL);
 	return suite_run(&suite, "why");

@@ -18,8 +18,8 @@ enum {
 	CLASS_DIGITS_MAX = 6,
 };
 
-/* In the order of enum print_format. */
-static const char *const outputs[] = { "table", "wide", "yaml", "json", NULL };
+/* In the order of enum out_format. */
+static const char *const outputs[] = { "table", "wide", "json", "yaml", NULL };
 
 /* In the order of enum registration_mode. */
 static const char *const registrations[] = { "auto", "direct", "registry", NULL };

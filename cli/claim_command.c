@@ -17,7 +17,7 @@
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
 #include "cli/show/advice.h"
-#include "cli/show/out.h"
+#include "cli/show/out_json.h"
 #include "cli/target.h"
 
 #define FOR_EVER_MS UINT64_C(3153600000000) /* a hundred years */
@@ -368,8 +368,8 @@ static bool begin_errand(struct errand *errand, struct command_run *run, enum cl
 	/* The time counts from the first request, so that an API server that hangs does not
 	 * extend it. */
 	if (is_waiting(errand))
-		session_set_end(run->session, run->settings.timeout_ms ? run->settings.timeout_ms
-								       : FOR_EVER_MS);
+		session_set_end(run->session,
+				run->settings.timeout_ms ? run->settings.timeout_ms : FOR_EVER_MS);
 	return true;
 }
 

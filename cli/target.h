@@ -19,7 +19,7 @@ struct targets {
 	struct cluster_device **devices; /* in the order of the words, each once */
 	size_t len;
 	struct lists_missing missing; /* kinds that the caller may not list */
-	unsigned denied;              /* of these, an object that was named may not be read either */
+	unsigned denied; /* of these, an object that was named may not be read either */
 };
 
 /* 0, or the exit status; then the cause has been printed. Reads @kinds in addition to

@@ -15,8 +15,8 @@
 #include "cli/model/cluster.h"
 #include "cli/model/narrow.h"
 #include "cli/show/device_json.h"
-#include "cli/show/table.h"
 #include "cli/target.h"
+#include "text/table.h"
 
 static const struct table_column columns[] = {
 	{ .title = "DEVICE" },

@@ -18,8 +18,8 @@
 #include "cli/model/cluster.h"
 #include "cli/show/advice.h"
 #include "cli/show/device_json.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
+#include "cli/show/out_json.h"
+#include "text/table.h"
 
 enum { OWNERS = 6 };
 
@@ -222,7 +222,7 @@ static bool is_quiet(const struct api_condition *c)
 		!is_condition(c, "Claimable", "False", "DeviceGone"));
 }
 
-static enum state_colour colour_of(const struct api_condition *c)
+static enum out_colour colour_of(const struct api_condition *c)
 {
 	if (!c->status)
 		return COLOUR_NONE;

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/show/advice.h"
-#include "cli/show/out.h"
+#include "cli/show/out_json.h"
 #include "kube/url.h"
 
 #define WEBHOOK_NAME "claims.hostdev.io" /* in manifests/base */
@@ -304,8 +304,7 @@ void claims_warn(const struct session_answer *answer)
 /* The words of our webhook in a refusal, without the device, which the caller names. NULL: it is not the webhook's. */
 static const char *webhook_words(const char *message)
 {
-	static const char before[] =
-		"admission webhook \"" WEBHOOK_NAME "\" denied the request: ";
+	static const char before[] = "admission webhook \"" WEBHOOK_NAME "\" denied the request: ";
 	const char *words = message ? strstr(message, before) : NULL;
 	const char *end;
 

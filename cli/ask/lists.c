@@ -129,8 +129,7 @@ int lists_denied(const char *plural, const char *message, struct err *err)
 		return err_set(err, ERR_INVALID, -EACCES, "%s", message);
 	lists_add_forbidden(events ? "events in the namespace default" : plural, message, &text);
 	return err_set(err, ERR_INVALID, -EACCES, "%s: ask an administrator for the role %s",
-		       str_cstr(&text),
-		       events ? "event-reader of docs/audit.md" : "hostdev-view");
+		       str_cstr(&text), events ? "event-reader of docs/audit.md" : "hostdev-view");
 }
 
 static int explain(struct listing *listing, struct err *err)

@@ -13,9 +13,9 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/login/exec_plugin.h"
-#include "cli/show/out.h"
 #include "kube/config_load.h"
 #include "kube/loop.h"
+#include "text/out.h"
 
 /* curl takes no more (CURLOPT_TIMEOUT_MS is an int inside). */
 enum { FOR_EVER_MS = 24 * 3600 * 1000 };

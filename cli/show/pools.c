@@ -9,8 +9,8 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "cli/model/cluster.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
+#include "cli/show/out_json.h"
+#include "text/table.h"
 
 enum {
 	RESOURCE_LEAST = 56,

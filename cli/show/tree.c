@@ -12,8 +12,8 @@
 #include "cli/model/cluster.h"
 #include "cli/model/part.h"
 #include "cli/show/device_json.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
+#include "cli/show/out_json.h"
+#include "text/table.h"
 
 enum { TREE_BRIDGES_MAX = 32 }; /* of one function; further ones are not shown */
 
@@ -136,7 +136,9 @@ static void tree_roots_done(struct tree_roots *roots)
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
 static const struct table_column columns[COLUMNS] = {
-	{ .title = "DEVICE", .least = 26, .final = 22 }, /* cuts only UUIDs, and deep addresses last */
+	{ .title = "DEVICE",
+	  .least = 26,
+	  .final = 22 }, /* cuts only UUIDs, and deep addresses last */
 	{ .title = "STATE" },
 	{ .title = "GROUP", .spare = 1 },
 	{ .title = "DRIVER", .spare = 2 },

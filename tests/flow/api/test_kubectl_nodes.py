@@ -56,6 +56,9 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
     assert "? unknown, NodeNotReady" in text
     assert "What to do:\n  See why the node is not ready: kubectl describe node " + f"{node}\n" in text
     assert plugin("who", scene.name).splitlines()[1].split()[1] == "unknown"
+    plan = plugin("plan", scene.name)
+    assert plan.startswith(f"{scene.name}: would wait: NodeNotReady\n") and "its node says" not in plan
+    assert re.search(rf"^  {node} is NotReady for \d+d: ByHand$", plan, re.MULTILINE)
     assert "would wait: NodeNotReady\n" in plugin("plan", scene.name)
 
 

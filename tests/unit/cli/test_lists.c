@@ -383,7 +383,9 @@ static struct named_case {
 	unsigned kinds;
 	const char *told;
 } named_cases[] = {
-	{ "nodes", { "/pcideviceclaims/a", 404, "{}" }, CLUSTER_SET(CLUSTER_NODE),
+	{ "nodes",
+	  { "/pcideviceclaims/a", 404, "{}" },
+	  CLUSTER_SET(CLUSTER_NODE),
 	  "Not shown: you may not list nodes (403 forbidden); whether nodes are ready is not known\n" },
 	{ "and its claim", NO("/pcideviceclaims/a"), CLUSTER_SET(CLUSTER_NODE),
 	  "Not shown: you may not list pcideviceclaims, nodes (403 forbidden); whether nodes are "
@@ -451,14 +453,17 @@ static struct words_case {
 	const char *message;
 	const char *why;
 } words_cases[] = {
-	{ "of our webhook", "admission webhook 'claims.hostdev.io' denied the request: PCIDeviceClaim 'a': InUse: b",
+	{ "of our webhook",
+	  "admission webhook 'claims.hostdev.io' denied the request: PCIDeviceClaim 'a': InUse: b",
 	  "InUse: b" },
 	{ "of a claim of a USB device",
 	  "admission webhook 'claims.hostdev.io' denied the request: USBDeviceClaim 'a': pod b/c has it",
 	  "pod b/c has it" },
-	{ "about something else", "admission webhook 'claims.hostdev.io' denied the request: you may not: b: c",
+	{ "about something else",
+	  "admission webhook 'claims.hostdev.io' denied the request: you may not: b: c",
 	  "you may not: b: c" },
-	{ "of another webhook, which is named", "admission webhook 'x' denied the request: PCIDeviceClaim 'a': no",
+	{ "of another webhook, which is named",
+	  "admission webhook 'x' denied the request: PCIDeviceClaim 'a': no",
 	  "admission webhook 'x' denied the request: PCIDeviceClaim 'a': no" },
 };
 
@@ -487,9 +492,10 @@ static void a_refusal_is_said_in_the_webhooks_words(void **state)
 		assert_string_equal(why, c->why);
 }
 
-#define SILENT(cause)                                                                            \
-	"{'kind':'Status','message':'Internal error occurred: failed calling webhook "           \
-	"\\\"claims.hostdev.io\\\": failed to call webhook: Post \\\"https://w:443/v\\\": " cause "'}"
+#define SILENT(cause)                                                                             \
+	"{'kind':'Status','message':'Internal error occurred: failed calling webhook "            \
+	"\\\"claims.hostdev.io\\\": failed to call webhook: Post \\\"https://w:443/v\\\": " cause \
+	"'}"
 
 /* A review that was not answered has no effect, so the request is sent again while there is time. */
 static void a_webhook_that_is_silent_is_asked_again(void **state)
@@ -527,7 +533,8 @@ static struct silence_case {
 	  "{'kind':'Status','message':'failed calling webhook \\\"x.io\\\": Post: timeout'}",
 	  "failed calling webhook \"x.io\": Post: timeout" },
 	{ "no webhook", 500, "{'kind':'Status','message':'etcd is down'}", "etcd is down" },
-	{ "its answer", 403, "{'kind':'Status','message':'admission webhook \\\"claims.hostdev.io\\\" denied'}",
+	{ "its answer", 403,
+	  "{'kind':'Status','message':'admission webhook \\\"claims.hostdev.io\\\" denied'}",
 	  "admission webhook \"claims.hostdev.io\" denied" },
 };
 

@@ -277,7 +277,8 @@ static struct condition_case {
 	{ "but not of a claimed one",
 	  MADE_CONDITION("Claimable", "True", "Available", "may be claimed"), true, NULL },
 	{ "what a claim has overridden is",
-	  MADE_CONDITION("Claimable", "False", "HostNetwork", "m"), true, "HostNetwork   60m   m\n" },
+	  MADE_CONDITION("Claimable", "False", "HostNetwork", "m"), true,
+	  "HostNetwork   60m   m\n" },
 };
 
 static void conditions_read_so(void **state)
@@ -286,8 +287,8 @@ static void conditions_read_so(void **state)
 	struct cluster *cluster = *state;
 	struct device_events none = { 0 };
 	struct out out = { .format = OUT_TABLE, .colour = true };
-	auto_free char *device = xasprintf(
-		"{'metadata':{'name':'d'},'status':{'conditions':[%s]}}", c->conditions);
+	auto_free char *device =
+		xasprintf("{'metadata':{'name':'d'},'status':{'conditions':[%s]}}", c->conditions);
 
 	made_put(cluster, CLUSTER_PCIDEVICE, device);
 	if (c->claimed)
@@ -393,14 +394,16 @@ static void nodes_that_are_not_well_are_named(void **state)
 			 "Ready", "Unknown", "NodeStatusUnknown", "") "]}}");
 	cluster_know_nodes(cluster);
 	pools_faults(cluster, NOW_MS_S * INT64_C(1000), &faults);
-	assert_string_equal(str_cstr(&faults), "n1 (NotReady for 60m: NodeStatusUnknown), n2 (gone)");
+	assert_string_equal(str_cstr(&faults),
+			    "n1 (NotReady for 60m: NodeStatusUnknown), n2 (gone)");
 	str_clear(&faults);
 	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n3-1", "n3", "0000:00:01.0", "'role':''"));
 	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n4-1", "n4", "0000:00:01.0", "'role':''"));
 	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n5-1", "n5", "0000:00:01.0", "'role':''"));
 	pools_faults(cluster, NOW_MS_S * INT64_C(1000), &faults);
-	assert_string_equal(str_cstr(&faults), "n1 (NotReady for 60m: NodeStatusUnknown), n2 (gone), "
-					       "n3 (gone) and 2 more");
+	assert_string_equal(str_cstr(&faults),
+			    "n1 (NotReady for 60m: NodeStatusUnknown), n2 (gone), "
+			    "n3 (gone) and 2 more");
 }
 
 /* n1 is not ready: neither what pods have there nor what they could have helps anybody else. */
@@ -572,8 +575,8 @@ int main(void)
 	suite_add(&suite, "USB devices are counted, and idle rows are not shown",
 		  usb_devices_are_counted_and_idle_rows_are_not_shown, NULL);
 	suite_add(&suite, "they fit a terminal", pools_fit_a_terminal, NULL);
-	suite_add(&suite, "top: nodes that are not well are named", nodes_that_are_not_well_are_named,
-		  NULL);
+	suite_add(&suite, "top: nodes that are not well are named",
+		  nodes_that_are_not_well_are_named, NULL);
 	suite_add(&suite, "nodes that are not well have nothing to give",
 		  nodes_that_are_not_well_have_nothing_to_give, NULL);
 	return suite_run(&suite, "why");

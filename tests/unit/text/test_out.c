@@ -2,10 +2,9 @@
 
 #include <string.h>
 
-#include "cli/model/age.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
-#include "unit/cli/made.h"
+#include "base/mem.h"
+#include "text/out.h"
+#include "text/table.h"
 
 static struct colour_case {
 	const char *name;
@@ -50,32 +49,6 @@ static void locale_tells_utf8(void **state)
 	const struct locale_case *c = *state;
 
 	assert_int_equal(out_utf8_rule(&c->env), c->utf8);
-}
-
-static struct age_case {
-	const char *name;
-	const char *since;
-	const char *age;
-} ages[] = {
-	{ "seconds", "2026-01-02T03:59:01Z", "59s" },
-	{ "up to two minutes", "2026-01-02T03:58:01Z", "119s" },
-	{ "minutes and seconds", "2026-01-02T03:55:50Z", "4m10s" },
-	{ "whole minutes", "2026-01-02T03:55:00Z", "5m" },
-	{ "minutes alone", "2026-01-02T02:30:30Z", "89m" },
-	{ "hours and minutes", "2026-01-01T23:30:00Z", "4h30m" },
-	{ "hours alone", "2026-01-01T04:00:00Z", "24h" },
-	{ "days", "2025-12-25T04:00:00Z", "8d" },
-	{ "what is yet to come is now", "2026-01-02T05:00:00Z", "0s" },
-	{ "what is no time has no age", "yesterday", "" },
-	{ "nor has nothing", NULL, "" },
-};
-
-static void age_reads_so(void **state)
-{
-	const struct age_case *c = *state;
-	char buf[AGE_MAX];
-
-	assert_string_equal(age_text(c->since, 1767326400000, buf), c->age);
 }
 
 static void text_is_cleaned_and_cut(void **state)
@@ -371,15 +344,6 @@ static void words_and_commands_are_not_broken(void **state)
 	str_done(&out.text);
 }
 
-static void kinds_are_named_as_kubectl_does(void **state)
-{
-	auto_str struct str text = STR_INIT;
-
-	out_kind_name(&text, cluster_kind(CLUSTER_PCICLAIM), "vm1-000003000");
-	assert_string_equal(str_cstr(&text),
-			    "pcideviceclaim.devices.harvesterhci.io/vm1-000003000");
-}
-
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -392,10 +356,8 @@ int main(void)
 	suite_rows(&suite, wraps, table_is_wrapped_at_the_terminals_width);
 	suite_add(&suite, "words and commands are not broken", words_and_commands_are_not_broken,
 		  NULL);
-	suite_rows(&suite, ages, age_reads_so);
 	suite_rows(&suite, hidden, hidden_is_shown);
 	suite_add(&suite, "text is cleaned and cut", text_is_cleaned_and_cut, NULL);
 	suite_add(&suite, "tables count characters, not bytes", tables_count_characters, NULL);
-	suite_add(&suite, "kinds are named as kubectl does", kinds_are_named_as_kubectl_does, NULL);
 	return suite_run(&suite, "out");
 }

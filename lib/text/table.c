@@ -1,4 +1,4 @@
-#include "cli/show/table.h"
+#include "text/table.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/str.h"
-#include "cli/show/out.h"
 
 enum { GAP = 3 };
 
@@ -24,7 +23,7 @@ void table_done(struct table *table)
 	*table = (struct table){ 0 };
 }
 
-void table_add_coloured(struct table *table, const char *text, enum state_colour colour)
+void table_add_coloured(struct table *table, const char *text, enum out_colour colour)
 {
 	auto_str struct str clean = STR_INIT;
 
@@ -53,7 +52,7 @@ struct printing {
 	bool hidden[TABLE_COLUMNS_MAX]; /* for lack of space */
 	size_t last;                    /* the last column that is shown */
 	size_t last_at;                 /* where it begins */
-	size_t wrap_at; /* where its lines begin if it is wrapped; 0: it fits */
+	size_t wrap_at;                 /* where its lines begin if it is wrapped; 0: it fits */
 };
 
 static bool is_shown(const struct printing *p, size_t column)
@@ -97,7 +96,7 @@ static void print_wrapped(const struct printing *p, const char *text)
 }
 
 static void print_cell(const struct printing *p, size_t column, const char *text,
-		       enum state_colour colour)
+		       enum out_colour colour)
 {
 	size_t len = out_width(text);
 
@@ -273,7 +272,7 @@ static void fit(struct printing *p)
 	if (table->columns[p->last].wraps && total_width(p) > p->out->width) {
 		p->last_at = total_width(p) - p->widths[p->last];
 		p->wrap_at = p->last_at + least_to_wrap(p) <= p->out->width ? p->last_at
-									   : TABLE_WRAP_INDENT;
+									    : TABLE_WRAP_INDENT;
 	}
 }
 

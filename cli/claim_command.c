@@ -517,6 +517,7 @@ static const struct options_prose claim_prose = {
 	.description =
 		"Creates a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready, so "
 		"that pods and virtual machines can use the device. Progress goes to standard error. "
+		"If the webhook does not answer, the command tries again. "
 		"Ctrl-C ends the wait; the claim stays.\n\n"
 		"With --resource, the command picks the devices: those that can be claimed now and that "
 		"you may claim, on one node and if possible on one NUMA node. Either all claims are "
@@ -557,9 +558,9 @@ static const struct options_prose release_prose = {
 	.synopsis = "kubectl hostdev release DEVICE... [FLAG]...",
 	.description =
 		"Deletes the claim of each DEVICE and waits until the device is back on its former "
-		"driver. While a pod or a process has the device, the command waits and names it. The "
+		"driver, and its PCIDevice shows that. While a pod or a process has the device, the command waits and names it. The "
 		"webhook refuses to delete the claim of a device that a pod has: the command tries again "
-		"until the deletion is accepted. With --wait=false, the refusal is an error. Ctrl-C ends "
+		"until the deletion is accepted, and also if the webhook does not answer. With --wait=false, the refusal is an error. Ctrl-C ends "
 		"the wait; a deleted claim stays deleted.",
 	.exit_status =
 		"0 when all are released (with --wait=false: their claims are deleted); 1 when one is "

@@ -281,7 +281,7 @@ static int unknown_command(const char *word, const char *unknown)
 	auto_free char *message = NULL;
 
 	message = nearest ? xasprintf("unknown command '%s': did you mean '%s'?", unknown, nearest)
-			  : xasprintf("unknown command '%s': see --help", unknown);
+			  : xasprintf("unknown command '%s': see kubectl hostdev --help", unknown);
 	return command_misuse(word, message);
 }
 

@@ -135,6 +135,8 @@ static void tree_roots_done(struct tree_roots *roots)
 
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
+enum { NAME_LEAST = 12 }; /* more of a pod's name than its namespace */
+
 static const struct table_column columns[COLUMNS] = {
 	{ .title = "DEVICE",
 	  .least = 26,
@@ -142,8 +144,8 @@ static const struct table_column columns[COLUMNS] = {
 	{ .title = "STATE" },
 	{ .title = "GROUP", .spare = 1 },
 	{ .title = "DRIVER", .spare = 2 },
-	{ .title = "CLAIM OF", .least = TABLE_NAME_LEAST },
-	{ .title = "POD", .least = TABLE_NAME_LEAST },
+	{ .title = "CLAIM OF", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
+	{ .title = "POD", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
 	{ .title = "RESOURCE", .wide = true },
 	{ .title = "DESCRIPTION", .least = 32, .final = 11, .spare = 3 },
 };

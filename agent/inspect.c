@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "agent/print.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -30,11 +31,11 @@ static int write_out(const struct str *text, struct err *err)
 	return r < 0 ? err_set(err, ERR_RETRY, r, "write to standard output: %s", strerror(-r)) : 0;
 }
 
-int inspect_run(const struct scan_options *options, enum print_format format, struct err *err)
+int inspect_run(const struct scan_options *options, enum out_format format, struct err *err)
 {
-	auto_str struct str text = STR_INIT;
 	struct inspection inspection = { 0 };
 	struct scan *scan;
+	struct out out;
 	uv_loop_t loop;
 	int r = loop_open(&loop, err);
 
@@ -52,7 +53,10 @@ int inspect_run(const struct scan_options *options, enum print_format format, st
 		*err = inspection.err;
 		return err->code;
 	}
-	print_inventory(&text, inspection.inventory, format);
+	out_init(&out, format);
+	print_inventory(&out, inspection.inventory);
 	inventory_free(inspection.inventory);
-	return write_out(&text, err);
+	r = write_out(&out.text, err);
+	str_done(&out.text);
+	return r;
 }

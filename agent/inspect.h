@@ -3,9 +3,9 @@
 #pragma once
 
 #include "agent/look/scan.h"
-#include "agent/print.h"
+#include "text/out.h"
 
 struct err;
 
 /* Scan once and print to standard output. Runs a loop of its own until it is done. */
-int inspect_run(const struct scan_options *options, enum print_format format, struct err *err);
+int inspect_run(const struct scan_options *options, enum out_format format, struct err *err);

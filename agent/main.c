@@ -121,7 +121,7 @@ static int print_devices(const struct settings *s, char *const *words)
 	struct err err = { 0 };
 
 	(void)words;
-	if (inspect_run(&options, (enum print_format)s->output, &err) == 0)
+	if (inspect_run(&options, (enum out_format)s->output, &err) == 0)
 		return 0;
 	(void)fprintf(stderr, "hostdev-agent inspect: %s\n", err.msg);
 	return 1;

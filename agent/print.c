@@ -1,9 +1,7 @@
 #include "agent/print.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/inventory/inventory.h"
 #include "agent/publish/publish_plan.h"
@@ -15,12 +13,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/yaml.h"
-
-enum { COLUMNS_MAX = 16 };
+#include "text/out.h"
+#include "text/table.h"
 
 struct column {
-	const char *title;
-	bool wide; /* only with -o wide */
+	struct table_column look;
 	/* The text of the cell, for the caller to free. */
 	char *(*cell)(const void *object);
 };
@@ -164,31 +161,31 @@ static char *usb_speed(const void *object)
 }
 
 static const struct column pci_columns[] = {
-	{ "NAME", false, cell_name },
-	{ "ADDRESS", false, pci_address },
-	{ "ID", false, pci_id },
-	{ "DRIVER", false, pci_driver },
-	{ "CLAIMABLE", false, pci_claimable },
-	{ "REASON", false, pci_reason },
-	{ "IOMMU", true, pci_group },
-	{ "NUMA", true, pci_numa },
-	{ "ROLE", true, pci_role },
-	{ "RESOURCE NAME", true, pci_resource },
-	{ "DESCRIPTION", false, pci_description },
-	{ "MESSAGE", true, pci_message },
+	{ { .title = "NAME" }, cell_name },
+	{ { .title = "ADDRESS" }, pci_address },
+	{ { .title = "ID", .spare = 1 }, pci_id },
+	{ { .title = "DRIVER" }, pci_driver },
+	{ { .title = "CLAIMABLE", .spare = 2 }, pci_claimable },
+	{ { .title = "REASON" }, pci_reason },
+	{ { .title = "IOMMU", .wide = true }, pci_group },
+	{ { .title = "NUMA", .wide = true }, pci_numa },
+	{ { .title = "ROLE", .wide = true }, pci_role },
+	{ { .title = "RESOURCE NAME", .wide = true }, pci_resource },
+	{ { .title = "DESCRIPTION", .least = 32, .final = 11, .spare = 3 }, pci_description },
+	{ { .title = "MESSAGE", .wide = true }, pci_message },
 };
 
 static const struct column usb_columns[] = {
-	{ "NAME", false, cell_name },
-	{ "PORT", false, usb_port },
-	{ "ID", false, usb_id },
-	{ "SERIAL", false, usb_serial },
-	{ "CLAIMABLE", false, usb_claimable },
-	{ "REASON", false, usb_reason },
-	{ "SPEED", true, usb_speed },
-	{ "PATH", true, usb_path },
-	{ "HOLDER", true, usb_holder },
-	{ "DESCRIPTION", false, usb_description },
+	{ { .title = "NAME" }, cell_name },
+	{ { .title = "PORT" }, usb_port },
+	{ { .title = "ID", .spare = 1 }, usb_id },
+	{ { .title = "SERIAL", .least = 8 }, usb_serial },
+	{ { .title = "CLAIMABLE", .spare = 2 }, usb_claimable },
+	{ { .title = "REASON" }, usb_reason },
+	{ { .title = "SPEED", .wide = true }, usb_speed },
+	{ { .title = "PATH", .wide = true }, usb_path },
+	{ { .title = "HOLDER", .wide = true }, usb_holder },
+	{ { .title = "DESCRIPTION", .least = 32, .final = 11, .spare = 3 }, usb_description },
 };
 
 static const struct mediateddevice_status *mdev_of(const void *object)
@@ -253,16 +250,16 @@ static char *parent_types(const void *object)
 }
 
 static const struct column mdev_columns[] = {
-	{ "NAME", false, cell_name },   { "PARENT", false, mdev_parent },
-	{ "TYPE", false, mdev_type },   { "UUID", true, mdev_uuid },
-	{ "IOMMU", false, mdev_group }, { "OURS", false, mdev_ours },
+	{ { .title = "NAME" }, cell_name },   { { .title = "PARENT" }, mdev_parent },
+	{ { .title = "TYPE" }, mdev_type },   { { .title = "UUID", .wide = true }, mdev_uuid },
+	{ { .title = "IOMMU" }, mdev_group }, { { .title = "OURS" }, mdev_ours },
 };
 
 static const struct column parent_columns[] = {
-	{ "NAME", false, cell_name },
-	{ "PARENT", false, parent_name },
-	{ "INSTANCES", false, parent_instances },
-	{ "TYPES", false, parent_types },
+	{ { .title = "NAME" }, cell_name },
+	{ { .title = "PARENT" }, parent_name },
+	{ { .title = "INSTANCES" }, parent_instances },
+	{ { .title = "TYPES", .least = 32 }, parent_types },
 };
 
 static const struct {
@@ -275,61 +272,25 @@ static const struct {
 	[INVENTORY_MDEV_PARENT] = { parent_columns, ARRAY_LEN(parent_columns) },
 };
 
-/* Code points, as a terminal counts most of them. */
-static size_t width_of(const char *text)
+static void add_table(struct out *out, const struct inventory_set *set, enum inventory_kind kind)
 {
-	size_t n = 0;
+	const struct column *columns = tables[kind].columns;
+	struct table_column looks[TABLE_COLUMNS_MAX];
+	const size_t len = tables[kind].len;
+	struct table table;
 
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
-static void add_cell(struct str *out, const char *text, size_t width, bool last)
-{
-	str_add(out, text);
-	for (size_t n = width_of(text); !last && n < width + 3; n++)
-		str_add_char(out, ' ');
-}
-
-/* All cells of one set: titles first, then a row an object; column by column in @cells. */
-static void add_rows(struct str *out, const struct inventory_set *set, const struct column *columns,
-		     size_t len)
-{
-	size_t widths[COLUMNS_MAX] = { 0 };
-
-	for (size_t c = 0; c < len; c++) {
-		widths[c] = width_of(columns[c].title);
-		for (size_t row = 0; row < set->len; row++) {
-			auto_free char *cell = columns[c].cell(set->objects[row]);
-			size_t width = width_of(cell);
-
-			widths[c] = width > widths[c] ? width : widths[c];
-		}
-		add_cell(out, columns[c].title, widths[c], c + 1 == len);
-	}
-	str_add_char(out, '\n');
+	for (size_t i = 0; i < len; i++)
+		looks[i] = columns[i].look;
+	table_init(&table, looks, len);
 	for (size_t row = 0; row < set->len; row++) {
-		for (size_t c = 0; c < len; c++) {
-			auto_free char *cell = columns[c].cell(set->objects[row]);
+		for (size_t i = 0; i < len; i++) {
+			auto_free char *cell = columns[i].cell(set->objects[row]);
 
-			add_cell(out, cell, widths[c], c + 1 == len);
+			table_add(&table, cell);
 		}
-		str_add_char(out, '\n');
 	}
-}
-
-static void add_table(struct str *out, const struct inventory_set *set, enum inventory_kind kind,
-		      bool wide)
-{
-	struct column shown[COLUMNS_MAX];
-	size_t len = 0;
-
-	for (size_t i = 0; i < tables[kind].len; i++) {
-		if (wide || !tables[kind].columns[i].wide)
-			shown[len++] = tables[kind].columns[i];
-	}
-	add_rows(out, set, shown, len);
+	table_print(&table, out, true, &out->text);
+	table_done(&table);
 }
 
 static json_t *list_of(const struct inventory *inventory)
@@ -346,54 +307,36 @@ static json_t *list_of(const struct inventory *inventory)
 	return json_pack("{s:s, s:s, s:o}", "apiVersion", "v1", "kind", "List", "items", items);
 }
 
-static void print_tables(struct str *out, const struct inventory *inventory, bool wide)
+static void print_tables(struct out *out, const struct inventory *inventory)
 {
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++) {
 		const struct inventory_set *set = &inventory->sets[kind];
 
 		if (set->len == 0)
 			continue;
-		if (out->len > 0)
-			str_add_char(out, '\n');
-		add_table(out, set, (enum inventory_kind)kind, wide);
+		if (out->text.len > 0)
+			str_add_char(&out->text, '\n');
+		add_table(out, set, (enum inventory_kind)kind);
 	}
-	if (out->len == 0)
-		str_add(out, "No devices found\n");
+	if (out->text.len == 0)
+		str_add(&out->text, "No devices found\n");
 }
 
-int print_format_from_text(const char *text, enum print_format *ret_format)
-{
-	static const char *const names[] = {
-		[PRINT_TABLE] = "table",
-		[PRINT_WIDE] = "wide",
-		[PRINT_YAML] = "yaml",
-		[PRINT_JSON] = "json",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (strcmp(text, names[i]) == 0) {
-			*ret_format = (enum print_format)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-void print_inventory(struct str *out, const struct inventory *inventory, enum print_format format)
+void print_inventory(struct out *out, const struct inventory *inventory)
 {
 	auto_json json_t *list = NULL;
 	auto_free char *text = NULL;
 
-	if (format == PRINT_TABLE || format == PRINT_WIDE) {
-		print_tables(out, inventory, format == PRINT_WIDE);
+	if (out->format == OUT_TABLE || out->format == OUT_WIDE) {
+		print_tables(out, inventory);
 		return;
 	}
 	list = list_of(inventory);
-	if (format == PRINT_YAML) {
-		yaml_write(list, out);
+	if (out->format == OUT_YAML) {
+		yaml_write(list, &out->text);
 		return;
 	}
 	text = json_dumps(list, JSON_INDENT(2));
-	str_add(out, text);
-	str_add_char(out, '\n');
+	str_add(&out->text, text);
+	str_add_char(&out->text, '\n');
 }

@@ -2,13 +2,8 @@
 #pragma once
 
 struct inventory;
-struct str;
+struct out;
 
-enum print_format { PRINT_TABLE, PRINT_WIDE, PRINT_YAML, PRINT_JSON };
-
-/* "table", "wide", "yaml", "json". 0, or -EINVAL. */
-int print_format_from_text(const char *text, enum print_format *ret_format);
-
-/* Append @inventory to @out. YAML and JSON give one v1 List of the objects that the agent would
- * apply. */
-void print_inventory(struct str *out, const struct inventory *inventory, enum print_format format);
+/* Append @inventory to out->text, as out->format says: on a terminal a table fits it, and -o wide is whole. YAML and JSON
+ * give one v1 List of the objects that the agent would apply. */
+void print_inventory(struct out *out, const struct inventory *inventory);

@@ -18,8 +18,8 @@ enum {
 	CLASS_DIGITS_MAX = 6,
 };
 
-/* In the order of enum print_format. */
-static const char *const outputs[] = { "table", "wide", "yaml", "json", NULL };
+/* In the order of enum out_format. */
+static const char *const outputs[] = { "table", "wide", "json", "yaml", NULL };
 
 /* In the order of enum registration_mode. */
 static const char *const mig_strategies[] = { "none", "single", "mixed", NULL };
@@ -183,8 +183,9 @@ static const struct option_row run_rows[] = {
 static const struct option_row inspect_rows[] = {
 	{ .name = "output", .letter = 'o', .type = OPTION_ENUM, AT(output), .choices = outputs,
 	  .fallback = "table", .argument = "FORMAT", .group = "Output",
-	  .help = "The output format. wide is a table with more columns; yaml and json print one v1 "
-		  "List of the objects that the agent would apply." },
+	  .help = "The output format. On a terminal, table is cut to its width; wide has more columns and "
+		  "is not cut. yaml and json print one v1 List of the objects that the agent would "
+		  "apply." },
 	NODE_ROWS,
 	PROGRAM_LOG_ROWS(struct settings, common),
 	FILE_KEY("kubeconfig", OPTION_STRING, common.kubeconfig),

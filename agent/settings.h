@@ -43,7 +43,7 @@ struct settings {
 	bool device_plugins;
 	char *kubelet_dir;
 	int registration;            /* enum registration_mode */
-	int output;                  /* enum print_format */
+	int output;                  /* enum out_format */
 	bool include_group, release; /* of plan */
 	char *driver;
 };

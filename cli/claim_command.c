@@ -17,8 +17,10 @@
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
 #include "cli/show/advice.h"
-#include "cli/show/out.h"
+#include "cli/show/out_json.h"
 #include "cli/target.h"
+
+#define FOR_EVER_MS UINT64_C(3153600000000) /* a hundred years */
 
 /* --- the results ------------------------------------------------------------------------------ */
 
@@ -143,7 +145,8 @@ static void refuse(struct errand *errand, struct claim_wait *wait, const char *w
 }
 
 /* Did the request fail because --timeout has passed? Then print that. */
-static bool was_late(struct errand *errand, struct claim_wait *wait, const struct err *err)
+static bool was_late(struct errand *errand, struct claim_wait *wait,
+		     const struct session_answer *answer, const struct err *err)
 {
 	static const char *const unknown[] = {
 		[CLAIM_READY] = "no answer within --timeout: see kubectl hostdev who for whether "
@@ -151,10 +154,11 @@ static bool was_late(struct errand *errand, struct claim_wait *wait, const struc
 		[CLAIM_GONE] = "no answer within --timeout: see kubectl hostdev who for whether "
 			       "its claim is deleted",
 	};
+	auto_free char *unchecked = claims_unchecked(answer) ? claims_refusal(answer, err) : NULL;
 
-	if (err->code != -ETIMEDOUT || !session_late(errand->run->session))
+	if ((err->code != -ETIMEDOUT && !unchecked) || !session_late(errand->run->session))
 		return false;
-	give_up(errand, wait, COMMAND_LATE, unknown[errand->goal]);
+	give_up(errand, wait, COMMAND_LATE, unchecked ? unchecked : unknown[errand->goal]);
 	return true;
 }
 
@@ -189,7 +193,7 @@ static void adapt_claim(struct errand *errand, struct claim_wait *wait,
 	if (r == 0) {
 		wait->patched = true;
 		claim_wait_take(wait, &answer);
-	} else if (!was_late(errand, wait, &err)) {
+	} else if (!was_late(errand, wait, &answer, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
 	}
@@ -210,7 +214,7 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 
 	if (claim_read(errand->run->session, &wait->target, &answer, &err) < 0 ||
 	    lists_read_one(errand->run->session, kind, wait->target.name, cluster, &err) < 0) {
-		if (!was_late(errand, wait, &err))
+		if (!was_late(errand, wait, &answer, &err))
 			refuse(errand, wait, err.msg);
 		cluster_free(cluster);
 		return;
@@ -254,7 +258,7 @@ static void create(struct errand *errand, struct claim_wait *wait)
 		claim_wait_take(wait, &answer);
 	} else if (r == -EEXIST) {
 		meet_claim(errand, wait);
-	} else if (!was_late(errand, wait, &err)) {
+	} else if (!was_late(errand, wait, &answer, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
 	}
@@ -282,7 +286,7 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 		refuse(errand, wait, "it is not claimed");
 	} else if (r < 0 && answer.status == 409 && is_waiting(errand)) {
 		wait->denied = true;
-	} else if (r < 0 && !was_late(errand, wait, &err)) {
+	} else if (r < 0 && !was_late(errand, wait, &answer, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
 	}
@@ -364,7 +368,8 @@ static bool begin_errand(struct errand *errand, struct command_run *run, enum cl
 	/* The time counts from the first request, so that an API server that hangs does not
 	 * extend it. */
 	if (is_waiting(errand))
-		session_set_end(run->session, run->settings.timeout_ms);
+		session_set_end(run->session,
+				run->settings.timeout_ms ? run->settings.timeout_ms : FOR_EVER_MS);
 	return true;
 }
 
@@ -384,7 +389,7 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 			     goal == CLAIM_READY ? "claimed" : "released");
 	if (status != COMMAND_OK)
 		return status;
-	command_tell_nodes(&targets.missing);
+	command_tell_missing(&targets.missing, CLUSTER_SET(CLUSTER_NODE));
 	command_claim(&run->settings, &spec);
 	errand.len = targets.len;
 	errand.waits = xcalloc(targets.len + 1, sizeof(*errand.waits));
@@ -500,11 +505,6 @@ static const struct option_row claim_rows[] = {
 	  .help = "Only devices with these labels, in the syntax of kubectl get -l: \"a=b,c!=d\"." },
 	WAIT_ROWS("the device is ready"),
 	COMMAND_CLAIM_ROWS,
-	{ .name = "release-without-driver",
-	  .type = OPTION_BOOL,
-	  COMMAND_AT(release_without_driver),
-	  .help = "When the claim is deleted, leave the device without a driver, so that the node does "
-		  "not read the data on it (spec.release: None)." },
 	COMMAND_OUTPUT_ROW(out_formats),
 	COMMAND_CLUSTER_ROWS,
 };
@@ -517,6 +517,7 @@ static const struct options_prose claim_prose = {
 	.description =
 		"Creates a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready, so "
 		"that pods and virtual machines can use the device. Progress goes to standard error. "
+		"If the webhook does not answer, the command tries again. "
 		"Ctrl-C ends the wait; the claim stays.\n\n"
 		"With --resource, the command picks the devices: those that can be claimed now and that "
 		"you may claim, on one node and if possible on one NUMA node. Either all claims are "
@@ -557,9 +558,9 @@ static const struct options_prose release_prose = {
 	.synopsis = "kubectl hostdev release DEVICE... [FLAG]...",
 	.description =
 		"Deletes the claim of each DEVICE and waits until the device is back on its former "
-		"driver. While a pod or a process has the device, the command waits and names it. The "
+		"driver, and its PCIDevice shows that. While a pod or a process has the device, the command waits and names it. The "
 		"webhook refuses to delete the claim of a device that a pod has: the command tries again "
-		"until the deletion is accepted. With --wait=false, the refusal is an error. Ctrl-C ends "
+		"until the deletion is accepted, and also if the webhook does not answer. With --wait=false, the refusal is an error. Ctrl-C ends "
 		"the wait; a deleted claim stays deleted.",
 	.exit_status =
 		"0 when all are released (with --wait=false: their claims are deleted); 1 when one is "

@@ -507,9 +507,9 @@ static int pick_all(struct picking *p)
 	}
 	status = attempt_all(p);
 	if (status == COMMAND_FAILED)
-		command_tell_missing(&p->missing);
+		command_tell_missing(&p->missing, ~0U);
 	else
-		command_tell_nodes(&p->missing);
+		command_tell_missing(&p->missing, CLUSTER_SET(CLUSTER_NODE));
 	if (status != COMMAND_OK)
 		say_failure(p, status);
 	session_hold_signals(session, NULL);

@@ -23,7 +23,6 @@ enum {
 	LOOK_MS = 300,
 	DELETE_AGAIN_MS = 1000,
 	SHARED_MS = 5000, /* an agent that is well has seen all claims of a run long before */
-	SHOWN_MS = 5000,  /* an agent that is well has written the PCIDevice long before */
 	LINE_MAX_BYTES = 600,
 };
 
@@ -154,14 +153,15 @@ enum claim_progress claim_progress(enum claim_goal goal, enum device_type type, 
 	return progress;
 }
 
+/* While the claim is released, its status stops to say that it has the device. */
 static void take_driver(struct claim_wait *wait, const struct pcideviceclaim *claim)
 {
-	const char *release = claim->spec.release;
+	const char *driver = claims_driver(claim->spec.driver);
+	const char *before = claim->status.kernel_driver_to_unbind;
+	bool bound = claim->status.passthrough_enabled || (before && *before);
 
-	free(wait->driver);
-	wait->driver = release && strcmp(release, "None") == 0
-			       ? NULL
-			       : xstrdup_or_null(claim->status.kernel_driver_to_unbind);
+	if (!wait->driver && bound && (!before || strcmp(before, driver) != 0))
+		wait->driver = xstrdup(driver);
 }
 
 void claim_wait_take(struct claim_wait *wait, const struct session_answer *answer)
@@ -289,23 +289,26 @@ static int delete_again(struct command_run *run, struct claim_wait *wait)
  * show the driver of the claim? Whoever may not read it does not wait. */
 static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
 {
+	auto_free char *line = NULL;
 	const struct cluster_device *device;
 	struct cluster *cluster;
 	bool claimed = false;
 
-	if (!wait->driver || !*wait->driver)
-		return false;
-	if (wait->gone_ms == 0)
-		wait->gone_ms = timefmt_now_ms();
-	if (timefmt_now_ms() - wait->gone_ms >= SHOWN_MS)
+	if (!wait->driver)
 		return false;
 	cluster = cluster_new();
 	if (lists_read_one(run->session, CLUSTER_PCIDEVICE, wait->target.name, cluster, NULL) ==
 	    0) {
 		device = cluster_device(cluster, DEVICE_PCI, wait->target.name);
-		claimed = device && device->driver && strcmp(device->driver, wait->driver) != 0;
+		claimed = device && strcmp(device->driver, wait->driver) == 0;
 	}
 	cluster_free(cluster);
+	if (claimed) {
+		line = xasprintf("its claim is gone; waiting until its PCIDevice no longer shows "
+				 "the driver %s",
+				 wait->driver);
+		tell(wait, line);
+	}
 	return claimed;
 }
 

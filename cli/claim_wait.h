@@ -18,15 +18,14 @@ enum claim_goal { CLAIM_READY, CLAIM_GONE };
 
 struct claim_wait {
 	struct claim_target target;
-	char *uid;        /* of the claim; NULL: any. A new claim of the same name has another */
-	char *object;     /* its JSON, as last read */
-	bool skip;        /* do not wait for it */
-	bool done;        /* it has reached the goal */
-	char *driver;     /* to which a release brings the device back; NULL: not known */
-	uint64_t gone_ms; /* when its claim was first seen gone (timefmt_now_ms()); 0: not yet */
-	bool existed;     /* the caller had claimed it before */
-	bool patched;     /* and a flag was added to it */
-	bool alone;       /* no other claim of this run can be of its IOMMU group */
+	char *uid;    /* of the claim; NULL: any. A new claim of the same name has another */
+	char *object; /* its JSON, as last read */
+	bool skip;    /* do not wait for it */
+	bool done;    /* it has reached the goal */
+	char *driver; /* of the claim, from which a release takes the device; NULL: it stays on it */
+	bool existed; /* the caller had claimed it before */
+	bool patched; /* and a flag was added to it */
+	bool alone;   /* no other claim of this run can be of its IOMMU group */
 	uint64_t
 		shared_ms; /* since when it waits for the rest of its group (timefmt_now_ms()); 0: it
 			     * does not */

@@ -85,7 +85,20 @@ int command_misused(const struct command_run *run, const char *fmt, ...)
 	va_start(args, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	command_note("kubectl hostdev %s: %s", run->command->word, line);
+	return command_misuse(run->command->word, line);
+}
+
+int command_misuse(const char *word, const char *message)
+{
+	static const char help[] = "see --help";
+	auto_free char *name = xasprintf("kubectl hostdev%s%s", word ? " " : "", word ? word : "");
+	size_t len = strlen(message);
+	size_t end = sizeof(help) - 1;
+
+	if (len >= end && strcmp(message + len - end, help) == 0)
+		command_note("%s: %.*ssee %s --help", name, (int)(len - end), message, name);
+	else
+		command_note("%s: %s", name, message);
 	return COMMAND_MISUSED;
 }
 
@@ -105,21 +118,11 @@ void command_note(const char *fmt, ...)
 	say(line);
 }
 
-static void tell(const struct lists_missing *missing, unsigned kinds)
+void command_tell_missing(const struct lists_missing *missing, unsigned kinds)
 {
 	auto_str struct str text = STR_INIT;
 
 	lists_forbidden_text(missing, kinds, &text);
 	if (text.len > 0)
 		command_note("Not shown: %s", text.buf);
-}
-
-void command_tell_missing(const struct lists_missing *missing)
-{
-	tell(missing, ~0U);
-}
-
-void command_tell_nodes(const struct lists_missing *missing)
-{
-	tell(missing, CLUSTER_SET(CLUSTER_NODE));
 }

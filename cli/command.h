@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "cli/complete.h"
-#include "cli/show/out.h"
+#include "cli/show/out_json.h"
 
 struct claim_spec;
 struct err;
@@ -65,7 +65,7 @@ struct command_settings {
 	int dry_run; /* enum command_dry_run */
 	bool include_group;
 	bool release;                /* plan */
-	bool release_without_driver; /* claim */
+	bool release_without_driver; /* claim, plan */
 	char *resource;              /* likewise */
 	uint64_t count;
 	char *node;
@@ -118,7 +118,7 @@ struct session *command_session(struct command_run *run);
 /* One line on standard error: "kubectl hostdev tree: MESSAGE". Returns COMMAND_FAILED. */
 int command_fail(const struct command_run *run, const struct err *err);
 
-/* The same for a wrong command line. Returns COMMAND_MISUSED. */
+/* The same for a wrong command line, as command_misuse(). */
 int command_misused(const struct command_run *run, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -126,16 +126,16 @@ int command_misused(const struct command_run *run, const char *fmt, ...)
  * lines. */
 void command_say(const struct command_run *run, const char *text);
 
+/* Print "kubectl hostdev WORD: MESSAGE" on standard error, cleaned, for a wrong command line; @word may be NULL. "see
+ * --help" at the end of @message gets the command's name. Returns COMMAND_MISUSED. */
+int command_misuse(const char *word, const char *message);
+
 /* Print one line on standard error, cleaned, about something that does not stop the command. */
 void command_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Print one line that names the kinds that the caller may not read. Kinds that the cluster does
- * not have are not named. */
-void command_tell_missing(const struct lists_missing *missing);
-
-/* The same, but only for Nodes, without which devices are shown as if their nodes were well. For
- * commands that print no devices. */
-void command_tell_nodes(const struct lists_missing *missing);
+/* Print one line that names those of @kinds (CLUSTER_SET()s; ~0U: all), and events, that the caller may not read. Kinds
+ * that the cluster does not have are not named. */
+void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 
 /* clang-format off */
 /* NOLINTBEGIN(bugprone-macro-parentheses) */
@@ -199,7 +199,10 @@ void command_tell_nodes(const struct lists_missing *missing);
 	  .help = "Bind this vfio variant driver instead of vfio-pci (spec.driver)." }, \
 	{ .name = "for", .type = OPTION_STRING, COMMAND_AT(claim_user), .argument = "NAME", \
 	  .help = "The owner of the claim (spec.userName); without it, you. Another user requires the RBAC " \
-		  "verb manage." }
+		  "verb manage." }, \
+	{ .name = "release-without-driver", .type = OPTION_BOOL, COMMAND_AT(release_without_driver), \
+	  .help = "When the claim is deleted, leave the device without a driver, so that the node does " \
+		  "not read the data on it (spec.release: None)." }
 
 /* @choices_: the formats of out.h that the command supports. */
 #define COMMAND_OUTPUT_ROW(choices_) \

@@ -394,8 +394,9 @@ void complete_names(struct cluster *cluster, const struct complete_want *want, c
 static void ask_cluster(const struct complete_want *want, const char *prefix, struct str *to)
 {
 	struct session_settings settings;
-	struct lists_want lists = { .kinds = CLUSTER_DEVICES | CLUSTER_CARDS,
-				    .optional = CLUSTER_DEVICES | CLUSTER_CARDS };
+	/* Nothing can be claimed on a node that is not Ready. */
+	const unsigned kinds = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE);
+	struct lists_want lists = { .kinds = kinds, .optional = kinds };
 	struct cluster *cluster;
 	struct session *session;
 	struct err err = { 0 };

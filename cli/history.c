@@ -11,8 +11,8 @@
 #include "base/timefmt.h"
 #include "cli/ask/device_events.h"
 #include "cli/model/cluster.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
+#include "cli/show/out_json.h"
+#include "text/table.h"
 
 static const struct table_column columns[] = {
 	{ .title = "TIME" },

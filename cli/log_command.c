@@ -21,7 +21,7 @@ static int run_log(struct command_run *run)
 
 	if (status != COMMAND_OK)
 		return status;
-	command_tell_missing(&targets.missing);
+	targets_tell(&targets, 0);
 	if (device_events_read(run->session, targets.devices[0], &events, &err) < 0) {
 		if (err.code == -EACCES) {
 			auto_free char *message = xstrdup(err.msg);

@@ -125,16 +125,6 @@ static int print_version(void)
 
 /* --- the command line --------------------------------------------------------------------------- */
 
-static int misused(const char *word, const char *message)
-{
-	auto_str struct str clean = STR_INIT;
-
-	out_text(&clean, message);
-	(void)fprintf(stderr, "kubectl hostdev%s%s: %s\n", word ? " " : "", word ? word : "",
-		      str_cstr(&clean));
-	return COMMAND_MISUSED;
-}
-
 /* Flags may be before, between and after words; "--" ends them. */
 static int read_line(struct options *options, int argc, char *const *argv, struct command_run *run,
 		     char **words, struct err *err)
@@ -234,7 +224,7 @@ static int read_and_run(const struct command *command, int argc, char *const *ar
 	else if (r == OPTIONS_VERSION)
 		status = print_version();
 	else if (r < 0 || check_line(&run, &err) < 0)
-		status = misused(command->word, err.msg);
+		status = command_misuse(command->word, err.msg);
 	else
 		status = run_command(&run);
 	options_done(&options);
@@ -292,7 +282,7 @@ static int unknown_command(const char *word, const char *unknown)
 
 	message = nearest ? xasprintf("unknown command '%s': did you mean '%s'?", unknown, nearest)
 			  : xasprintf("unknown command '%s': see kubectl hostdev --help", unknown);
-	return misused(word, message);
+	return command_misuse(word, message);
 }
 
 /* Run the command with the rest of the line: argv without the subcommand's word. */
@@ -371,7 +361,7 @@ int main(int argc, char *argv[])
 	(void)signal(SIGPIPE, SIG_IGN);
 	r = find_word(argc, argv, &at, &err);
 	if (r < 0)
-		return misused(NULL, err.msg);
+		return command_misuse(NULL, err.msg);
 	if (r == OPTIONS_VERSION)
 		return print_version();
 	if (r == OPTIONS_HELP || at >= argc)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timefmt.h"
 #include "cli/ask/claims.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -156,13 +157,15 @@ static void add_warnings(const struct rehearsal *rehearsal, struct out *out)
 	}
 }
 
-/* A verdict with a time comes from a condition that the agent wrote. */
-static void add_verdict(const struct state_verdict *verdict, struct out *out)
+/* A verdict with a time comes from a condition that the agent wrote, unless the node has a problem. */
+static void add_verdict(const struct cluster_device *device, struct out *out)
 {
+	const struct state_verdict *verdict = &device->verdict;
 	auto_free char *text =
-		verdict->since[0] ? xasprintf("its node says: %s%s%s", verdict->reason,
-					      verdict->message[0] ? ": " : "", verdict->message)
-				  : xstrdup(verdict->message);
+		device->fault ? node_fault_sentence(device->fault, device->node, timefmt_wall_ms())
+		: verdict->since[0] ? xasprintf("its node says: %s%s%s", verdict->reason,
+						verdict->message[0] ? ": " : "", verdict->message)
+				    : xstrdup(verdict->message);
 
 	if (verdict->reason[0])
 		add_line(out, text);
@@ -231,7 +234,7 @@ static void print_text(const struct rehearsal *rehearsal, const struct command_s
 	if (good && !rehearsal->unchanged)
 		add_usb_below(device, out);
 	if (good && !has_answered_group(settings, device))
-		add_verdict(&device->verdict, out);
+		add_verdict(device, out);
 	if (rehearsal->shared) {
 		auto_free char *line = xasprintf("claim its whole IOMMU group: kubectl hostdev "
 						 "claim %s --include-group",
@@ -290,7 +293,7 @@ static int run_plan(struct command_run *run)
 
 	if (status != COMMAND_OK)
 		return status;
-	command_tell_nodes(&targets.missing);
+	command_tell_missing(&targets.missing, CLUSTER_SET(CLUSTER_NODE));
 	list = xcalloc(targets.len + 1, sizeof(*list));
 	for (size_t i = 0; i < targets.len; i++) {
 		list[i].device = targets.devices[i];

@@ -22,12 +22,16 @@ static const enum cluster_kind named[] = { CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM, 
 
 /* Get objects of that name one by one, before listing anything. Every error but one of the
  * connection counts as "not found". */
-static int read_named(struct session *session, const char *name, struct cluster *cluster,
+static int read_named(struct session *session, const char *name, struct targets *targets,
 		      struct err *err)
 {
+	struct cluster *cluster = targets->cluster;
+
 	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
 		int r = lists_read_one(session, named[i], name, cluster, err);
 
+		if (r == -EACCES)
+			targets->denied |= CLUSTER_SET(named[i]);
 		if (r < 0 && r != -ENOENT && r != -EACCES && r != -EINVAL)
 			return r;
 		if (named[i] == CLUSTER_PCICLAIM || named[i] == CLUSTER_USBCLAIM) {
@@ -71,7 +75,7 @@ static int read_hidden(struct command_run *run, struct targets *targets, struct 
 		if (find_device(targets->cluster, run->words[i], &device, &why) < 0)
 			continue;
 		name = xstrdup(device->name);
-		r = read_named(run->session, name, targets->cluster, err);
+		r = read_named(run->session, name, targets, err);
 	}
 	return r;
 }
@@ -124,7 +128,7 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 
 		if (!name)
 			continue;
-		r = read_named(run->session, name, targets->cluster, err);
+		r = read_named(run->session, name, targets, err);
 		if (r < 0)
 			return r;
 	}
@@ -216,8 +220,6 @@ static int find_all(const struct command_run *run, struct targets *targets)
 			command_say(run, str_cstr(&why));
 		status = COMMAND_FAILED;
 	}
-	if (status != COMMAND_OK)
-		command_tell_missing(&targets->missing);
 	return status;
 }
 
@@ -234,6 +236,19 @@ int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_ta
 		return session_late(run->session) ? COMMAND_LATE : COMMAND_FAILED;
 	}
 	return find_all(run, ret_targets);
+}
+
+void targets_tell(const struct targets *targets, unsigned kinds)
+{
+	static const unsigned of_type[] = {
+		[DEVICE_PCI] = CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_PCICLAIM),
+		[DEVICE_USB] = CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_USBCLAIM),
+		[DEVICE_MDEV] = CLUSTER_SET(CLUSTER_MDEV),
+	};
+
+	for (size_t i = 0; i < targets->len; i++)
+		kinds |= targets->denied & of_type[targets->devices[i]->type];
+	command_tell_missing(&targets->missing, kinds);
 }
 
 static bool is_had(const struct cluster_device *device, const char *ns)

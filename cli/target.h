@@ -18,7 +18,8 @@ struct targets {
 	struct cluster *cluster;
 	struct cluster_device **devices; /* in the order of the words, each once */
 	size_t len;
-	struct lists_missing missing; /* kinds that the caller may not read */
+	struct lists_missing missing; /* kinds that the caller may not list */
+	unsigned denied; /* of these, an object that was named may not be read either */
 };
 
 /* 0, or the exit status; then the cause has been printed. Reads @kinds in addition to
@@ -28,6 +29,10 @@ int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_ta
 /* The same for devices with a claim or a pod; with --namespace, only those that a pod of that
  * namespace has. --selector limits them. */
 int targets_had(struct command_run *run, struct targets *ret_targets);
+
+/* Print one line about those of @kinds, and events, that the caller may not read, and about the devices or their claims if
+ * these may not be read either. What else may not be listed does not matter to devices that were found by name. */
+void targets_tell(const struct targets *targets, unsigned kinds);
 
 void targets_done(struct targets *targets);
 #define auto_targets __attribute__((cleanup(targets_done)))

@@ -44,6 +44,16 @@ static bool is_table(const struct command_run *run)
 	return run->out.format == OUT_TABLE || run->out.format == OUT_WIDE;
 }
 
+static void tell_faults(struct cluster *cluster, int64_t now_wall_ms)
+{
+	auto_str struct str faults = STR_INIT;
+
+	pools_faults(cluster, now_wall_ms, &faults);
+	if (faults.len > 0)
+		command_note("Not counted as claimable, healthy or available: the devices of %s",
+			     faults.buf);
+}
+
 static int run_top(struct command_run *run)
 {
 	struct session *session = command_session(run);
@@ -75,7 +85,9 @@ static int run_top(struct command_run *run)
 		command_note("No DevicePools found: does hostdev-controller run, and do nodes have "
 			     "devices?");
 	if (status == COMMAND_OK) {
-		command_tell_missing(&missing);
+		command_tell_missing(&missing, ~0U);
+		if (is_table(run))
+			tell_faults(cluster, look.now_wall_ms);
 		hidden = pools_print(cluster, &look, &run->out);
 		if (hidden > 0)
 			command_note("Not shown: %zu %s in which nothing can be claimed or used; "

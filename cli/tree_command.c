@@ -146,7 +146,7 @@ static int run_tree(struct command_run *run)
 	    lists_check(&missing, &err) < 0) {
 		status = command_fail(run, &err);
 	} else {
-		command_tell_missing(&missing);
+		command_tell_missing(&missing, ~0U);
 		if (run->settings.ns)
 			narrow_to_namespace(cluster, run->settings.ns);
 		status = print(run, cluster, want.node, &text);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/ask/lists.h"
 #include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -71,6 +72,31 @@ static int add_parts(struct command_run *run, const char *resource, json_t *part
 }
 
 /* A caller who may not read the workloads does not see the images; that is no error. */
+static void read_parts(struct command_run *run, json_t *parts)
+{
+	static const char *const resources[] = { "daemonsets", "deployments" };
+	auto_str struct str denied = STR_INIT;
+	auto_str struct str text = STR_INIT;
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
+		int r = add_parts(run, resources[i], parts, &err);
+
+		if (r == -EACCES)
+			str_addf(&denied, "%s%s", denied.len ? ", " : "", resources[i]);
+		else if (r < 0)
+			command_note("Not shown: %s", err.msg);
+	}
+	if (denied.len > 0) {
+		lists_add_forbidden(denied.buf, err.msg, &text);
+		command_note("Not shown: %s", text.buf);
+	} else if (!err.code && json_array_size(parts) == 0) {
+		command_note(
+			"No pods of hostdev are installed (DaemonSets and Deployments with the label "
+			"app.kubernetes.io/part-of=hostdev).");
+	}
+}
+
 static int read_server(struct command_run *run, json_t *all, struct err *err)
 {
 	auto_json json_t *version = NULL;
@@ -81,13 +107,7 @@ static int read_server(struct command_run *run, json_t *all, struct err *err)
 	if (r < 0)
 		return r;
 	json_object_set_new(all, "kubernetesVersion", json_string(text_of(version, "gitVersion")));
-	if (add_parts(run, "daemonsets", parts, err) < 0 ||
-	    add_parts(run, "deployments", parts, err) < 0)
-		command_note("Not shown: %s", err->msg);
-	else if (json_array_size(parts) == 0)
-		command_note(
-			"No pods of hostdev are installed (DaemonSets and Deployments with the label "
-			"app.kubernetes.io/part-of=hostdev).");
+	read_parts(run, parts);
 	return 0;
 }
 

@@ -15,8 +15,8 @@
 #include "cli/model/cluster.h"
 #include "cli/model/narrow.h"
 #include "cli/show/device_json.h"
-#include "cli/show/table.h"
 #include "cli/target.h"
+#include "text/table.h"
 
 static const struct table_column columns[] = {
 	{ .title = "DEVICE" },
@@ -148,7 +148,10 @@ static int run_who(struct command_run *run)
 		return status;
 	table_init(&table, columns, ARRAY_LEN(columns));
 	add_all(run, &targets, &table, list);
-	command_tell_missing(&targets.missing);
+	if (run->words_len > 0)
+		targets_tell(&targets, CLUSTER_SET(CLUSTER_NODE));
+	else
+		command_tell_missing(&targets.missing, ~0U);
 	if (out_is_json(&run->out))
 		out_json(&run->out, all);
 	else if (table.len > 0)

@@ -18,8 +18,8 @@
 #include "cli/model/cluster.h"
 #include "cli/show/advice.h"
 #include "cli/show/device_json.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
+#include "cli/show/out_json.h"
+#include "text/table.h"
 
 enum { OWNERS = 6 };
 
@@ -84,7 +84,8 @@ static bool is_affirmation(const char *reason)
 static void add_state(const struct cluster_device *device, struct out *out)
 {
 	const struct state_look *look = state_look(device->verdict.state);
-	const char *message = device->verdict.message;
+	bool by_node = device->fault && strcmp(device->verdict.reason, device->fault->reason) == 0;
+	const char *message = by_node ? "" : device->verdict.message; /* add_fault() has said it */
 	/* A reason that says the same as the state is a second word for one thing. */
 	bool silent = message[0] && is_affirmation(device->verdict.reason);
 	const char *reason = silent ? "" : device->verdict.reason;
@@ -205,13 +206,40 @@ static const struct table_column columns[] = {
 	{ .title = "REASON" }, { .title = "FOR" },       { .title = "MESSAGE", .wraps = true },
 };
 
-static enum state_colour colour_of(const struct api_condition *c)
+static bool is_condition(const struct api_condition *c, const char *type, const char *status,
+			 const char *reason)
+{
+	return strcmp(c->type, type) == 0 && c->status && strcmp(c->status, status) == 0 &&
+	       (!reason || (c->reason && strcmp(c->reason, reason) == 0));
+}
+
+/* Is it False on a node that is well, too? A device that its node needs is not claimable, and one of two equal devices
+ * cannot be distinguished. */
+static bool is_quiet(const struct api_condition *c)
+{
+	return is_condition(c, "Distinguishable", "False", NULL) ||
+	       (is_condition(c, "Claimable", "False", NULL) &&
+		!is_condition(c, "Claimable", "False", "DeviceGone"));
+}
+
+static enum out_colour colour_of(const struct api_condition *c)
 {
 	if (!c->status)
 		return COLOUR_NONE;
 	if (strcmp(c->status, "True") == 0)
 		return COLOUR_GREEN;
+	if (is_quiet(c))
+		return COLOUR_DIM;
 	return strcmp(c->status, "False") == 0 ? COLOUR_RED : COLOUR_YELLOW;
+}
+
+/* Of a device that is claimed, or that a pod has, "Available: may be claimed" says what would be without that. */
+static bool is_shown(const struct cluster_device *device, const struct api_condition *c)
+{
+	bool taken = device->claim || device->verdict.state == STATE_AVAILABLE ||
+		     device->verdict.state == STATE_USED;
+
+	return !taken || !is_condition(c, "Claimable", "True", "Available");
 }
 
 static void add_conditions(const struct cluster_device *device, int64_t now_wall_ms,
@@ -227,6 +255,8 @@ static void add_conditions(const struct cluster_device *device, int64_t now_wall
 		for (size_t j = 0; owners[i].conditions && j < owners[i].conditions->len; j++) {
 			const struct api_condition *c = &owners[i].conditions->items[j];
 
+			if (!is_shown(device, c))
+				continue;
 			table_add(&table, owners[i].kind);
 			table_add(&table, c->type);
 			table_add_coloured(&table, c->status, colour_of(c));

@@ -26,7 +26,7 @@ static int run_why(struct command_run *run)
 		if (!targets.missing.events)
 			command_note("Not shown: %s", err.msg);
 	}
-	command_tell_missing(&targets.missing);
+	targets_tell(&targets, CLUSTER_SET(CLUSTER_NODE));
 	why_print(targets.cluster, targets.devices[0], &events, timefmt_wall_ms(), &run->out);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }

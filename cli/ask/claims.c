@@ -13,8 +13,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/show/advice.h"
-#include "cli/show/out.h"
+#include "cli/show/out_json.h"
 #include "kube/url.h"
+
+#define WEBHOOK_NAME "claims.hostdev.io" /* in manifests/base */
+
+enum { WEBHOOK_AGAIN_MS = 1000 };
 
 enum cluster_kind claim_kind(enum device_type type)
 {
@@ -81,8 +85,7 @@ const char *claim_misfit(enum device_type type, const struct claim_spec *spec)
 		       : NULL;
 }
 
-/* The driver of a claim that names none. */
-static const char *driver_of(const char *driver)
+const char *claims_driver(const char *driver)
 {
 	return driver && driver[0] ? driver : "vfio-pci";
 }
@@ -90,11 +93,11 @@ static const char *driver_of(const char *driver)
 static enum claim_change compare_pci(const struct pcideviceclaim *claim,
 				     const struct claim_spec *spec, char **ret_text)
 {
-	const char *driver = driver_of(claim->spec.driver);
+	const char *driver = claims_driver(claim->spec.driver);
 	bool group;
 	bool driverless;
 
-	if (spec->driver && strcmp(driver, driver_of(spec->driver)) != 0) {
+	if (spec->driver && strcmp(driver, claims_driver(spec->driver)) != 0) {
 		*ret_text = xasprintf("already claimed, with driver '%s': the driver of a claim "
 				      "cannot change; release it, and claim it again with "
 				      "--driver %s",
@@ -128,6 +131,40 @@ enum claim_change claim_compare(const struct cluster_device *device, const struc
 	return compare_pci(device->claim_object, spec, ret_text);
 }
 
+/* Why the API server had no answer of our webhook: the end of @message. NULL: it had one, or did not need it. */
+static const char *webhook_silence(const char *message)
+{
+	static const char before[] = "failed calling webhook \"" WEBHOOK_NAME "\"";
+	const char *cause = message ? strstr(message, before) : NULL;
+
+	for (const char *next = cause; next && (next = strstr(next, ": "));)
+		cause = next += 2;
+	return cause;
+}
+
+bool claims_unchecked(const struct session_answer *answer)
+{
+	auto_free char *message = session_answer_message(answer);
+
+	return answer->status >= 500 && webhook_silence(message);
+}
+
+/* A request that the webhook did not answer has had no effect. True: repeat it. */
+static bool ask_again(struct session *session, const struct claim_target *target,
+		      const struct session_answer *answer, bool *told)
+{
+	auto_str struct str name = STR_INIT;
+
+	if (!session_has_end(session) || session_late(session) || !claims_unchecked(answer))
+		return false;
+	out_text(&name, target->name);
+	if (!*told)
+		(void)fprintf(stderr, "%s: hostdev's webhook does not answer; trying again\n",
+			      str_cstr(&name));
+	*told = true;
+	return session_wait(session, WEBHOOK_AGAIN_MS) == 0 && !session_late(session);
+}
+
 /* One request to the API server about one claim. */
 struct question {
 	const char *verb;
@@ -145,22 +182,30 @@ static int ask(struct session *session, const struct claim_target *target,
 	const char *body = question->body;
 	auto_str struct str path = STR_INIT;
 	struct url_query query = { .dry_run = question->dry_run };
+	struct session_answer answer = { 0 };
+	bool told = false;
+	int r;
 
 	if (body && strcmp(question->method, "DELETE") != 0)
 		query.field_manager = "kubectl-hostdev";
 	url_object(&path, kind, NULL, question->of_all ? NULL : target->name, NULL);
 	url_add_query(&path, &query);
-	return session_ask(session,
-			   &(struct kube_request){
-				   .verb = question->verb,
-				   .resource = kind->plural,
-				   .method = question->method,
-				   .path = str_cstr(&path),
-				   .content_type = question->content_type,
-				   .body = body,
-				   .body_len = body ? strlen(body) : 0,
-			   },
-			   ret_answer, err);
+	do {
+		session_answer_done(&answer);
+		r = session_ask(session,
+				&(struct kube_request){
+					.verb = question->verb,
+					.resource = kind->plural,
+					.method = question->method,
+					.path = str_cstr(&path),
+					.content_type = question->content_type,
+					.body = body,
+					.body_len = body ? strlen(body) : 0,
+				},
+				&answer, err);
+	} while (r < 0 && ask_again(session, target, &answer, &told));
+	*ret_answer = answer;
+	return r;
 }
 
 int claim_create(struct session *session, const struct claim_target *target,
@@ -256,16 +301,36 @@ void claims_warn(const struct session_answer *answer)
 	}
 }
 
+/* The words of our webhook in a refusal, without the device, which the caller names. NULL: it is not the webhook's. */
+static const char *webhook_words(const char *message)
+{
+	static const char before[] = "admission webhook \"" WEBHOOK_NAME "\" denied the request: ";
+	const char *words = message ? strstr(message, before) : NULL;
+	const char *end;
+
+	if (!words)
+		return NULL;
+	words += sizeof(before) - 1;
+	end = strstr(words, "': ");
+	return end && strstr(words, "DeviceClaim '") == words + strlen("PCI") ? end + 3 : words;
+}
+
 char *claims_refusal(const struct session_answer *answer, const struct err *err)
 {
-	static const char before[] = "denied the request: ";
 	auto_free char *message = session_answer_message(answer);
-	const char *webhook = message && answer->status == 409 ? strstr(message, before) : NULL;
+	const char *words = webhook_words(message);
+	const char *silence = answer->status >= 500 ? webhook_silence(message) : NULL;
 	auto_str struct str text = STR_INIT;
 
-	if (webhook)
-		out_text(&text, webhook + strlen(before));
-	else
+	if (silence) {
+		str_add(&text, "nothing is done, because hostdev's webhook does not answer (");
+		out_text(&text, silence);
+		str_add(&text, "): kubectl -n hostdev-system get pods -l "
+			       "app.kubernetes.io/component=controller");
+	} else if (words) {
+		out_text(&text, words);
+	} else {
 		out_text(&text, message && message[0] ? message : err->msg);
+	}
 	return str_detach(&text);
 }

@@ -38,6 +38,9 @@ char *claim_text(const struct claim_target *target, const struct claim_spec *spe
  * PCI devices". NULL: it can. The text is static. */
 const char *claim_misfit(enum device_type type, const struct claim_spec *spec);
 
+/* The driver of a claim with this spec.driver: vfio-pci if it names none. */
+const char *claims_driver(const char *driver);
+
 /* How the existing claim of @device compares with @spec. Fields that @spec leaves out are not
  * compared. */
 enum claim_change {
@@ -50,7 +53,9 @@ enum claim_change {
 enum claim_change claim_compare(const struct cluster_device *device, const struct claim_spec *spec,
 				char **ret_text);
 
-/* These return what session_ask() returns. The answer has the object and the warnings. */
+/* These return what session_ask() returns. The answer has the object and the warnings. While the API server gets no
+ * answer from hostdev's webhook, they repeat the request until the time of session_set_end(), and say so on standard
+ * error; without such a time they ask once. */
 int claim_create(struct session *session, const struct claim_target *target,
 		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,
 		 struct err *err);
@@ -72,6 +77,10 @@ char *claims_caller(struct session *session);
 /* Print the warnings of @answer on standard error, as kubectl does. */
 void claims_warn(const struct session_answer *answer);
 
-/* The whole message of the API server about an error, or else err.msg; cleaned. Of a conflict, which
- * may end by itself, only the words of the webhook. The caller frees. */
+/* Did the API server get no answer from hostdev's webhook? Pure. */
+bool claims_unchecked(const struct session_answer *answer);
+
+/* The whole message of the API server about an error, or else err.msg; cleaned. Of a refusal by hostdev's webhook, only
+ * its words, without the name of the device. Of a webhook that does not answer, the cause and where to look. The
+ * caller frees. */
 char *claims_refusal(const struct session_answer *answer, const struct err *err);

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "cli/model/address.h"
 #include "cli/model/cluster.h"
-#include "cli/show/out.h"
+#include "text/out.h"
 
 /* The kind of KIND/NAME, as -o name prints it or as people type it. CLUSTER_KINDS: @word has no
  * such form. */

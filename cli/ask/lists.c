@@ -110,18 +110,26 @@ static bool has_node_label(enum cluster_kind kind)
 	return kind == CLUSTER_PCIDEVICE || kind == CLUSTER_USBDEVICE || kind == CLUSTER_MDEV;
 }
 
+void lists_add_forbidden(const char *what, const char *message, struct str *to)
+{
+	auto_free char *user = message ? lists_forbidden_user(message) : NULL;
+
+	if (user)
+		str_addf(to, "user '%s' may not list %s (403 forbidden)", user, what);
+	else
+		str_addf(to, "you may not list %s (403 forbidden)", what);
+}
+
 int lists_denied(const char *plural, const char *message, struct err *err)
 {
-	auto_free char *user = lists_forbidden_user(message);
-	bool core = strcmp(plural, event_kind.plural) == 0;
+	bool events = strcmp(plural, event_kind.plural) == 0;
+	auto_str struct str text = STR_INIT;
 
 	if (!strstr(message, "403"))
 		return err_set(err, ERR_INVALID, -EACCES, "%s", message);
-	return err_set(
-		err, ERR_INVALID, -EACCES,
-		"%s%s%s may not list %s%s (403 forbidden): ask an administrator for the role %s",
-		user ? "user '" : "you", user ? user : "", user ? "'" : "", plural,
-		core ? " in the namespace default" : "", core ? "view" : "hostdev-view");
+	lists_add_forbidden(events ? "events in the namespace default" : plural, message, &text);
+	return err_set(err, ERR_INVALID, -EACCES, "%s: ask an administrator for the role %s",
+		       str_cstr(&text), events ? "event-reader of docs/audit.md" : "hostdev-view");
 }
 
 static int explain(struct listing *listing, struct err *err)
@@ -256,24 +264,21 @@ void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, s
 {
 	unsigned forbidden = missing->kinds & missing->forbidden & kinds;
 	auto_str struct str list = STR_INIT;
-	auto_free char *user = NULL;
+	const char *why = NULL;
 
 	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
 		if (!(forbidden & CLUSTER_SET(kind)))
 			continue;
 		str_addf(&list, "%s%s", list.len ? ", " : "",
 			 cluster_kind((enum cluster_kind)kind)->plural);
-		if (!user)
-			user = lists_forbidden_user(missing->why[kind]);
+		if (!why && missing->why[kind][0])
+			why = missing->why[kind];
 	}
 	if (missing->events)
 		str_addf(&list, "%sevents", list.len ? ", " : "");
 	if (list.len == 0)
 		return;
-	if (user)
-		str_addf(to, "user '%s' may not list %s (403 forbidden)", user, list.buf);
-	else
-		str_addf(to, "you may not list %s (403 forbidden)", list.buf);
+	lists_add_forbidden(list.buf, why, to);
 	if (forbidden & CLUSTER_SET(CLUSTER_NODE))
 		str_add(to, "; whether nodes are ready is not known");
 }

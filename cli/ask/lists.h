@@ -53,6 +53,10 @@ void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, s
  * caller frees. Pure. */
 char *lists_forbidden_user(const char *message);
 
+/* Append "user 'ann' may not list WHAT (403 forbidden)", with the user whom @message of the API server names; NULL: none.
+ * Pure. */
+void lists_add_forbidden(const char *what, const char *message, struct str *to);
+
 /* The error for a list of @plural that the API server refuses with @message: it names the user, and the
  * role that allows it. Pure. */
 int lists_denied(const char *plural, const char *message, struct err *err);

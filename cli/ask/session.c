@@ -13,9 +13,9 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/login/exec_plugin.h"
-#include "cli/show/out.h"
 #include "kube/config_load.h"
 #include "kube/loop.h"
+#include "text/out.h"
 
 /* curl takes no more (CURLOPT_TIMEOUT_MS is an int inside). */
 enum { FOR_EVER_MS = 24 * 3600 * 1000 };
@@ -142,6 +142,11 @@ uint64_t session_timeout_ms(const struct session *session)
 void session_set_end(struct session *session, uint64_t ms)
 {
 	session->end_ms = ms ? timefmt_now_ms() + ms : 0;
+}
+
+bool session_has_end(const struct session *session)
+{
+	return session->end_ms != 0;
 }
 
 bool session_late(const struct session *session)

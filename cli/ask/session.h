@@ -43,6 +43,8 @@ const char *session_server(const struct session *session);
 /* From now on all requests together must end within @ms; later ones fail with -ETIMEDOUT. 0: no
  * such limit. */
 void session_set_end(struct session *session, uint64_t ms);
+/* Is there such a limit? */
+bool session_has_end(const struct session *session);
 /* Is that time over? */
 bool session_late(const struct session *session);
 

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "text/out.h"
+
 struct api_conditions;
 struct cluster_device;
 struct node_fault;
@@ -36,20 +38,11 @@ enum state_conflict {
 	CONFLICT_GROUP,      /* another function is claimed with its whole IOMMU group; claimable */
 };
 
-enum state_colour {
-	COLOUR_NONE,
-	COLOUR_DIM,
-	COLOUR_RED,
-	COLOUR_GREEN,
-	COLOUR_YELLOW,
-	COLOUR_BLUE,
-};
-
 struct state_look {
 	const char *word; /* "in use"                        */
 	const char *key;  /* for programs, CamelCase: "InUse" */
 	char sign;        /* ASCII                           */
-	enum state_colour colour;
+	enum out_colour colour;
 	const char *means; /* for a legend                    */
 };
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "cli/model/cluster.h"
 #include "cli/model/part.h"
-#include "cli/show/out.h"
+#include "cli/show/out_json.h"
 
 static json_t *pods_json(const struct pcidevice_allocations *list)
 {

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "cli/show/out.h"
+#include "text/out.h"
 
 enum { RANGES_MAX = 16 }; /* nested */
 

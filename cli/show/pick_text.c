@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cli/model/cluster.h"
 #include "cli/model/pick.h"
-#include "cli/show/out.h"
+#include "text/out.h"
 
 enum { MORE_WIDTH = 16 }; /* for " and 1000 more" */
 

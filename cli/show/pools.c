@@ -9,8 +9,8 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "cli/model/cluster.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
+#include "cli/show/out_json.h"
+#include "text/table.h"
 
 enum {
 	RESOURCE_LEAST = 56,
@@ -330,4 +330,22 @@ size_t pools_print(struct cluster *cluster, const struct pools_look *look, struc
 		break;
 	}
 	return 0;
+}
+
+void pools_faults(struct cluster *cluster, int64_t now_wall_ms, struct str *to)
+{
+	const struct cluster_view *view = cluster_view(cluster);
+	size_t len = 0;
+
+	for (size_t i = 0; i < view->nodes_len; i++) {
+		const struct cluster_node *node = &view->nodes[i];
+		auto_free char *fault = NULL;
+
+		if (!node->name[0] || !node->fault.reason || len++ >= POOLS_FAULTS_MAX)
+			continue;
+		fault = node_fault_text(&node->fault, now_wall_ms);
+		str_addf(to, "%s%s (%s)", len > 1 ? ", " : "", node->name, fault);
+	}
+	if (len > POOLS_FAULTS_MAX)
+		str_addf(to, " and %zu more", len - POOLS_FAULTS_MAX);
 }

@@ -7,6 +7,9 @@
 
 struct cluster;
 struct out;
+struct str;
+
+enum { POOLS_FAULTS_MAX = 3 };
 
 struct pools_look {
 	bool nodes;   /* a row for each node                                              */
@@ -20,3 +23,7 @@ struct pools_look {
  * node with a problem do not count as healthy, and USB devices without a claim, which no pool counts, are
  * counted from the devices. */
 size_t pools_print(struct cluster *cluster, const struct pools_look *look, struct out *out);
+
+/* Append "vm1 (NotReady for 60m: KubeletNotReady), vm2 (gone)": the nodes whose devices are not counted because the node has a
+ * problem; at most POOLS_FAULTS_MAX, then how many more. Appends nothing if there are none. Pure. */
+void pools_faults(struct cluster *cluster, int64_t now_wall_ms, struct str *to);

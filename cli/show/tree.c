@@ -12,8 +12,8 @@
 #include "cli/model/cluster.h"
 #include "cli/model/part.h"
 #include "cli/show/device_json.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
+#include "cli/show/out_json.h"
+#include "text/table.h"
 
 enum { TREE_BRIDGES_MAX = 32 }; /* of one function; further ones are not shown */
 
@@ -135,15 +135,19 @@ static void tree_roots_done(struct tree_roots *roots)
 
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
+enum { NAME_LEAST = 12 }; /* more of a pod's name than its namespace */
+
 static const struct table_column columns[COLUMNS] = {
-	{ .title = "DEVICE", .final = 22 },
+	{ .title = "DEVICE",
+	  .least = 26,
+	  .final = 22 }, /* cuts only UUIDs, and deep addresses last */
 	{ .title = "STATE" },
 	{ .title = "GROUP", .spare = 1 },
 	{ .title = "DRIVER", .spare = 2 },
-	{ .title = "CLAIM OF", .least = TABLE_NAME_LEAST },
-	{ .title = "POD", .least = TABLE_NAME_LEAST },
+	{ .title = "CLAIM OF", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
+	{ .title = "POD", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
 	{ .title = "RESOURCE", .wide = true },
-	{ .title = "DESCRIPTION", .least = 32, .spare = 3 },
+	{ .title = "DESCRIPTION", .least = 32, .final = 11, .spare = 3 },
 };
 
 /* The lines to the left of an entry, from the outermost: does each of these levels continue

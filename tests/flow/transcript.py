@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 FENCE = re.compile(r"^( *)```(.*)$")
 AGE = re.compile(r"(?<![\w.-])(?:\d+[smhd])+(?![\w.-])")
 # As kubectl and its plugin say them: it must fail.
-REFUSALS = ("Error from server", "The request is invalid", "kubectl hostdev ", "  admission webhook ")
+REFUSALS = ("Error from server", "The request is invalid", "kubectl hostdev ", "  HostNetwork: ")
 HIDDEN = re.compile(r"\bdenied\b|^Error from server")  # no reader takes such a line for left out
 LOOKS = ("kubectl get ", *(f"kubectl hostdev {verb} " for verb in ("tree", "why", "who", "top")))
 

@@ -73,7 +73,7 @@ AGENT_WRONG = table(
      "'10 minutes' is not a duration like 250ms, 30s or 5m"),
     ("a duration that is too short", ["--scan-deadline", "1ms"], "'1ms' is less than 100ms"),
     ("a truth value that is none", ["--show-bridges=perhaps"], "'perhaps' is not true or false"),
-    ("an unknown format of inspect", ["inspect", "-o", "xml"], "'xml' is not table, wide, yaml or json"),
+    ("an unknown format of inspect", ["inspect", "-o", "xml"], "'xml' is not table, wide, json or yaml"),
     ("a flag that inspect has not", ["inspect", "--frobnicate"], "unknown flag '--frobnicate'"),
 )
 

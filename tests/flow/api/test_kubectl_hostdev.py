@@ -373,7 +373,7 @@ def test_who_may_read_one_device_alone_claims_it(plugin, lender, identities, ins
                                  "administrator for the role hostdev-view\n")
         nora("log", device, status=1)
         assert nora.said.endswith("may not list events in the namespace default (403 forbidden): ask an administrator for "
-                                  "the role view\n")
+                                  "the role event-reader of docs/audit.md\n")
         nora("claim", "--resource", "example.com/none", status=1)
         assert (f"no device that you may read has the resource\n  'example.com/none'\n  user '{user}' may not list pcidevices, "
                 "usbdevices (403 forbidden)\n") in nora.said
@@ -459,7 +459,7 @@ def test_tables_fit_the_terminal(plugin, lender, node, rest):
     cut = plugin.on_terminal("tree", node, columns=100, TERM="dumb").replace("\r\n", "\n")
     assert max(map(len, whole.splitlines())) > 130
     assert max(map(len, cut.splitlines())) == 100 and "…" in cut
-    assert cut.splitlines()[0].split() == ["DEVICE", "STATE", "DRIVER", "DESCRIPTION"]  # nothing is claimed
+    assert cut.splitlines()[0].split() == ["DEVICE", "STATE", "GROUP", "DRIVER", "DESCRIPTION"]  # nothing is claimed
     for short, long in zip(cut.splitlines(), whole.splitlines(), strict=True):
         assert short[-1] != "…" or short[:-1].split("  ")[-1].strip() in long
     assert "…" not in plugin.on_terminal("tree", node, "-o", "wide", columns=100, TERM="dumb")
@@ -529,7 +529,7 @@ def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
     plugin("why", status=2)
     assert "DEVICE is missing" in plugin.said
     plugin("tree", "--ass", "jane", status=2)
-    assert "unknown flag '--ass': see --help" in plugin.said  # and nobody is led to act as somebody
+    assert "unknown flag '--ass': see kubectl hostdev tree --help" in plugin.said  # and nobody is led to act as somebody
     for before in (), ("help",):
         plugin(*before, "clam", status=2)
         assert plugin.said.endswith("unknown command 'clam': did you mean 'claim'?\n") and plugin.said.count("\n") == 1

@@ -56,6 +56,9 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
     assert "? unknown, NodeNotReady" in text
     assert "What to do:\n  See why the node is not ready: kubectl describe node " + f"{node}\n" in text
     assert plugin("who", scene.name).splitlines()[1].split()[1] == "unknown"
+    plan = plugin("plan", scene.name)
+    assert plan.startswith(f"{scene.name}: would wait: NodeNotReady\n") and "its node says" not in plan
+    assert re.search(rf"^  {node} is NotReady for \d+d: ByHand$", plan, re.MULTILINE)
     assert "would wait: NodeNotReady\n" in plugin("plan", scene.name)
 
 
@@ -114,6 +117,9 @@ def test_top_leaves_out_what_is_not_to_be_had(plugin, scene, node, controllers, 
     scene.sicken()
     rows = [line.split() for line in plugin("top").splitlines()]
     assert [scene.resource, "2", "0", "1", "0", "0"] in rows
+    assert "Not counted as claimable, healthy or available: the devices of " in plugin.said
+    assert re.search(rf"^{scene.name}\tunknown: ", plugin("__complete", "why", node), re.MULTILINE)
+    assert scene.resource not in plugin("__complete", "claim", "--resource", "")
     assert re.search(rf"{scene.resource} +{node} +2 +0 +1 +0 +0 +NotReady for \d+d: ByHand\n", plugin("top", "--nodes"))
 
 

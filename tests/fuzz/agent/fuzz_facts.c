@@ -99,13 +99,13 @@ static void check_text(const struct str *text)
 	}
 }
 
-static void check_list(enum print_format format, const struct str *text, size_t items)
+static void check_list(enum out_format format, const struct str *text, size_t items)
 {
 	auto_json json_t *list = NULL;
-	int r = format == PRINT_JSON ? json_map_load(text->buf, text->len, &list, NULL)
-				     : yaml_parse("out", text->buf, text->len, &list, NULL);
+	int r = format == OUT_JSON ? json_map_load(text->buf, text->len, &list, NULL)
+				   : yaml_parse("out", text->buf, text->len, &list, NULL);
 
-	if (format == PRINT_YAML && text->len > YAML_TEXT_MAX)
+	if (format == OUT_YAML && text->len > YAML_TEXT_MAX)
 		return;
 	assert(r == 0);
 	assert(json_array_size(json_object_get(list, "items")) == items);
@@ -117,13 +117,14 @@ static void check_prints(const struct inventory *inventory)
 
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++)
 		items += inventory->sets[kind].len;
-	for (int format = PRINT_TABLE; format <= PRINT_JSON; format++) {
-		auto_str struct str text = STR_INIT;
+	for (int format = OUT_TABLE; format <= OUT_YAML; format++) {
+		struct out out = { .format = (enum out_format)format };
 
-		print_inventory(&text, inventory, (enum print_format)format);
-		check_text(&text);
-		if (format == PRINT_YAML || format == PRINT_JSON)
-			check_list((enum print_format)format, &text, items);
+		print_inventory(&out, inventory);
+		check_text(&out.text);
+		if (format == OUT_YAML || format == OUT_JSON)
+			check_list(out.format, &out.text, items);
+		str_done(&out.text);
 	}
 }
 

@@ -1,12 +1,12 @@
 /* print: whole outputs, to the blank. */
 #include "agent/print.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "api/json_map.h"
 #include "base/str.h"
 #include "kube/yaml.h"
+#include "text/out.h"
 #include "unit/agent/world.h"
 
 static const char *const lines[] = {
@@ -46,27 +46,33 @@ static const char wide_usb_row[] =
 	"node1-0951-1666-001005   1-2    0951:1666   E0D5     False       InUse       480M    "
 	"/dev/bus/usb/001/005   sdb at /m   Unknown 0951:1666 [\xc3\x9c]\n";
 
-static char *printed(const char *const *of, size_t max, enum print_format format)
+/* @width: of the terminal; 0: none. */
+static char *printed_on(size_t width, const char *const *of, size_t max, enum out_format format)
 {
-	struct str out = STR_INIT;
+	struct out out = { .format = format, .width = width };
 	struct world world;
 
 	world_of(&world, of, max);
-	print_inventory(&out, world.inventory, format);
+	print_inventory(&out, world.inventory);
 	world_close(&world);
-	return str_detach(&out);
+	return str_detach(&out.text);
+}
+
+static char *printed(const char *const *of, size_t max, enum out_format format)
+{
+	return printed_on(0, of, max, format);
 }
 
 static void the_table_is_aligned(void **state)
 {
-	auto_free char *text = printed(lines, ARRAY_LEN(lines), PRINT_TABLE);
+	auto_free char *text = printed(lines, ARRAY_LEN(lines), OUT_TABLE);
 
 	assert_string_equal(text, table_text);
 }
 
 static void the_wide_table_has_more_columns(void **state)
 {
-	auto_free char *text = printed(lines, ARRAY_LEN(lines), PRINT_WIDE);
+	auto_free char *text = printed(lines, ARRAY_LEN(lines), OUT_WIDE);
 	const char *usb = strstr(text, "\n\n");
 
 	assert_non_null(usb);
@@ -85,7 +91,7 @@ static void letters_beyond_ascii_do_not_shift_columns(void **state)
 		"\xe2\x82\xac\"}",
 		"{\"kind\":\"usb\",\"name\":\"1-3\",\"bus\":1,\"device\":6,\"serial\":\"longserial\"}",
 	};
-	auto_free char *text = printed(twins, ARRAY_LEN(twins), PRINT_TABLE);
+	auto_free char *text = printed(twins, ARRAY_LEN(twins), OUT_TABLE);
 
 	assert_non_null(strstr(text, "\xc3\xa4\xe2\x82\xac           True"));
 	assert_non_null(strstr(text, "longserial   True"));
@@ -101,7 +107,7 @@ static void controls_never_reach_the_terminal(void **state)
 		"{\"kind\":\"pci\",\"address\":\"\\u001b[2J\",\"driver\":\"\\u0008\","
 		"\"iommuGroup\":\"\\r\"}",
 	};
-	auto_free char *text = printed(evil, ARRAY_LEN(evil), PRINT_WIDE);
+	auto_free char *text = printed(evil, ARRAY_LEN(evil), OUT_WIDE);
 
 	for (const char *c = text; *c; c++) {
 		assert_true((unsigned char)*c >= ' ' || *c == '\n');
@@ -112,19 +118,19 @@ static void controls_never_reach_the_terminal(void **state)
 
 static void nothing_found_is_said(void **state)
 {
-	auto_free char *table = printed(NULL, 0, PRINT_TABLE);
-	auto_free char *wide = printed(NULL, 0, PRINT_WIDE);
+	auto_free char *table = printed(NULL, 0, OUT_TABLE);
+	auto_free char *wide = printed(NULL, 0, OUT_WIDE);
 
 	assert_string_equal(table, "No devices found\n");
 	assert_string_equal(wide, "No devices found\n");
 }
 
-static json_t *load(const char *text, enum print_format format)
+static json_t *load(const char *text, enum out_format format)
 {
 	json_t *list = NULL;
 	struct err err = { 0 };
-	int r = format == PRINT_YAML ? yaml_parse("out", text, strlen(text), &list, &err)
-				     : json_map_load(text, strlen(text), &list, &err);
+	int r = format == OUT_YAML ? yaml_parse("out", text, strlen(text), &list, &err)
+				   : json_map_load(text, strlen(text), &list, &err);
 
 	if (r < 0)
 		fail_msg("%s", err.msg);
@@ -133,11 +139,11 @@ static json_t *load(const char *text, enum print_format format)
 
 static struct list_case {
 	const char *name;
-	enum print_format format;
+	enum out_format format;
 	const char *begins;
 } lists[] = {
-	{ "JSON is one list of the objects", PRINT_JSON, "{\n  \"apiVersion\": \"v1\"" },
-	{ "YAML is one list of the objects", PRINT_YAML, "apiVersion: v1\nitems:\n- apiVersion: " },
+	{ "JSON is one list of the objects", OUT_JSON, "{\n  \"apiVersion\": \"v1\"" },
+	{ "YAML is one list of the objects", OUT_YAML, "apiVersion: v1\nitems:\n- apiVersion: " },
 };
 
 static void list_is_whole(void **state)
@@ -167,36 +173,32 @@ static void list_is_whole(void **state)
 
 static void both_lists_say_the_same(void **state)
 {
-	auto_free char *json_text = printed(lines, ARRAY_LEN(lines), PRINT_JSON);
-	auto_free char *yaml_text = printed(lines, ARRAY_LEN(lines), PRINT_YAML);
-	auto_json json_t *json = load(json_text, PRINT_JSON);
-	auto_json json_t *yaml = load(yaml_text, PRINT_YAML);
+	auto_free char *json_text = printed(lines, ARRAY_LEN(lines), OUT_JSON);
+	auto_free char *yaml_text = printed(lines, ARRAY_LEN(lines), OUT_YAML);
+	auto_json json_t *json = load(json_text, OUT_JSON);
+	auto_json json_t *yaml = load(yaml_text, OUT_YAML);
 
 	assert_true(json_equal(json, yaml));
 }
 
-static struct format_case {
-	const char *name;
-	const char *text;
-	int result;
-	enum print_format format;
-} formats[] = {
-	{ "table is a format", "table", 0, PRINT_TABLE },
-	{ "wide is a format", "wide", 0, PRINT_WIDE },
-	{ "yaml is a format", "yaml", 0, PRINT_YAML },
-	{ "json is a format", "json", 0, PRINT_JSON },
-	{ "xml is none", "xml", -EINVAL, PRINT_WIDE },
-	{ "upper case is none", "JSON", -EINVAL, PRINT_WIDE },
-	{ "nothing is none", "", -EINVAL, PRINT_WIDE },
-};
-
-static void format_is_read(void **state)
+/* Of a terminal. -o wide is whole. */
+static void a_table_fits_the_terminal(void **state)
 {
-	const struct format_case *c = *state;
-	enum print_format format = PRINT_WIDE;
+	/* clang-format off */
+	static const char at_80[] =
+"NAME              ADDRESS        DRIVER   CLAIMABLE   REASON      DESCRIPTION\n"
+"node1-000001000   0000:01:00.0   e1000e   True        Available   Net: Intel NIC\n"
+"node1-000002000   0000:02:00.0            False       NoIOMMU     Class 0000:...\n"
+"\n";
+	/* clang-format on */
+	auto_free char *text = printed_on(80, lines, ARRAY_LEN(lines), OUT_TABLE);
+	auto_free char *wide = printed_on(80, lines, ARRAY_LEN(lines), OUT_WIDE);
+	auto_free char *whole = printed(lines, ARRAY_LEN(lines), OUT_WIDE);
 
-	assert_int_equal(print_format_from_text(c->text, &format), c->result);
-	assert_int_equal(format, c->format);
+	assert_memory_equal(text, at_80, strlen(at_80));
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		assert_true(strcspn(line, "\n") <= 80);
+	assert_string_equal(wide, whole);
 }
 
 int main(void)
@@ -212,6 +214,6 @@ int main(void)
 	suite_add(&suite, "nothing found is said", nothing_found_is_said, NULL);
 	suite_rows(&suite, lists, list_is_whole);
 	suite_add(&suite, "JSON and YAML say the same", both_lists_say_the_same, NULL);
-	suite_rows(&suite, formats, format_is_read);
+	suite_add(&suite, "a table fits the terminal", a_table_fits_the_terminal, NULL);
 	return suite_run(&suite, "print");
 }

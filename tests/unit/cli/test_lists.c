@@ -9,9 +9,11 @@
 #include "cli/ask/claims.h"
 #include "cli/ask/lists.h"
 #include "cli/ask/session.h"
+#include "cli/claim_wait.h"
 #include "cli/command.h"
 #include "cli/target.h"
 #include "fake/fake_client.h"
+#include "unit/captured.h"
 #include "unit/cli/made.h"
 #include "unit/folder.h"
 
@@ -369,6 +371,60 @@ static void who_may_list_nothing_gets_along_with_names(void **state)
 	scene_finds(scene, "pcidevice.devices.harvesterhci.io/a", "a", "u");
 }
 
+#define NO(path)                \
+	{                       \
+		path, 403, "{}" \
+	}
+
+/* Of what may not be listed, a command about one device names only what it would need. */
+static struct named_case {
+	const char *name;
+	struct line claim; /* the answer to a GET of the claim */
+	unsigned kinds;
+	const char *told;
+} named_cases[] = {
+	{ "nodes",
+	  { "/pcideviceclaims/a", 404, "{}" },
+	  CLUSTER_SET(CLUSTER_NODE),
+	  "Not shown: you may not list nodes (403 forbidden); whether nodes are ready is not known\n" },
+	{ "and its claim", NO("/pcideviceclaims/a"), CLUSTER_SET(CLUSTER_NODE),
+	  "Not shown: you may not list pcideviceclaims, nodes (403 forbidden); whether nodes are "
+	  "ready is not known\n" },
+	{ "nothing", { "/pcideviceclaims/a", 404, "{}" }, 0, "" },
+};
+
+static void a_named_device_needs_little(void **state)
+{
+	const struct named_case *c = suite_row(state);
+	const struct line lines[] = { { "/pcidevices/a", 200, DEVICE("a") },
+				      c->claim,
+				      NO("/pcidevices?"),
+				      NO("/pcideviceclaims?"),
+				      NO("/usbdevices?"),
+				      NO("/usbdeviceclaims?"),
+				      NO("/mediateddevices?"),
+				      NO("/nodes?"),
+				      { "/pcidevices/a", 200, DEVICE("a") },
+				      c->claim,
+				      { NULL, 0, NULL } };
+	char word[] = "a";
+	char *words[] = { word, NULL };
+	struct command command = { .word = "test" };
+	struct scene *scene = *state;
+	auto_targets struct targets targets;
+	struct command_run run = { .command = &command, .words = words, .words_len = 1 };
+	struct captured captured;
+	auto_free char *told = NULL;
+
+	scene_begin(scene, lines);
+	run.session = scene->session;
+	assert_int_equal(targets_find(&run, 0, &targets), 0);
+	captured_begin(&captured);
+	targets_tell(&targets, c->kinds);
+	told = captured_end(&captured);
+	assert_string_equal(told, c->told);
+}
+
 static void a_refusal_is_said_in_full(void **state)
 {
 	static const struct line lines[] = {
@@ -391,22 +447,165 @@ static void a_refusal_is_said_in_full(void **state)
 	session_answer_done(&said);
 }
 
-static void a_conflict_is_said_in_the_webhooks_words(void **state)
+/* The caller says which device it is about. */
+static struct words_case {
+	const char *name;
+	const char *message;
+	const char *why;
+} words_cases[] = {
+	{ "of our webhook",
+	  "admission webhook 'claims.hostdev.io' denied the request: PCIDeviceClaim 'a': InUse: b",
+	  "InUse: b" },
+	{ "of a claim of a USB device",
+	  "admission webhook 'claims.hostdev.io' denied the request: USBDeviceClaim 'a': pod b/c has it",
+	  "pod b/c has it" },
+	{ "about something else",
+	  "admission webhook 'claims.hostdev.io' denied the request: you may not: b: c",
+	  "you may not: b: c" },
+	{ "of another webhook, which is named",
+	  "admission webhook 'x' denied the request: PCIDeviceClaim 'a': no",
+	  "admission webhook 'x' denied the request: PCIDeviceClaim 'a': no" },
+};
+
+static void a_refusal_is_said_in_the_webhooks_words(void **state)
 {
-	char text[] =
-		"{\"message\":\"admission webhook \\\"x\\\" denied the request: pod a/p has it\"}";
-	struct session_answer said = { .status = 409, .body = text, .len = strlen(text) };
-	static const struct line lines[] = { { NULL, 0, NULL } };
-	auto_free char *conflict = NULL, *refusal = NULL;
-	struct scene *scene = *state;
+	const struct words_case *c = *state;
+	auto_json json_t *body = NULL;
+	auto_free char *message = xstrdup(c->message);
+	auto_free char *text = NULL;
+	auto_free char *why = NULL;
+	struct session_answer said = { .status = 403 };
 	struct err err = { 0 };
+	char *name = strstr(message, "webhook '");
+
+	/* The webhook's name is in double quotes. */
+	name[strlen("webhook ")] = '"';
+	*strchr(name, '\'') = '"';
+	body = json_pack("{ss,ss}", "kind", "Status", "message", message);
+	text = json_map_text(body);
+	said.body = text;
+	said.len = strlen(text);
+	why = claims_refusal(&said, &err);
+	if (c->why[0] == 'a')
+		assert_string_equal(why, message);
+	else
+		assert_string_equal(why, c->why);
+}
+
+#define SILENT(cause)                                                                             \
+	"{'kind':'Status','message':'Internal error occurred: failed calling webhook "            \
+	"\\\"claims.hostdev.io\\\": failed to call webhook: Post \\\"https://w:443/v\\\": " cause \
+	"'}"
+
+/* A review that was not answered has no effect, so the request is sent again while there is time. */
+static void a_webhook_that_is_silent_is_asked_again(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcideviceclaims?", 500, SILENT("context deadline exceeded") },
+		{ "/pcideviceclaims?", 201, "{'metadata':{'name':'a'}}" },
+		{ NULL, 0, NULL },
+	};
+	char name[] = "a", node[] = "n", address[] = "0000:01:00.0";
+	const struct claim_target target = { DEVICE_PCI, name, node, address };
+	const struct claim_spec spec = { 0 };
+	auto_answer struct session_answer said = { 0 };
+	struct scene *scene = *state;
 
 	scene_begin(scene, lines);
-	conflict = claims_refusal(&said, &err);
-	assert_string_equal(conflict, "pod a/p has it");
-	said.status = 403;
-	refusal = claims_refusal(&said, &err);
-	assert_string_equal(refusal, "admission webhook \"x\" denied the request: pod a/p has it");
+	session_set_end(scene->session, 60000);
+	assert_int_equal(claim_create(scene->session, &target, &spec, false, &said, &scene->err),
+			 0);
+	assert_int_equal(said.status, 201);
+}
+
+/* And then what it means, and where to look. Other webhooks, and other errors, speak for themselves. */
+static struct silence_case {
+	const char *name;
+	int status;
+	const char *body;
+	const char *why;
+} silences[] = {
+	{ "no endpoint", 500, SILENT("no endpoints available for service \\\"hostdev-webhook\\\""),
+	  "nothing is done, because hostdev's webhook does not answer (no endpoints available for "
+	  "service \"hostdev-webhook\"): kubectl -n hostdev-system get pods -l "
+	  "app.kubernetes.io/component=controller" },
+	{ "another webhook", 500,
+	  "{'kind':'Status','message':'failed calling webhook \\\"x.io\\\": Post: timeout'}",
+	  "failed calling webhook \"x.io\": Post: timeout" },
+	{ "no webhook", 500, "{'kind':'Status','message':'etcd is down'}", "etcd is down" },
+	{ "its answer", 403,
+	  "{'kind':'Status','message':'admission webhook \\\"claims.hostdev.io\\\" denied'}",
+	  "admission webhook \"claims.hostdev.io\" denied" },
+};
+
+static void a_silent_webhook_is_told(void **state)
+{
+	const struct silence_case *c = suite_row(state);
+	const struct line lines[] = { { "/pcideviceclaims/a", c->status, c->body },
+				      { NULL, 0, NULL } };
+	char name[] = "a", node[] = "n", address[] = "0000:01:00.0";
+	const struct claim_target target = { DEVICE_PCI, name, node, address };
+	auto_answer struct session_answer said = { 0 };
+	auto_free char *why = NULL;
+	struct scene *scene = *state;
+
+	scene_begin(scene, lines);
+	assert_true(claim_delete(scene->session, &target, true, &said, &scene->err) < 0);
+	why = claims_refusal(&said, &scene->err);
+	assert_string_equal(why, c->why);
+	assert_int_equal(claims_unchecked(&said), strstr(c->why, "does not answer") != NULL);
+}
+
+/* A release, and then the device's object, which the agent's next scan writes. */
+static struct release_case {
+	const char *name;
+	const char *spec;
+	const char *status;
+	size_t asked; /* how often for the object */
+} releases[] = {
+	{ "back on its driver", "{}", "{'kernelDriverToUnbind':'e1000e','passthroughEnabled':true}",
+	  3 },
+	{ "without a driver, as the claim asks", "{'release':'None'}",
+	  "{'kernelDriverToUnbind':'e1000e','passthroughEnabled':true}", 3 },
+	{ "without a driver, as before", "{}",
+	  "{'kernelDriverToUnbind':'','passthroughEnabled':true}", 3 },
+	{ "on another driver of the claim", "{'driver':'mlx5_vfio_pci'}",
+	  "{'kernelDriverToUnbind':'e1000e','passthroughEnabled':true}", 1 },
+	{ "on vfio-pci, as before", "{}",
+	  "{'kernelDriverToUnbind':'vfio-pci','passthroughEnabled':true}", 0 },
+	{ "a claim that has bound nothing", "{}", "{'passthroughEnabled':false}", 0 },
+};
+
+#define DRIVEN(driver) \
+	"{'metadata':{'name':'a'},'status':{'nodeName':'n','kernelDriverInUse':'" driver "'}}"
+
+static void a_release_ends_when_the_device_shows_it(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices/a", 200, DRIVEN("vfio-pci") },
+		{ "/pcidevices/a", 200, DRIVEN("vfio-pci") },
+		{ "/pcidevices/a", 200, DRIVEN("") },
+		{ NULL, 0, NULL },
+	};
+	const struct release_case *c = suite_row(state);
+	auto_free char *text =
+		xasprintf("{'metadata':{'name':'a'},'spec':%s,'status':%s}", c->spec, c->status);
+	struct session_answer claim = { .body = made_json(text) };
+	struct claim_wait wait = { .target = { .name = xstrdup("a") } };
+	struct scene *scene = *state;
+	struct command_run run = { 0 };
+	size_t asked = 0;
+
+	scene_begin(scene, lines);
+	run.session = scene->session;
+	claim_wait_take(&wait, &claim);
+	session_set_end(scene->session, 60000);
+	assert_int_equal(claim_wait_all(&run, &wait, 1, CLAIM_GONE), COMMAND_OK);
+	while (scene->used[asked])
+		asked++;
+	assert_int_equal(asked, c->asked);
+	claim_wait_done(&wait);
+	free(claim.body);
 }
 
 /* What a claim of the command line asks for, and what of it a USB device cannot have. */
@@ -499,6 +698,7 @@ int main(void)
 	suite_rows(&suite, checks, lists_say_something_or_not);
 	suite_rows(&suite, specs, spec_matches_table);
 	suite_rows(&suite, forbidden_cases, what_is_forbidden_reads_so);
+	suite_rows(&suite, words_cases, a_refusal_is_said_in_the_webhooks_words);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "pages are read to the end", pages_are_read_to_the_end, NULL);
 	suite_add(&suite, "nodes are known once they are read", nodes_are_known_once_they_are_read,
@@ -517,9 +717,12 @@ int main(void)
 	suite_add(&suite, "a name narrows what is listed", a_name_narrows_what_is_listed, NULL);
 	suite_add(&suite, "who may list nothing gets along with names",
 		  who_may_list_nothing_gets_along_with_names, NULL);
+	suite_rows(&suite, named_cases, a_named_device_needs_little);
 	suite_add(&suite, "a refusal is said in full, and cleaned", a_refusal_is_said_in_full,
 		  NULL);
-	suite_add(&suite, "a conflict is said in the webhook's words",
-		  a_conflict_is_said_in_the_webhooks_words, NULL);
+	suite_add(&suite, "a webhook that is silent is asked again",
+		  a_webhook_that_is_silent_is_asked_again, NULL);
+	suite_rows(&suite, silences, a_silent_webhook_is_told);
+	suite_rows(&suite, releases, a_release_ends_when_the_device_shows_it);
 	return suite_run(&suite, "lists");
 }

@@ -168,8 +168,7 @@ static void lines_fit_the_terminal(void **state)
 		"IOMMU group: 5, with 0000:03:00.1 (igb, claimable)\n"
 		"Claim:       none\n"
 		"\n"
-		"OF                   CONDITION   STATUS   REASON        FOR\n"
-		"    MESSAGE\n"
+		"OF                   CONDITION   STATUS   REASON        FOR   MESSAGE\n"
 		"PCIDevice            Claimable   True     GroupShared   60m\n"
 		"    0000:03:00.1 must be claimed with it\n"
 		"SRIOVNetworkDevice   Ready       False    VFsInUse      60m\n"
@@ -209,6 +208,13 @@ static void a_node_that_is_not_well_comes_first(void **state)
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_int_equal(strncmp(out.text.buf, first, strlen(first)), 0);
 	assert_non_null(strstr(out.text.buf, "State:       X stuck, Stuck: pid 7\n"));
+	str_clear(&out.text);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000000020"), &events,
+		  NOW_MS_S * INT64_C(1000), &out);
+	assert_non_null(strstr(out.text.buf, "State:       ? unknown, NodeNotReady\n"));
+	str_clear(&out.text);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003100"), &events,
+		  NOW_MS_S * INT64_C(1000), &out);
 	assert_non_null(strstr(out.text.buf,
 			       "What to do:\n"
 			       "  See why the node is not ready: kubectl describe node vm1\n"
@@ -248,6 +254,52 @@ static void what_is_offered_needs_no_advice(void **state)
 				 rows[i].advised);
 		str_done(&out.text);
 	}
+}
+
+/* What is as it should be is not red, and of a device in use nothing says that it may be claimed. */
+static struct condition_case {
+	const char *name;
+	const char *conditions;
+	bool claimed;
+	const char *text; /* NULL: no table */
+} conditions[] = {
+	{ "what the node needs is dim, as its state is",
+	  MADE_CONDITION("Claimable", "False", "HostNetwork", "m"), false,
+	  "PCIDevice   Claimable   \033[2mFalse\033[0m    HostNetwork   60m   m\n" },
+	{ "a device that is gone is red", MADE_CONDITION("Claimable", "False", "DeviceGone", "m"),
+	  false, "PCIDevice   Claimable   \033[31mFalse\033[0m    DeviceGone   60m   m\n" },
+	{ "one of two equal devices is dim",
+	  MADE_CONDITION("Distinguishable", "False", "IdentityByModelOnly", "m"), false,
+	  "Distinguishable   \033[2mFalse\033[0m    IdentityByModelOnly   60m   m\n" },
+	{ "what may be claimed is said of a device without a claim",
+	  MADE_CONDITION("Claimable", "True", "Available", "may be claimed"), false,
+	  "PCIDevice   Claimable   \033[32mTrue\033[0m     Available   60m   may be claimed\n" },
+	{ "but not of a claimed one",
+	  MADE_CONDITION("Claimable", "True", "Available", "may be claimed"), true, NULL },
+	{ "what a claim has overridden is",
+	  MADE_CONDITION("Claimable", "False", "HostNetwork", "m"), true,
+	  "HostNetwork   60m   m\n" },
+};
+
+static void conditions_read_so(void **state)
+{
+	const struct condition_case *c = suite_row(state);
+	struct cluster *cluster = *state;
+	struct device_events none = { 0 };
+	struct out out = { .format = OUT_TABLE, .colour = true };
+	auto_free char *device =
+		xasprintf("{'metadata':{'name':'d'},'status':{'conditions':[%s]}}", c->conditions);
+
+	made_put(cluster, CLUSTER_PCIDEVICE, device);
+	if (c->claimed)
+		made_put(cluster, CLUSTER_PCICLAIM, "{'metadata':{'name':'d'}}");
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "d"), &none,
+		  NOW_MS_S * INT64_C(1000), &out);
+	if (c->text && !strstr(str_cstr(&out.text), c->text))
+		fail_msg("no '%s' in %s", c->text, str_cstr(&out.text));
+	if (!c->text)
+		assert_null(strstr(str_cstr(&out.text), "CONDITION"));
+	str_done(&out.text);
 }
 
 static void programs_get_it_all(void **state)
@@ -329,6 +381,30 @@ static struct cluster *pools_cluster(void)
 }
 
 SUITE_OBJECT(pools_cluster, pools_cluster(), cluster_free);
+
+static void nodes_that_are_not_well_are_named(void **state)
+{
+	struct cluster *cluster = *state;
+	auto_str struct str faults = STR_INIT;
+
+	pools_faults(cluster, NOW_MS_S * INT64_C(1000), &faults);
+	assert_int_equal(faults.len, 0);
+	made_put(cluster, CLUSTER_NODE,
+		 "{'metadata':{'name':'n1'},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "Unknown", "NodeStatusUnknown", "") "]}}");
+	cluster_know_nodes(cluster);
+	pools_faults(cluster, NOW_MS_S * INT64_C(1000), &faults);
+	assert_string_equal(str_cstr(&faults),
+			    "n1 (NotReady for 60m: NodeStatusUnknown), n2 (gone)");
+	str_clear(&faults);
+	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n3-1", "n3", "0000:00:01.0", "'role':''"));
+	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n4-1", "n4", "0000:00:01.0", "'role':''"));
+	made_put(cluster, CLUSTER_PCIDEVICE, MADE_PCI("n5-1", "n5", "0000:00:01.0", "'role':''"));
+	pools_faults(cluster, NOW_MS_S * INT64_C(1000), &faults);
+	assert_string_equal(str_cstr(&faults),
+			    "n1 (NotReady for 60m: NodeStatusUnknown), n2 (gone), "
+			    "n3 (gone) and 2 more");
+}
 
 /* n1 is not ready: neither what pods have there nor what they could have helps anybody else. */
 static void nodes_that_are_not_well_have_nothing_to_give(void **state)
@@ -488,6 +564,7 @@ int main(void)
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, whys, why_reads_so);
 	suite_rows(&suite, heads, heads_read_so);
+	suite_rows(&suite, conditions, conditions_read_so);
 	suite_add(&suite, "lines fit the terminal", lines_fit_the_terminal, NULL);
 	suite_add(&suite, "a node that is not well comes first",
 		  a_node_that_is_not_well_comes_first, NULL);
@@ -498,6 +575,8 @@ int main(void)
 	suite_add(&suite, "USB devices are counted, and idle rows are not shown",
 		  usb_devices_are_counted_and_idle_rows_are_not_shown, NULL);
 	suite_add(&suite, "they fit a terminal", pools_fit_a_terminal, NULL);
+	suite_add(&suite, "top: nodes that are not well are named",
+		  nodes_that_are_not_well_are_named, NULL);
 	suite_add(&suite, "nodes that are not well have nothing to give",
 		  nodes_that_are_not_well_have_nothing_to_give, NULL);
 	return suite_run(&suite, "why");

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/model/state.h"
+#include "text/out.h"
 
 struct out;
 struct str;
@@ -32,7 +32,7 @@ struct table_column {
 
 struct table_cell {
 	char *text;
-	enum state_colour colour;
+	enum out_colour colour;
 };
 
 struct table {
@@ -49,10 +49,12 @@ void table_done(struct table *table);
 /* Append a cell to the last row, or the first one to a new row. @text is cleaned; NULL is "". */
 void table_add(struct table *table, const char *text);
 /* The same in a colour. */
-void table_add_coloured(struct table *table, const char *text, enum state_colour colour);
+void table_add_coloured(struct table *table, const char *text, enum out_colour colour);
 
 /* Append the table to @to with the columns of @out's format, and with titles unless @out is
  * headless. Where it is wider than out->width, empty columns that may be cut are left out, and
  * spare columns that go first, and the others are cut, the last one first, with an ellipsis. If that is not
- * enough, spare columns are left out, and then columns are cut to their final width. A column that wraps is broken into lines. -o wide is never cut or wrapped. */
+ * enough, columns are cut to their final width: spare ones first, and if these do not fit either they are left out,
+ * then the others. In a column that wraps, text that does not fit is broken into lines. -o wide is never cut or
+ * wrapped. */
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to);

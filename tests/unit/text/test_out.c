@@ -2,10 +2,9 @@
 
 #include <string.h>
 
-#include "cli/model/age.h"
-#include "cli/show/out.h"
-#include "cli/show/table.h"
-#include "unit/cli/made.h"
+#include "base/mem.h"
+#include "text/out.h"
+#include "text/table.h"
 
 static struct colour_case {
 	const char *name;
@@ -50,32 +49,6 @@ static void locale_tells_utf8(void **state)
 	const struct locale_case *c = *state;
 
 	assert_int_equal(out_utf8_rule(&c->env), c->utf8);
-}
-
-static struct age_case {
-	const char *name;
-	const char *since;
-	const char *age;
-} ages[] = {
-	{ "seconds", "2026-01-02T03:59:01Z", "59s" },
-	{ "up to two minutes", "2026-01-02T03:58:01Z", "119s" },
-	{ "minutes and seconds", "2026-01-02T03:55:50Z", "4m10s" },
-	{ "whole minutes", "2026-01-02T03:55:00Z", "5m" },
-	{ "minutes alone", "2026-01-02T02:30:30Z", "89m" },
-	{ "hours and minutes", "2026-01-01T23:30:00Z", "4h30m" },
-	{ "hours alone", "2026-01-01T04:00:00Z", "24h" },
-	{ "days", "2025-12-25T04:00:00Z", "8d" },
-	{ "what is yet to come is now", "2026-01-02T05:00:00Z", "0s" },
-	{ "what is no time has no age", "yesterday", "" },
-	{ "nor has nothing", NULL, "" },
-};
-
-static void age_reads_so(void **state)
-{
-	const struct age_case *c = *state;
-	char buf[AGE_MAX];
-
-	assert_string_equal(age_text(c->since, 1767326400000, buf), c->age);
 }
 
 static void text_is_cleaned_and_cut(void **state)
@@ -208,6 +181,43 @@ static void table_fits_the_terminal(void **state)
 	str_done(&out.text);
 }
 
+static const struct table_column pinching[] = { { .title = "NAME" },
+						{ .title = "GROUP", .spare = 1 },
+						{ .title = "DRIVER", .spare = 2 },
+						{ .title = "TEXT", .final = 8, .spare = 3 } };
+
+static struct fit_case pinched[] = {
+	{ "a spare column is cut before another is left out", 36,
+	  "NAME   GROUP   DRIVER     TEXT\n"
+	  "node   7       vfio-pci   the end o…\n" },
+	{ "to its final width", 34,
+	  "NAME   GROUP   DRIVER     TEXT\n"
+	  "node   7       vfio-pci   the end…\n" },
+	{ "then one is left out, and the others have its room", 33,
+	  "NAME   DRIVER     TEXT\n"
+	  "node   vfio-pci   the end of all\n" },
+	{ "one that fits after another was left out is shown again", 13,
+	  "NAME   GROUP\n"
+	  "node   7\n" },
+};
+
+static void spare_columns_use_the_room(void **state)
+{
+	const struct fit_case *c = *state;
+	struct out out = { .format = OUT_TABLE, .utf8 = true, .width = c->width };
+	struct table table;
+
+	table_init(&table, pinching, ARRAY_LEN(pinching));
+	table_add(&table, "node");
+	table_add(&table, "7");
+	table_add(&table, "vfio-pci");
+	table_add(&table, "the end of all");
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	table_done(&table);
+	str_done(&out.text);
+}
+
 static const struct table_column sparing[] = { { .title = "NAME", .final = 4 },
 					       { .title = "SINCE", .spare = 2, .first = true },
 					       { .title = "POD", .least = 5 },
@@ -264,23 +274,38 @@ static struct wrap_case {
 } wraps[] = {
 	{ "no terminal: one line", OUT_TABLE, 0,
 	  "NAME     NUMBER   MESSAGE\n"
-	  "device   1        it is claimed by somebody else already: claim another one of the group\n" },
+	  "device   1        it is claimed by somebody else already: claim another one of the group\n"
+	  "next     2        it is free\n" },
 	{ "-o wide: one line", OUT_WIDE, 60,
 	  "NAME     NUMBER   MESSAGE\n"
-	  "device   1        it is claimed by somebody else already: claim another one of the group\n" },
+	  "device   1        it is claimed by somebody else already: claim another one of the group\n"
+	  "next     2        it is free\n" },
 	{ "it fits", OUT_TABLE, 88,
 	  "NAME     NUMBER   MESSAGE\n"
-	  "device   1        it is claimed by somebody else already: claim another one of the group\n" },
+	  "device   1        it is claimed by somebody else already: claim another one of the group\n"
+	  "next     2        it is free\n" },
 	{ "in its column", OUT_TABLE, 60,
 	  "NAME     NUMBER   MESSAGE\n"
 	  "device   1        it is claimed by somebody else already:\n"
-	  "                  claim another one of the group\n" },
+	  "                  claim another one of the group\n"
+	  "next     2        it is free\n" },
 	{ "for too little room, below the other columns", OUT_TABLE, 57,
+	  "NAME     NUMBER   MESSAGE\n"
+	  "device   1\n"
+	  "    it is claimed by somebody else already: claim another\n"
+	  "    one of the group\n"
+	  "next     2        it is free\n" },
+	{ "the title, too, if it does not fit", OUT_TABLE, 24,
 	  "NAME     NUMBER\n"
 	  "    MESSAGE\n"
 	  "device   1\n"
-	  "    it is claimed by somebody else already: claim another\n"
-	  "    one of the group\n" },
+	  "    it is claimed by\n"
+	  "    somebody else\n"
+	  "    already: claim\n"
+	  "    another one of the\n"
+	  "    group\n"
+	  "next     2\n"
+	  "    it is free\n" },
 };
 /* clang-format on */
 
@@ -294,6 +319,9 @@ static void table_is_wrapped_at_the_terminals_width(void **state)
 	table_add(&table, "device");
 	table_add(&table, "1");
 	table_add(&table, "it is claimed by somebody else already: claim another one of the group");
+	table_add(&table, "next");
+	table_add(&table, "2");
+	table_add(&table, "it is free");
 	table_print(&table, &out, true, &out.text);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	table_done(&table);
@@ -316,15 +344,6 @@ static void words_and_commands_are_not_broken(void **state)
 	str_done(&out.text);
 }
 
-static void kinds_are_named_as_kubectl_does(void **state)
-{
-	auto_str struct str text = STR_INIT;
-
-	out_kind_name(&text, cluster_kind(CLUSTER_PCICLAIM), "vm1-000003000");
-	assert_string_equal(str_cstr(&text),
-			    "pcideviceclaim.devices.harvesterhci.io/vm1-000003000");
-}
-
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -333,13 +352,12 @@ int main(void)
 	suite_rows(&suite, locales, locale_tells_utf8);
 	suite_rows(&suite, fits, table_fits_the_terminal);
 	suite_rows(&suite, spared, table_spares_columns);
+	suite_rows(&suite, pinched, spare_columns_use_the_room);
 	suite_rows(&suite, wraps, table_is_wrapped_at_the_terminals_width);
 	suite_add(&suite, "words and commands are not broken", words_and_commands_are_not_broken,
 		  NULL);
-	suite_rows(&suite, ages, age_reads_so);
 	suite_rows(&suite, hidden, hidden_is_shown);
 	suite_add(&suite, "text is cleaned and cut", text_is_cleaned_and_cut, NULL);
 	suite_add(&suite, "tables count characters, not bytes", tables_count_characters, NULL);
-	suite_add(&suite, "kinds are named as kubectl does", kinds_are_named_as_kubectl_does, NULL);
 	return suite_run(&suite, "out");
 }

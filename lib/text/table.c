@@ -1,4 +1,4 @@
-#include "cli/show/table.h"
+#include "text/table.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/str.h"
-#include "cli/show/out.h"
 
 enum { GAP = 3 };
 
@@ -24,7 +23,7 @@ void table_done(struct table *table)
 	*table = (struct table){ 0 };
 }
 
-void table_add_coloured(struct table *table, const char *text, enum state_colour colour)
+void table_add_coloured(struct table *table, const char *text, enum out_colour colour)
 {
 	auto_str struct str clean = STR_INIT;
 
@@ -52,7 +51,8 @@ struct printing {
 	bool empty[TABLE_COLUMNS_MAX];  /* all its cells are empty */
 	bool hidden[TABLE_COLUMNS_MAX]; /* for lack of space */
 	size_t last;                    /* the last column that is shown */
-	size_t wrap_at; /* where the last column begins if it is wrapped; 0: it fits */
+	size_t last_at;                 /* where it begins */
+	size_t wrap_at;                 /* where its lines begin if it is wrapped; 0: it fits */
 };
 
 static bool is_shown(const struct printing *p, size_t column)
@@ -96,13 +96,13 @@ static void print_wrapped(const struct printing *p, const char *text)
 }
 
 static void print_cell(const struct printing *p, size_t column, const char *text,
-		       enum state_colour colour)
+		       enum out_colour colour)
 {
 	size_t len = out_width(text);
 
 	if (!is_shown(p, column))
 		return;
-	if (p->wrap_at && column == p->last) {
+	if (p->wrap_at && column == p->last && p->last_at + len > p->out->width) {
 		print_wrapped(p, text);
 		return;
 	}
@@ -155,13 +155,15 @@ static size_t total_width(const struct printing *p)
 	return total;
 }
 
-/* The width to which the table can be cut. */
+/* The width to which the table can be cut before a spare column is left out. Spare columns are cut to their final
+ * width first. */
 static size_t least_width(const struct printing *p)
 {
 	size_t total = total_width(p);
 
 	for (size_t i = 0; i < p->table->columns_len; i++) {
-		size_t least = p->table->columns[i].least;
+		const struct table_column *column = &p->table->columns[i];
+		size_t least = column->spare && column->final ? column->final : column->least;
 
 		if (is_shown(p, i) && least && p->widths[i] > least)
 			total -= p->widths[i] - least;
@@ -188,6 +190,21 @@ static size_t next_spare(const struct printing *p, bool first)
 	return found;
 }
 
+/* Show spare columns again, the last one first, that fit now that others are left out. */
+static void show_spare(struct printing *p)
+{
+	const struct table_column *columns = p->table->columns;
+
+	for (size_t i = p->table->columns_len; i-- > 0;) {
+		if (!p->hidden[i] || !columns[i].spare || columns[i].first || p->empty[i])
+			continue;
+		p->hidden[i] = false;
+		find_last(p);
+		p->hidden[i] = least_width(p) > p->out->width;
+		find_last(p);
+	}
+}
+
 static void hide_spare(struct printing *p)
 {
 	const size_t columns = p->table->columns_len;
@@ -198,6 +215,7 @@ static void hide_spare(struct printing *p)
 		p->hidden[column] = true;
 		find_last(p);
 	}
+	show_spare(p);
 }
 
 /* Cut the columns, the last one first, down to their least or final width, until the table fits. */
@@ -252,9 +270,9 @@ static void fit(struct printing *p)
 	cut(p, false);
 	cut(p, true);
 	if (table->columns[p->last].wraps && total_width(p) > p->out->width) {
-		size_t at = total_width(p) - p->widths[p->last];
-
-		p->wrap_at = at + least_to_wrap(p) <= p->out->width ? at : TABLE_WRAP_INDENT;
+		p->last_at = total_width(p) - p->widths[p->last];
+		p->wrap_at = p->last_at + least_to_wrap(p) <= p->out->width ? p->last_at
+									    : TABLE_WRAP_INDENT;
 	}
 }
 

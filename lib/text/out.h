@@ -1,28 +1,28 @@
 /*
- * out: the output of a command: its format, its colours, and how it is written to standard output.
+ * out: text for a person: cleaned, in colours, and broken where a terminal ends.
  *
- * Anybody may have written text of the API, so it gets into tables and lines only through
+ * Anybody may have written text of the API or of a device, so it gets into tables and lines only through
  * out_text().
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/str.h"
-#include "cli/model/state.h"
-
-struct api_kind;
-struct err;
 
 /* In the order of out_formats. */
 enum out_format { OUT_TABLE, OUT_WIDE, OUT_JSON, OUT_YAML, OUT_NAME };
-enum { OUT_TEXT_MAX = 4096 }; /* shown bytes of one text from the API */
+enum { OUT_TEXT_MAX = 4096 }; /* shown bytes of one text */
 
-/* "jsonpath=", the last one, is followed by a template. */
-extern const char *const out_formats[];
-extern const char *const out_formats_unnamed[]; /* without name          */
-extern const char *const out_formats_narrow[];  /* without name and wide */
+enum out_colour {
+	COLOUR_NONE,
+	COLOUR_DIM,
+	COLOUR_RED,
+	COLOUR_GREEN,
+	COLOUR_YELLOW,
+	COLOUR_BLUE,
+};
 
 /* The output, and how it may look. */
 struct out {
@@ -49,11 +49,7 @@ bool out_colour_rule(const struct out_env *env);
 /* Does the locale say UTF-8? */
 bool out_utf8_rule(const struct out_env *env);
 
-/* Parse the value of --output: a format, and with OUT_JSON the template of "jsonpath=TEMPLATE",
- * which is checked, or NULL. Borrows from @text. Pure. */
-int out_format_parse(const char *text, enum out_format *ret_format, const char **ret_jsonpath,
-		     struct err *err);
-
+/* Of standard output, with the environment's variables. str_done() releases out->text. */
 void out_init(struct out *out, enum out_format format);
 
 /* Columns of the terminal @fd; 0: it is none. */
@@ -73,25 +69,4 @@ void out_wrap(const struct out *out, struct str *to, const char *text, size_t fr
 
 /* Append the escape sequence that starts @colour, or ends it (COLOUR_NONE). Appends nothing
  * without colours. */
-void out_colour(const struct out *out, struct str *to, enum state_colour colour);
-
-/* Append "pcidevice.devices.harvesterhci.io/NAME", as kubectl's -o name does. */
-void out_kind_name(struct str *to, const struct api_kind *kind, const char *name);
-
-/* Set the field @key of @object, unless @text is NULL or "". */
-void out_set_text(json_t *object, const char *key, const char *text);
-
-/* Append @value as --output says: JSON, YAML, or a JSONPath template. Control characters are
- * escaped. */
-void out_json(struct out *out, json_t *value);
-
-/* Is it JSON or YAML? */
-bool out_is_json(const struct out *out);
-
-/* The same for a List with @items, which it takes. */
-void out_json_list(struct out *out, json_t *items);
-
-/* Write out->text to standard output, and empty it. If the reader has closed the pipe, end the
- * process by SIGPIPE without a message, as other programs do. Returns false after another error,
- * which it prints. */
-bool out_flush(struct out *out);
+void out_colour(const struct out *out, struct str *to, enum out_colour colour);

@@ -14,7 +14,7 @@ struct helper_place {
 	const char *sysfs_root;  /* NULL: /sys  */
 	const char *proc_root;   /* NULL: /proc */
 	const char *dev_root;    /* NULL: /dev  */
-	struct metrics *metrics; /* of its runs (helper_meter); may be NULL */
+	struct metrics *metrics; /* of its runs; may be NULL */
 };
 
 /* Append the options that say so, and --node-address with @node_address. What is NULL has none. */

@@ -38,9 +38,9 @@
 #define VMD_DISK PCI("0000:00:0e.0/pci10000:e0/10000:e0:06.0/10000:e1:00.0")
 #define RAW      "/var/lib/kubelet/plugins/kubernetes.io~local-volume/volumeDevices/pv1"
 
-#define VF   "sys/bus/pci/devices/0000:03:00.1/"
+#define VF                  "sys/bus/pci/devices/0000:03:00.1/"
 #define OF_A_VF(class_code) VF "class=" class_code "\n", VF "physfn->../0000:03:00.0"
-#define NVME_ON_DATA MOUNTS(MOUNT("259:0", "/data", "ext4 /dev/nvme0n1 rw"))
+#define NVME_ON_DATA        MOUNTS(MOUNT("259:0", "/data", "ext4 /dev/nvme0n1 rw"))
 
 #define USE(pci, reason, detail) \
 	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"

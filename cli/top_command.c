@@ -54,6 +54,20 @@ static void tell_faults(struct cluster *cluster, int64_t now_wall_ms)
 			     faults.buf);
 }
 
+static void print_pools(struct command_run *run, struct cluster *cluster,
+			const struct pools_look *look)
+{
+	size_t hidden;
+
+	if (is_table(run))
+		tell_faults(cluster, look->now_wall_ms);
+	hidden = pools_print(cluster, look, &run->out);
+	if (hidden > 0)
+		command_note("Not shown: %zu %s in which nothing can be claimed or used; "
+			     "--all shows %s",
+			     hidden, hidden == 1 ? "row" : "rows", hidden == 1 ? "it" : "them");
+}
+
 static int run_top(struct command_run *run)
 {
 	struct session *session = command_session(run);
@@ -70,7 +84,6 @@ static int run_top(struct command_run *run)
 	struct cluster *cluster;
 	struct err err = { 0 };
 	int status = COMMAND_OK;
-	size_t hidden;
 
 	if (!session)
 		return COMMAND_FAILED;
@@ -86,14 +99,7 @@ static int run_top(struct command_run *run)
 			     "devices?");
 	if (status == COMMAND_OK) {
 		command_tell_missing(&missing, ~0U);
-		if (is_table(run))
-			tell_faults(cluster, look.now_wall_ms);
-		hidden = pools_print(cluster, &look, &run->out);
-		if (hidden > 0)
-			command_note("Not shown: %zu %s in which nothing can be claimed or used; "
-				     "--all shows %s",
-				     hidden, hidden == 1 ? "row" : "rows",
-				     hidden == 1 ? "it" : "them");
+		print_pools(run, cluster, &look);
 	}
 	cluster_free(cluster);
 	if (!out_flush(&run->out))

@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "kube/yaml.h"
+#include "text/out.h"
 #include "tests/unit/schema.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -30,7 +30,7 @@ struct uevent_socket {
 
 static void handle_message(struct uevent_socket *s, char *data, size_t len)
 {
-	struct uevent event;
+	struct uevent event = { .action = "", .subsystem = "", .devpath = "", .mdev_state = "" };
 	struct err err = { 0 };
 	enum uevent_hint hint;
 

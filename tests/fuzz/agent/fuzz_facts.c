@@ -21,8 +21,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "kube/yaml.h"
-#include "text/out.h"
 #include "tests/unit/schema.h"
+#include "text/out.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

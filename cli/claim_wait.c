@@ -350,7 +350,8 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 	wait->shared_ms = 0;
 	switch (progress) {
 	case PROGRESS_DONE:
-		wait->done = goal == CLAIM_READY || !is_shown_claimed(run, wait);
+		/* The driver may be that of a newer claim. */
+		wait->done = goal == CLAIM_READY || r == 0 || !is_shown_claimed(run, wait);
 		return COMMAND_OK;
 	case PROGRESS_WAITING:
 		tell(wait, str_cstr(&line));

@@ -40,7 +40,7 @@ NO_REASONS = """
     NotVirtualFunction Opened Refused
   questions of the helper: Disks HostFolder Interfaces Members Mounts NodeAddress Routes Server Swaps
   words of the kernel's tables, kinds of targets: Id Iface NVMe
-  groups of flags: Claim Claims Cluster Devices Election General Kubelet Nodes Output Uninstall Webhook
+  groups of flags: Claim Claims Cluster Devices Election General Kubelet Map Nodes Output Uninstall Webhook
   states that the plugin gives devices: Missing Pending
   kinds, headings and words that only the plugin has: DevicePools ExecCredential Flags NotReady Page Parent Subsystem
     Type VirtualMachineInstance

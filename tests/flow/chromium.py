@@ -117,7 +117,7 @@ class Chromium:
         assert "exceptionDetails" not in answer, f"{script}: {answer['exceptionDetails']}"
         return answer["result"].get("value")
 
-    def wait(self, script, timeout=10):
+    def wait(self, script, timeout=20):
         """The first true value of an expression, and how many seconds that took."""
         start = time.monotonic()
         while True:

@@ -23,7 +23,7 @@ def wait_until(check, timeout=10.0, what=None):
     began = time.monotonic()
     while not (value := check()):
         now = time.monotonic()
-        assert now < end, f"not within {timeout} s: {what or check}"
+        assert now < end, f"not within {timeout} s: {what() if callable(what) else what or check}"
         time.sleep(max(0.05, now - began))
         began = time.monotonic()
     return value

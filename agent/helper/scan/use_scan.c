@@ -197,30 +197,39 @@ static const char *find_disk_use(const struct use_look *look, const char *addres
  * between them (NVM Express Base Specification, "Virtualization Enhancements"). While it has a driver, such a disk shows
  * below it, too; without one nothing does.
  */
-static void collect_shared_disks(struct use_look *look, const struct pci_functions *functions)
+static void add_shared_disks(struct use_look *look, const struct pci_function *function)
 {
-	enum { STORAGE = 0x01 };
+	auto_free char *link = xasprintf("bus/pci/devices/%s/physfn", function->address);
+	struct devpath device = { "", "" };
+	char physical[SYSFS_LINK_MAX + 1];
+	int r = sysfs_link(look->sysfs_fd, link, physical, NULL);
+	const char *use =
+		r == 0 ? find_disk_use(look, sysfs_base_name(physical), function->class_id) : NULL;
 
-	for (size_t i = 0; i < functions->len; i++) {
-		const struct pci_function *function = &functions->items[i];
-		auto_free char *link = xasprintf("bus/pci/devices/%s/physfn", function->address);
-		struct devpath device = { "", "" };
-		char physical[SYSFS_LINK_MAX + 1];
-		const char *use;
-
-		if (function->driver || function->class_id >> 16 != STORAGE ||
-		    sysfs_link(look->sysfs_fd, link, physical, NULL) != 0)
-			continue;
-		use = find_disk_use(look, sysfs_base_name(physical), function->class_id);
-		if (!use)
-			continue;
-		memcpy(device.pci, function->address, sizeof(device.pci));
+	memcpy(device.pci, function->address, sizeof(device.pci));
+	if (r < 0)
+		uses_add(
+			&look->uses, &device, USE_UNKNOWN, "physfn",
+			xstrdup("without a driver it does not show its disks, and whether it is a virtual "
+				"function cannot be read"));
+	else if (use)
 		uses_add(
 			&look->uses, &device, USE_UNKNOWN, "physfn",
 			xasprintf(
 				"without a driver it does not show its disks, which may be those of "
 				"its physical function %s: %s",
 				sysfs_base_name(physical), use));
+}
+
+static void collect_shared_disks(struct use_look *look, const struct pci_functions *functions)
+{
+	enum { STORAGE = 0x01 };
+
+	for (size_t i = 0; i < functions->len; i++) {
+		const struct pci_function *function = &functions->items[i];
+
+		if (!function->driver && function->class_id >> 16 == STORAGE)
+			add_shared_disks(look, function);
 	}
 }
 
@@ -349,6 +358,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	check_namespace(&look);
 	look.blocks = blocks_new(options->sysfs_fd);
 	use_storage_collect(&look);
+	check_reads(&look, USE_ASK_DISKS);
 	collect_shared_disks(&look, functions);
 	check_reads(&look, USE_ASK_DISKS);
 	use_network_collect(&look, functions);

@@ -582,7 +582,17 @@ static struct storage_case {
 	  UNKNOWN_BOTH("Mounts", "true", "1 line of mountinfo has another form than expected")
 	  USE("0000:03:00.1", "Unknown", "without a driver it does not show its disks, which may be those of its physical "
 	      "function 0000:03:00.0: 1 line of mountinfo has another form than expected") },
+	{ "or of whose disks the kernel's tree cannot be read",
+	  { NVME, OF_A_VF("0x010802"), VIRTUAL("md0", "9:0"), "sys/devices/virtual/block/md0/slaves->slaves", PROC_MOUNTS },
+	  UNKNOWN_STORAGE("Disks", "true", "in /sys: list 'md0/slaves': Too many levels of symbolic links")
+	  USE("0000:03:00.1", "Unknown", "without a driver it does not show its disks, which may be those of its physical "
+	      "function 0000:03:00.0: in /sys: list 'md0/slaves': Too many levels of symbolic links") },
 	{ "nobody uses these disks", { NVME, OF_A_VF("0x010802"), PROC_MOUNTS }, "" },
+	{ "a function of which it cannot be read whether it is a virtual one",
+	  { VF "class=0x010802\n", VF "physfn->" TREE_UNREADABLE, PROC_MOUNTS },
+	  UNKNOWN_STORAGE("Disks", "true", "in /sys: 'bus/pci/devices/0000:03:00.1/physfn' has more than 1023 bytes")
+	  USE("0000:03:00.1", "Unknown", "without a driver it does not show its disks, and whether it is a virtual function "
+	      "cannot be read") },
 	{ "one with a driver shows its disks", { NVME, OF_A_VF("0x010802"), VF "driver->../../drivers/nvme", NVME_ON_DATA },
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /data") },
 	{ "one of another class has none", { NVME, OF_A_VF("0x020000"), NVME_ON_DATA },

@@ -56,7 +56,7 @@ const struct nvidia_device *nvidia_devices_find(const struct nvidia_devices *dev
 /* Has the resource @name devices that are shares or parts of GPUs? */
 bool nvidia_devices_are_parts(const struct nvidia_devices *devices, const char *name);
 
-/* "none", "single", "mixed"; false: it is none of these. */
+/* Parse "none", "single" or "mixed". False: @text is another word. */
 bool nvidia_mig_strategy_from_text(const char *text, enum nvidia_mig_strategy *ret_strategy);
 
 /* The resource that it is offered as. */

@@ -225,7 +225,7 @@ function dropDevice(card) {
   if (selected === card.id) closeDetails();
 }
 
-/* Make all bands anew. */
+/* Rebuild all bands. */
 function regroup(how) {
   for (const card of cards.values()) {
     countCard(card.data, -1);

@@ -205,7 +205,7 @@ function eventCard(id, event) {
 
 /* --- all objects -------------------------------------------------------------------------------- */
 
-/* The objects by kind, and which cards have to be made anew. @changed is called when there are some. */
+/* The objects by kind, and the cards that must be rebuilt; @changed is called when there are any. */
 class Model {
   constructor(changed) {
     this.changed = changed;

@@ -1,4 +1,4 @@
-"""Claimed devices are lent to pods by the real kubelet."""
+"""The real kubelet gives claimed devices to pods."""
 
 import json
 import re

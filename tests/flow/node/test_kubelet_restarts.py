@@ -1,4 +1,4 @@
-"""What was lent outlives restarts of the kubelet and of the agent, and wipes of their sockets."""
+"""Pods keep their devices when the kubelet or the agent restarts, or their sockets are removed."""
 
 import os
 

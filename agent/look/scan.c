@@ -22,6 +22,7 @@ enum {
 	VGPUS_A_RUN = 512, /* addresses on one command line */
 	PROBLEMS_MAX = 4096,
 	STUCK_MAX = 3, /* helpers left waiting for the kernel; then no more are started */
+	PATIENCE = 4,  /* deadlines, on a busy machine */
 };
 
 struct scan {
@@ -171,6 +172,7 @@ static void start_helper(struct scan *scan, const char *path, const char *const 
 		.path = path,
 		.args = args,
 		.deadline_ms = scan->options.deadline_ms,
+		.patience = PATIENCE,
 		.metrics = scan->options.metrics,
 		.on_line = on_line,
 		.on_end = on_end,

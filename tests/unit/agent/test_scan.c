@@ -30,6 +30,7 @@ struct watcher {
 	uv_timer_t pulse;
 	const char *late_verb; /* the deadline passes once that many have been called with it */
 	size_t late_calls;
+	int lates; /* so many times it has passed */
 };
 
 static void on_scanned(void *arg, struct inventory *inventory, const struct err *err)
@@ -110,7 +111,7 @@ static void on_pulse(uv_timer_t *timer)
 
 	if (calls(w, w->late_verb) < w->late_calls)
 		return;
-	uv_timer_stop(timer);
+	w->lates++;
 	fake_helper_expire(&w->fake, timer);
 }
 
@@ -123,7 +124,7 @@ static bool look_late(struct watcher *w, const char *verb, size_t nth)
 	w->late_calls = nth;
 	uv_timer_init(&w->fake.loop, &w->pulse);
 	w->pulse.data = w;
-	uv_timer_start(&w->pulse, on_pulse, 1, 1);
+	uv_timer_start(&w->pulse, on_pulse, 1, 5); /* between two, a deadline of 1 ms passes */
 	found = look(w);
 	uv_close((uv_handle_t *)&w->pulse, NULL);
 	uv_run(&w->fake.loop, UV_RUN_NOWAIT);
@@ -265,6 +266,17 @@ static void stuck_helpers_are_not_piled_up(void **state)
 	assert_int_equal(w->inventory->sets[INVENTORY_PCI].len, 1);
 }
 
+static void a_helper_that_runs_is_given_more_time(void **state)
+{
+	struct watcher *w = *state;
+
+	watch(w, CALLS "while [ ! -e $here/stop ]; do :; done", (struct scan_options){ 0 });
+	assert_false(look_late(w, "scan", 1));
+	assert_int_equal(w->err.kind, ERR_STUCK);
+	assert_true(w->lates >= 8); /* two looks in each of four deadlines */
+	folder_put(&w->fake.folder, "stop", "");
+}
+
 /* The third one stuck is asking for names; the rest of the names is not asked for then. */
 static void stuck_helpers_are_not_piled_up_for_names(void **state)
 {
@@ -388,6 +400,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "stuck helpers are not piled up, and are forgotten when they end",
 		  stuck_helpers_are_not_piled_up, NULL);
+	suite_add(&suite, "a helper that runs is given more time",
+		  a_helper_that_runs_is_given_more_time, NULL);
 	suite_add(&suite, "stuck helpers are not piled up for names either",
 		  stuck_helpers_are_not_piled_up_for_names, NULL);
 	suite_add(&suite, "vGPUs are looked at by a run of their own, where there can be any",

@@ -26,25 +26,28 @@ enum { OWNERS = 6 };
 /* The objects about a device, and their conditions. */
 struct owner {
 	const char *kind;
+	const struct api_meta *meta; /* NULL: no spec, or there is no such object */
 	const struct api_conditions *conditions;
 };
 
+#define OWNER(kind, object)                                            \
+	(struct owner)                                                 \
+	{                                                              \
+		kind, (object) ? &(object)->meta : NULL,               \
+			(object) ? &(object)->status.conditions : NULL \
+	}
+
 static void list_owners(const struct cluster_device *device, struct owner owners[OWNERS])
 {
-	const char *kind = device->type == DEVICE_USB ? "USBDevice" : "PCIDevice";
+	bool usb = device->type == DEVICE_USB;
 
-	owners[0] = (struct owner){ kind, device->conditions };
-	owners[1] =
-		(struct owner){ device->type == DEVICE_USB ? "USBDeviceClaim" : "PCIDeviceClaim",
-				device->claim_conditions };
-	owners[2] = (struct owner){ "SRIOVNetworkDevice",
-				    device->sriov ? &device->sriov->status.conditions : NULL };
-	owners[3] = (struct owner){ "SRIOVGPUDevice",
-				    device->gpu ? &device->gpu->status.conditions : NULL };
-	owners[4] = (struct owner){ "VGPUDevice",
-				    device->vgpu ? &device->vgpu->status.conditions : NULL };
-	owners[5] = (struct owner){ "MigConfiguration",
-				    device->mig ? &device->mig->status.conditions : NULL };
+	owners[0] = (struct owner){ usb ? "USBDevice" : "PCIDevice", NULL, device->conditions };
+	owners[1] = (struct owner){ usb ? "USBDeviceClaim" : "PCIDeviceClaim", device->claim,
+				    device->claim_conditions };
+	owners[2] = OWNER("SRIOVNetworkDevice", device->sriov);
+	owners[3] = OWNER("SRIOVGPUDevice", device->gpu);
+	owners[4] = OWNER("VGPUDevice", device->vgpu);
+	owners[5] = OWNER("MigConfiguration", device->mig);
 }
 
 /* --- the head ----------------------------------------------------------------------------------- */
@@ -242,6 +245,21 @@ static bool is_shown(const struct cluster_device *device, const struct api_condi
 	return !taken || !is_condition(c, "Claimable", "True", "Available");
 }
 
+/* What was written before the last change of the spec says nothing of that change. */
+static void add_message(const struct owner *owner, const struct api_condition *c,
+			struct table *table)
+{
+	bool old = owner->meta && c->observed_generation > 0 &&
+		   c->observed_generation < owner->meta->generation;
+	auto_free char *text =
+		old ? xasprintf(
+			      "(before the last change of the object, which the node has not processed yet) %s",
+			      str_or_empty(c->message))
+		    : NULL;
+
+	table_add(table, text ? text : c->message);
+}
+
 static void add_conditions(const struct cluster_device *device, int64_t now_wall_ms,
 			   struct out *out)
 {
@@ -262,7 +280,7 @@ static void add_conditions(const struct cluster_device *device, int64_t now_wall
 			table_add_coloured(&table, c->status, colour_of(c));
 			table_add(&table, c->reason);
 			table_add(&table, age_text(c->last_transition_time, now_wall_ms, age));
-			table_add(&table, c->message);
+			add_message(&owners[i], c, &table);
 		}
 	}
 	if (table.len > 0) {

@@ -155,6 +155,30 @@ static void heads_read_so(void **state)
 	str_done(&out.text);
 }
 
+static void what_is_older_than_the_spec_says_so(void **state)
+{
+	struct cluster *cluster = *state;
+	struct device_events none = { 0 };
+	const char *const generations[] = { "3", "4" };
+
+	for (size_t i = 0; i < ARRAY_LEN(generations); i++) {
+		struct out out = { .format = OUT_TABLE };
+		auto_free char *object = xasprintf(
+			"{'metadata':{'name':'vm1-eth3','generation':4},'spec':{'address':'0000:03:00.0',"
+			"'nodeName':'vm1','numVFs':4},'status':{'conditions':[{'type':'Ready','status':"
+			"'True','reason':'AsFound','message':'as it was','observedGeneration':%s}]}}",
+			generations[i]);
+
+		made_put(cluster, CLUSTER_SRIOV, object);
+		why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &none,
+			  NOW_MS_S * INT64_C(1000), &out);
+		assert_non_null(
+			strstr(str_cstr(&out.text),
+			       i == 0 ? "not processed yet) as it was\n" : "   as it was\n"));
+		str_done(&out.text);
+	}
+}
+
 /* On a terminal of 80 columns. */
 static void lines_fit_the_terminal(void **state)
 {
@@ -565,6 +589,8 @@ int main(void)
 	suite_rows(&suite, whys, why_reads_so);
 	suite_rows(&suite, heads, heads_read_so);
 	suite_rows(&suite, conditions, conditions_read_so);
+	suite_add(&suite, "what is older than the spec says so",
+		  what_is_older_than_the_spec_says_so, NULL);
 	suite_add(&suite, "lines fit the terminal", lines_fit_the_terminal, NULL);
 	suite_add(&suite, "a node that is not well comes first",
 		  a_node_that_is_not_well_comes_first, NULL);

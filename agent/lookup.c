@@ -133,6 +133,13 @@ bool lookup_is_usb_free(void *arg, const char *port, char **ret_holder)
 	return usb_is_free(w->usb, port, ret_holder);
 }
 
+char *lookup_bind_trouble(void *arg, const char *address)
+{
+	const struct wiring *w = arg;
+
+	return lend_bind_trouble(w->lend, address);
+}
+
 bool lookup_is_held(void *arg, const char *address)
 {
 	const struct wiring *w = arg;

@@ -29,6 +29,7 @@ const char *lookup_parent(void *arg, const char *name, const char **ret_key);
 bool lookup_is_free(void *arg, const char *address, char **ret_holder);
 bool lookup_is_usb_free(void *arg, const char *port, char **ret_holder);
 bool lookup_is_held(void *arg, const char *address);
+char *lookup_bind_trouble(void *arg, const char *address);
 void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_offer);
 
 /* For gpus: is_taken() of struct gpus_deps. */

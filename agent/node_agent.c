@@ -405,6 +405,7 @@ static void make_claims(struct node_agent *agent)
 		.is_free = lookup_is_free,
 		.is_usb_free = lookup_is_usb_free,
 		.is_held = lookup_is_held,
+		.bind_trouble = lookup_bind_trouble,
 		.ask_offer = lookup_claim_offer,
 		.arg = &agent->wiring,
 	};

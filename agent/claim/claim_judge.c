@@ -220,6 +220,8 @@ static bool refuse_alone(const struct claim_case *c, const struct claim_function
 	if (!f->verdict->claimable && !is_left_in_use(f) &&
 	    !override_given(&f->claim->meta, f->verdict->reason))
 		return refuse(v, f->verdict->reason, xstrdup(f->verdict->message));
+	if (c->bind_trouble && !claim_is_skipped(f->claim))
+		return refuse(v, "Held", xstrdup(c->bind_trouble));
 	return is_usb_claimed(c, f, v);
 }
 

@@ -542,8 +542,8 @@ static void plan_live(struct look *look)
 		release(look);
 	else
 		plan_judged(look, &verdict);
-	if (look->decision->step == CLAIM_REST && look->decision->again_ms == 0 && c->usb_pods &&
-	    c->usb_pods->len > 0)
+	if (look->decision->step == CLAIM_REST && look->decision->again_ms == 0 &&
+	    ((c->usb_pods && c->usb_pods->len > 0) || c->bind_trouble))
 		look->decision->again_ms = HELD_AGAIN_MS;
 	claim_verdict_done(&verdict);
 }

@@ -78,6 +78,7 @@ struct claim_case {
 	struct claim_offer offer;
 	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
+	const char *bind_trouble; /* why it must not get a VFIO node; NULL: it may, or has one  */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */
 	const struct json_strs
 		*driverless; /* first digits of classes that a release leaves without driver */

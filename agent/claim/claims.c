@@ -418,6 +418,8 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 	const struct informer *usb_claims = node->claims[INVENTORY_USB];
 	auto_free char *holder = NULL;
 	auto_free char *given = claim_pods_find(deps, node->inventory, address, &holder);
+	auto_free char *bind_trouble =
+		address && deps->bind_trouble ? deps->bind_trouble(deps->arg, address) : NULL;
 	const char *lead = known->lead ? known->lead : address;
 	struct json_pairs usb_pods = { 0 };
 	struct claim_case c = {
@@ -434,6 +436,7 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 		.unproven_ms = unproven_ms(claims, address, view->object),
 		.allocated = given,
 		.allocated_to = holder,
+		.bind_trouble = bind_trouble,
 		.vfio_drivers = &node->vfio_drivers,
 		.driverless = deps->driverless,
 		.now_wall_ms = view->now_wall_ms,

@@ -27,6 +27,9 @@ struct claims_deps {
 	/* Must the device at @address not be bound yet, because it is still being set up? When
 	 * that ends, claims_enqueue_all() is to follow. May be NULL. */
 	bool (*is_held)(void *arg, const char *address);
+	/* Why must the device at @address not get a VFIO node now? As node_numbers_bind_trouble(): the caller
+	 * frees. When who has what changes, claims_enqueue_all() is to follow. May be NULL. */
+	char *(*bind_trouble)(void *arg, const char *address);
 	/* Does the node's kubelet offer the device at @address (claim_plan.h)? When that
 	 * changes, claims_enqueue() is to follow. May be NULL: there is no kubelet. */
 	void (*ask_offer)(void *arg, const char *address, struct claim_offer *ret_offer);

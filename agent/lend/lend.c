@@ -264,6 +264,11 @@ char *lend_number_trouble(struct lend *lend, const char *id)
 	return node_numbers_trouble(lend->numbers, id);
 }
 
+char *lend_bind_trouble(struct lend *lend, const char *id)
+{
+	return node_numbers_bind_trouble(lend->numbers, id);
+}
+
 static char *number_trouble(void *arg, const char *address)
 {
 	return lend_number_trouble(arg, address);

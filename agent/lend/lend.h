@@ -123,6 +123,9 @@ const char *lend_owner(const struct lend *lend, const char *resource);
 /* As node_numbers_trouble(). */
 char *lend_number_trouble(struct lend *lend, const char *id);
 
+/* As node_numbers_bind_trouble(). */
+char *lend_bind_trouble(struct lend *lend, const char *id);
+
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id);
 

@@ -13,6 +13,7 @@
 #include "agent/lend/vfio_node.h"
 #include "agent/node/this_node.h"
 #include "api/json_values.h"
+#include "api/names.h"
 #include "base/array.h"
 #include "base/file.h"
 #include "base/map.h"
@@ -304,6 +305,82 @@ char *node_numbers_trouble(struct node_numbers *numbers, const char *id)
 			trouble = lost_trouble(numbers, other);
 	}
 	json_strs_done(&nodes);
+	return trouble;
+}
+
+/* Has the device now one of the nodes' numbers? */
+static bool has_now(const struct node_numbers *numbers, const struct json_strs *nodes, dev_t number)
+{
+	dev_t now;
+
+	for (size_t i = 0; i < nodes->len; i++) {
+		if (number_of(numbers, nodes->items[i], &now) && now == number)
+			return true;
+	}
+	return false;
+}
+
+/* May a pod open a number that the device @id, which it has, has lost? */
+static bool has_left_number(const struct node_numbers *numbers, const char *id,
+			    const struct given *given)
+{
+	struct json_strs nodes = { 0 };
+	bool left = false;
+
+	nodes_of(numbers, id, &nodes);
+	for (size_t i = 0; i < given->numbers.len && !left; i++)
+		left = !has_now(numbers, &nodes, given->numbers.items[i]);
+	json_strs_done(&nodes);
+	return left;
+}
+
+/* Whoever claims a device need not learn whose pod it is. */
+static char *next_trouble(const struct node_numbers *numbers, const char *other)
+{
+	auto_free char *name =
+		strchr(other, ':') ? names_pcidevice(numbers->node->name, other) : xstrdup(other);
+
+	return xasprintf(
+		"a pod may still open the device node that it was given for %s, which is gone, and the "
+		"kernel would give the number of that node to this device: delete that pod; "
+		"kubectl hostdev who %s names it",
+		other, name);
+}
+
+static bool has_node(const struct node_numbers *numbers, const char *id)
+{
+	struct json_strs nodes = { 0 };
+	bool has = false;
+	dev_t number;
+
+	nodes_of(numbers, id, &nodes);
+	for (size_t i = 0; i < nodes.len && !has; i++)
+		has = number_of(numbers, nodes.items[i], &number) ||
+		      has_kernel(numbers, nodes.items[i]);
+	json_strs_done(&nodes);
+	return has;
+}
+
+char *node_numbers_bind_trouble(struct node_numbers *numbers, const char *id)
+{
+	char *trouble = NULL;
+	const char *other;
+	size_t cursor = 0;
+	void *value;
+	bool held;
+
+	if (has_node(numbers, id))
+		return NULL;
+	node_numbers_look(numbers);
+	held = map_get(numbers->given, id);
+	while (!trouble && map_next(numbers->given, &cursor, &other, &value)) {
+		const struct given *given = value;
+
+		if (strcmp(other, id) == 0 || is_usb(other) || goes_along(numbers, id, other))
+			continue;
+		if ((given->lost && !held) || has_left_number(numbers, other, given))
+			trouble = next_trouble(numbers, other);
+	}
 	return trouble;
 }
 

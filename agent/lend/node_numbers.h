@@ -3,7 +3,8 @@
  *
  * When a device is unplugged, a pod that has it keeps the device node and the right to open it. The kernel may give the
  * number of that node to another device, which the pod can then open. Therefore a device is not offered while its node has a
- * number that a pod was given for another device. The numbers are kept in memory only. If a VFIO device was unplugged while no
+ * number that a pod was given for another device, and none is bound to a VFIO driver while a pod may open a number that none
+ * of its devices has any more: the kernel takes the lowest free number. The numbers are kept in memory only. If a VFIO device was unplugged while no
  * agent ran, its number is unknown: then only VFIO devices that pods already have are offered. This does not apply to USB,
  * where the kernel uses the numbers in turn.
  */
@@ -44,3 +45,7 @@ void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids
 /* Why the device @id must not be offered: which pod could open it. @id is a PCI address, the UUID of a mediated device or a
  * USB port path. NULL: no pod could open it. The caller frees. */
 char *node_numbers_trouble(struct node_numbers *numbers, const char *id);
+
+/* Why the device @id must not get a VFIO node now: a pod could open it. Looks at all devices that pods have. NULL: it has one
+ * already, or no pod could open the next one. The caller frees. */
+char *node_numbers_bind_trouble(struct node_numbers *numbers, const char *id);

@@ -56,6 +56,7 @@ struct bench {
 	bool lagging;             /* the watch tells nothing */
 	const char *pod;          /* that has 0000:01:00.0; "": not known; NULL: none */
 	const char *usb_pod;      /* likewise, of the USB device in port 1-2 */
+	const char *bind_trouble; /* of any device; NULL: none */
 	bool held;                /* 0000:01:00.0 is still being set up */
 	struct claim_offer offer; /* of all devices */
 	bool early;               /* the watch tells of a write before it is answered */
@@ -104,6 +105,14 @@ static inline bool bench_is_held(void *arg, const char *address)
 	const struct bench *b = arg;
 
 	return b->held && strcmp(address, "0000:01:00.0") == 0;
+}
+
+static inline char *bench_bind_trouble(void *arg, const char *address)
+{
+	const struct bench *b = arg;
+
+	assert_non_null(address);
+	return xstrdup_or_null(b->bind_trouble);
 }
 
 static inline void bench_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer)
@@ -155,6 +164,7 @@ static inline void bench_open(struct bench *b)
 						 .is_free = bench_is_free,
 						 .is_usb_free = bench_is_usb_free,
 						 .is_held = bench_is_held,
+						 .bind_trouble = bench_bind_trouble,
 						 .ask_offer = bench_ask_offer,
 						 .arg = b,
 					 });

@@ -113,6 +113,7 @@ static struct plan_case {
 	const char *native;  /* what the status says it goes back to; NULL: not looked at */
 
 	const char *allocated, *allocated_to;
+	const char *bind_trouble;
 	const char *usb_pod_of; /* the controller that a pod has a device of; NULL: none */
 	const char *usb[3];     /* the status of USBDeviceClaims "stick0", "stick1", ... */
 	bool usb_waits;         /* they have no device yet         */
@@ -244,6 +245,7 @@ static void room_open(struct room *room, const struct plan_case *row)
 		.offer = row->offer,
 		.allocated = row->allocated,
 		.allocated_to = row->allocated_to,
+		.bind_trouble = row->bind_trouble,
 		.vfio_drivers = &room->drivers,
 		.driverless = &room->driverless,
 		.now_wall_ms = WORLD_NOW,

@@ -118,6 +118,28 @@ static void a_controller_waits_for_the_pod_of_a_usb_device(void **state)
 	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);
 }
 
+/* Nothing tells that the pod is gone, which has another device. */
+static void a_pod_with_a_number_that_is_free_is_waited_for(void **state)
+{
+	static const char *const alone[] = { NIC("e1000e"), NULL };
+	struct bench *b = *state;
+
+	bench_list(b, DEVICE);
+	bench_look(b, alone);
+	b->bind_trouble = "a pod may still open it";
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_advance(b, 5000);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 0);
+	bench_has(b, NAME, "\"Held\"");
+	bench_has(b, NAME, "a pod may still open it");
+	b->bind_trouble = NULL;
+	bench_advance(b, 5000);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 1);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -136,5 +158,7 @@ int main(void)
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "harvester-api 2.5: a controller waits for the pod of a USB device",
 		  a_controller_waits_for_the_pod_of_a_usb_device, NULL);
+	suite_add(&suite, "a pod with a number that is free is waited for",
+		  a_pod_with_a_number_that_is_free_is_waited_for, NULL);
 	return suite_run(&suite, "claims_pods");
 }

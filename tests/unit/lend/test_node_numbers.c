@@ -395,6 +395,99 @@ static void a_function_that_is_gone_does_not_hold_sticks_back(void **state)
 	assert_twin(scene, LOST("pod default/eve"));
 }
 
+/* NULL: the device may be bound. */
+static void assert_bind(struct scene *scene, const char *id, const char *trouble)
+{
+	auto_free char *text = NULL;
+
+	look(scene);
+	text = lend_bind_trouble(scene->lend, id);
+	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
+}
+
+#define NEXT                                                                                      \
+	"a pod may still open the device node that it was given for " NIC ", which is gone, and " \
+	"the kernel would give the number of that node to this device: delete that pod; "         \
+	"kubectl hostdev who node1-000001000 names it"
+
+/* The kernel takes the lowest number that is free. */
+static void nothing_is_bound_while_a_number_is_left_to_a_pod(void **state)
+{
+	struct scene *scene = *state;
+
+	set_node(scene, "13", NULL);
+	add(scene, NIC, "eve");
+	begin(scene);
+	assert_bind(scene, TWIN, NULL);
+	pass(scene, 60000);
+	unplug(scene);
+	assert_bind(scene, TWIN, NEXT);
+	node1_link(&scene->node, "class/vfio/13", ".");
+	assert_bind(scene, TWIN, NULL); /* it has a number */
+	node1_link(&scene->node, "class/vfio/13", NULL);
+	set_node(scene, "13", B);
+	assert_bind(scene, TWIN, NULL);
+	set_node(scene, "13", NULL);
+	assert_bind(scene, TWIN, NEXT);
+	list_none(scene);
+	pass(scene, 40000);
+	assert_bind(scene, TWIN, NULL);
+}
+
+/* It has another number now. */
+static void as_it_is_by_a_device_that_came_back(void **state)
+{
+	struct scene *scene = *state;
+
+	set_node(scene, "13", NULL);
+	add(scene, NIC, "eve");
+	begin(scene);
+	unplug(scene);
+	look(scene);
+	plug_again(scene, C);
+	assert_bind(scene, TWIN, NEXT);
+	assert_bind(scene, NIC, NULL);
+}
+
+static void a_number_that_is_not_known_may_be_the_next(void **state)
+{
+	struct scene *scene = *state;
+
+	set_node(scene, "13", NULL);
+	add(scene, NIC, "eve");
+	unplug(scene);
+	begin(scene);
+	assert_bind(scene, TWIN, NEXT);
+	list_none(scene);
+	pass(scene, 40000);
+	assert_bind(scene, TWIN, NULL);
+}
+
+static void a_pod_may_get_its_own_number_back(void **state)
+{
+	struct scene *scene = *state;
+
+	set_node(scene, "13", NULL);
+	add(scene, NIC, "eve");
+	add(scene, TWIN, "eve");
+	begin(scene);
+	unplug(scene);
+	assert_bind(scene, TWIN, NULL);
+}
+
+/* Its number is of another kind. */
+static void a_stick_that_is_gone_hinders_no_bind(void **state)
+{
+	struct scene *scene = *state;
+
+	set_node(scene, "13", NULL);
+	plug_stick(scene, "1-2", "005", A);
+	add(scene, "1-2", "eve");
+	begin(scene);
+	pull_stick(scene, "1-2");
+	assert_bind(scene, TWIN, NULL);
+}
+
 static void held_by_none(void *arg, struct json_strs *ids)
 {
 	(void)arg;
@@ -477,5 +570,15 @@ int main(void)
 		  a_function_that_is_gone_does_not_hold_sticks_back, NULL);
 	suite_add(&suite, "what is given in parts has the numbers of all",
 		  what_is_given_in_parts_has_the_numbers_of_all, NULL);
+	suite_add(&suite, "nothing is bound while a number is left to a pod",
+		  nothing_is_bound_while_a_number_is_left_to_a_pod, NULL);
+	suite_add(&suite, "as it is by a device that came back",
+		  as_it_is_by_a_device_that_came_back, NULL);
+	suite_add(&suite, "a number that is not known may be the next",
+		  a_number_that_is_not_known_may_be_the_next, NULL);
+	suite_add(&suite, "a pod may get its own number back", a_pod_may_get_its_own_number_back,
+		  NULL);
+	suite_add(&suite, "a stick that is gone hinders no bind",
+		  a_stick_that_is_gone_hinders_no_bind, NULL);
 	return suite_run(&suite, "node_numbers");
 }

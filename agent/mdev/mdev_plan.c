@@ -456,6 +456,11 @@ static void set_obstacle(const struct mdev_obstacle *obstacle, struct mdev_condi
 		condition->message = xstrdup(obstacle->stuck);
 		return;
 	}
+	if (!failure) {
+		condition->reason = xstrdup("Held");
+		condition->message = xstrdup(obstacle->trouble);
+		return;
+	}
 	condition->reason = xstrdup(failure->result == TASK_HELD ? "InUse" : failure->reason);
 	condition->message = task_outcome_text(failure);
 }
@@ -465,7 +470,8 @@ void mdev_condition_make(const struct mdev_parent_plan *plan, const struct mdev_
 {
 	struct mdev_condition condition = { .configured = plan->state == MDEV_COMPLETE };
 
-	if ((obstacle->stuck || obstacle->failure) && mdev_plan_has_work(plan)) {
+	if ((obstacle->stuck || obstacle->failure || obstacle->trouble) &&
+	    mdev_plan_has_work(plan)) {
 		condition.configured = false;
 		set_obstacle(obstacle, &condition);
 	} else {

@@ -92,6 +92,7 @@ struct mdev_obstacle {
 	const char *stuck;                  /* what a helper of the parent is blocked in    */
 	const struct task_outcome *failure; /* what the last attempt at the plan came to    */
 	const char *holder;                 /* who uses the first instance of @plan->in_use */
+	const char *trouble;                /* why none must be created: a pod could open it */
 };
 
 void mdev_condition_make(const struct mdev_parent_plan *plan, const struct mdev_obstacle *obstacle,

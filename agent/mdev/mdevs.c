@@ -23,7 +23,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-enum { EACH_INSTANCE_MS = 500 };
+enum { EACH_INSTANCE_MS = 500, NUMBER_AGAIN_MS = 5000 };
 
 /* One parent for which there is a condition, or was a task. */
 struct parent {
@@ -294,12 +294,19 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 	record_failure(parent, "HelperFailed", err.msg);
 }
 
+/* Why none must be created now: a pod could open it. NULL: none could. The caller frees. */
+static char *number_trouble(const struct mdevs *mdevs, const struct mdev_parent_plan *plan)
+{
+	return creates(plan) ? lend_bind_trouble(mdevs->deps.lend, plan->create.items[0]) : NULL;
+}
+
 /* Returns for how long the plan must wait; UINT64_MAX: it runs, or something has to change first,
  * which plans again. */
 static uint64_t start_or_wait(struct parent *parent, const struct mdev_parent_plan *plan)
 {
 	const struct mdevs *mdevs = parent->mdevs;
 	const struct attempt_object of = attempt_object(plan);
+	auto_free char *trouble = NULL;
 	uint64_t hold_ms = 0;
 
 	if (parent->task || mdevs->running >= MDEVS_TASKS_MAX ||
@@ -307,6 +314,9 @@ static uint64_t start_or_wait(struct parent *parent, const struct mdev_parent_pl
 		return UINT64_MAX;
 	if (attempt_failure(&parent->attempt, &of, now_ms(mdevs), &hold_ms) && hold_ms > 0)
 		return hold_ms;
+	trouble = number_trouble(mdevs, plan);
+	if (trouble)
+		return NUMBER_AGAIN_MS;
 	start_task(parent, plan);
 	return attempt_failure(&parent->attempt, &of, now_ms(mdevs), &hold_ms) ? hold_ms
 									       : UINT64_MAX;
@@ -345,6 +355,7 @@ static void update_condition(struct mdevs *mdevs, const struct mdev_parent_plan 
 	const struct attempt_object of = attempt_object(plan);
 	auto_free char *holder = NULL;
 	auto_free char *stuck = NULL;
+	auto_free char *trouble = NULL;
 	struct mdev_condition condition;
 	uint64_t hold_ms;
 
@@ -352,12 +363,15 @@ static void update_condition(struct mdevs *mdevs, const struct mdev_parent_plan 
 		(void)lend_is_free(mdevs->deps.lend, plan->in_use.items[0], &holder);
 	if (parent->task && task_is_stuck(parent->task))
 		stuck = describe_stuck(parent->task);
+	if (!parent->task)
+		trouble = number_trouble(mdevs, plan);
 	mdev_condition_make(
 		plan,
 		&(struct mdev_obstacle){
 			.stuck = stuck,
 			.failure = attempt_failure(&parent->attempt, &of, now_ms(mdevs), &hold_ms),
 			.holder = holder,
+			.trouble = trouble,
 		},
 		&condition);
 	set_condition(parent, &condition);

@@ -55,6 +55,7 @@ struct bench {
 	struct str events;
 	bool has_objects;
 	const char *holder; /* of whatever is asked for */
+	const char *bind_trouble;
 	struct lend_type type;
 };
 
@@ -87,6 +88,13 @@ char *lend_number_trouble(struct lend *lend, const char *id)
 	(void)lend;
 	(void)id;
 	return NULL;
+}
+
+char *lend_bind_trouble(struct lend *lend, const char *id)
+{
+	(void)lend;
+	assert_non_null(id);
+	return xstrdup_or_null(bench.bind_trouble);
 }
 
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)

@@ -29,6 +29,7 @@ static struct condition_case {
 	struct task_outcome outcome;
 	const char *holder;
 	const char *stuck;
+	const char *trouble;
 	const char *want;
 } cases[] = {
 	{ "all instances are there",
@@ -75,6 +76,15 @@ static struct condition_case {
 	  .holder = "pod default/vm-1",
 	  .want = "no InUse: 1 instances of a type that the HostDeviceConfig no longer names are in use, and will be removed when they "
 		  "are free: u1 by pod default/vm-1" },
+	{ "one that a pod could open is not created",
+	  { .state = MDEV_INCOMPLETE, .type = type_text, .create = ONE },
+	  .trouble = "a pod could open it",
+	  .want = "no Held: a pod could open it" },
+	{ "a helper that is stuck counts before that",
+	  { .state = MDEV_INCOMPLETE, .type = type_text, .create = ONE },
+	  .stuck = "hostdev-helper (pid 7) is blocked in step Create",
+	  .trouble = "a pod could open it",
+	  .want = "no Stuck: hostdev-helper (pid 7) is blocked in step Create" },
 	{ "instances are to be removed",
 	  { .state = MDEV_TO_REMOVE, .remove = ONE },
 	  .want = "no Removing: 1 instances of a type that the HostDeviceConfig no longer names are to be removed" },
@@ -101,7 +111,8 @@ static void condition_matches_table(void **state)
 	const struct condition_case *c = *state;
 	const struct mdev_obstacle obstacle = { .stuck = c->stuck,
 						.failure = c->tried ? &c->outcome : NULL,
-						.holder = c->holder };
+						.holder = c->holder,
+						.trouble = c->trouble };
 	struct mdev_condition condition;
 	auto_free char *text = NULL;
 

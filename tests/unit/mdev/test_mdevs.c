@@ -83,6 +83,25 @@ static void what_a_pod_has_waits_for_it(void **state)
 	bench_close();
 }
 
+/* Nothing tells that the pod is gone. */
+static void what_a_pod_could_open_is_not_created(void **state)
+{
+	bench_open(WORDS END, one, 1);
+	bench.bind_trouble = "a pod could open it";
+	bench_label();
+	bench_see();
+	bench_ask(WANT("'a-1'"));
+	fake_clock_advance(bench.clock, 60000);
+	fake_clock_settle(bench.clock);
+	assert_started("");
+	assert_fares("c1", "Held");
+	bench.bind_trouble = NULL;
+	fake_clock_advance(bench.clock, 5000);
+	bench_run_until_moved(1);
+	assert_started("+c1");
+	bench_close();
+}
+
 static void a_label_of_the_node_acts_at_once(void **state)
 {
 	struct json_pairs labels = { 0 };
@@ -134,6 +153,8 @@ int main(void)
 	suite_add(&suite, "what is being removed is not healthy",
 		  what_is_being_removed_is_not_healthy, NULL);
 	suite_add(&suite, "what a pod has waits for it", what_a_pod_has_waits_for_it, NULL);
+	suite_add(&suite, "what a pod could open is not created",
+		  what_a_pod_could_open_is_not_created, NULL);
 	suite_add(&suite, "kubevirt-contract 2 (trigger): a label of the node acts at once",
 		  a_label_of_the_node_acts_at_once, NULL);
 	suite_add(&suite, "nothing new tells nothing", nothing_new_tells_nothing, NULL);

@@ -104,9 +104,7 @@ static void set_accepted(const struct config_case *c, struct api_conditions *con
 				   .type = accepted,
 				   .status = ok ? API_TRUE : API_FALSE,
 				   .reason = ok ? "Accepted" : "EntriesLeftOut",
-				   .message = ok ? "all entries are valid; status.nodes has those "
-						   "that a node cannot apply"
-						 : message,
+				   .message = ok ? "all entries are valid" : message,
 				   .observed_generation = c->object->meta.generation,
 			   },
 			   c->now_wall_ms);

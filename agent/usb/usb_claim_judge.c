@@ -138,9 +138,8 @@ static bool judge_new(const struct usb_claim_case *c, struct usb_claim_verdict *
 		return false;
 	if (c->held) {
 		refuse(v, "InUse",
-		       xasprintf("%s has the device through %s%s", c->holder ? c->holder : "a pod",
-				 is->resource_name ? "the resource " : "another resource",
-				 is->resource_name ? is->resource_name : ""));
+		       xasprintf("%s has the device: the claim waits until that pod is gone",
+				 c->holder ? c->holder : "a pod"));
 		return false;
 	}
 	other = usb_identity_claim(c->claims, c->node_name, v->device, c->claim->meta.name);

@@ -123,7 +123,9 @@ void annotation_rule(const struct rule_case *c, const struct api_meta *meta,
 		const char *key = meta->annotations.items[i].key;
 		const char *value = meta->annotations.items[i].value;
 
-		if (!old || !known_same(api_meta_annotation(old, key), value))
+		const char *before = old ? api_meta_annotation(old, key) : NULL;
+
+		if (!before || strcmp(before, value) != 0)
 			warn_note(c, key, value, of);
 	}
 }

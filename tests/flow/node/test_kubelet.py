@@ -245,7 +245,8 @@ def test_a_node_that_is_removed_is_told_at_once(node, kubelet, claims):
 
 
 def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods):
-    """A pod keeps the node of a NIC that is pulled; the kernel gives its number to the next group, which the pod could open."""
+    """A pod keeps the node of a NIC that is pulled; the kernel gives its number to the next group, which the pod could open.
+    So nothing is bound; and what somebody binds by hand is not lent."""
     nic = node.guest.plug("nic", "--bus", "spare1", "--model", "e1000e", "--mac", "52:54:00:12:01:07")
     claims.wait_drivers(SLOT, "e1000e")
     claims.bind(SLOT, disableResourcePooling=True)
@@ -259,6 +260,10 @@ def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods)
     claims.wait(SLOT, "Ready", "False", "DeviceGone", timeout=20)
 
     claims.apply(IGB)
+    claims.wait(IGB, "Ready", "False", "Held", f"the device node that it was given for {SLOT}, which is gone", timeout=30)
+    assert claims.function(IGB).drivers() == ("igb", None)
+    node.guest.sh(f"cd /sys/bus/pci/devices/{IGB} && echo vfio-pci >driver_override && echo {IGB} >driver/unbind && "
+                  f"echo {IGB} >/sys/bus/pci/drivers/vfio-pci/bind")
     claims.wait(IGB, "Ready", "False", "Unhealthy", f"which pod default/eve was given for {SLOT}", timeout=30)
     group = claims.function(IGB).group()
     assert node.guest.sh(f"stat -c %t:%T /dev/vfio/{group}").strip() == number, "the kernel counts otherwise now"
@@ -269,6 +274,9 @@ def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods)
     node.wait_allocations(SLOT)  # or its claim could never be deleted
     claims.wait_ready(IGB)
     kubelet.wait_allocatable(node.resource_of(IGB), 1)
+    claims.release(IGB)
+    node.guest.sh(f"cd /sys/bus/pci/devices/{IGB} && echo >driver_override && echo {IGB} >driver/unbind && "
+                  f"echo {IGB} >/sys/bus/pci/drivers_probe")
 
 
 def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):

@@ -271,8 +271,8 @@ static struct end_case {
 	  "gone", "\"result\":\"Failed\",\"reason\":\"DeviceGone\",\"message\":\"gone\"" },
 	{ "a reason that has an advice ends with it", REASON_AGENT_NOT_PRIVILEGED, NULL, STEP_NONE,
 	  0, 0, false, "no",
-	  "\"result\":\"Failed\",\"reason\":\"AgentNotPrivileged\",\"message\":\"no; install the "
-	  "agent with manifests/components/privileged\"" },
+	  "\"result\":\"Failed\",\"reason\":\"AgentNotPrivileged\",\"message\":\"no; the agent needs more rights on the "
+	  "node, or its network namespace: install it with manifests/components/privileged\"" },
 };
 
 static void end_matches_table(void **state)

@@ -11,10 +11,11 @@
 #define RECORD                \
 	"{\"address\":\"" VF0 \
 	"\",\"claim\":\"vm1-x\",\"uid\":\"u1\",\"driver\":\"vfio-pci\",\"id\":\"8086:10ca\"}"
-#define SWITCHED   VF_DIR "sriov_drivers_autoprobe=0\n", "state/autoprobe/" VF_PF "=on b00t\n"
-#define ON_VFIO    "sys/bus/pci/devices/" VF0 "/driver->../../drivers/mlx5_vfio_pci"
-#define PRIVILEGED "; install the agent with manifests/components/privileged"
-#define AT(step)   ",'address':'" VF_PF "','step':'" step "'"
+#define SWITCHED VF_DIR "sriov_drivers_autoprobe=0\n", "state/autoprobe/" VF_PF "=on b00t\n"
+#define ON_VFIO  "sys/bus/pci/devices/" VF0 "/driver->../../drivers/mlx5_vfio_pci"
+#define PRIVILEGED \
+	"; the agent needs more rights on the node, or its network namespace: install it with manifests/components/privileged"
+#define AT(step) ",'address':'" VF_PF "','step':'" step "'"
 
 /* clang-format off */
 static struct change_case {

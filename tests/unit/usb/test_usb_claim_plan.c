@@ -110,7 +110,7 @@ static struct plan_case {
 	{ "a device that goes with its controller says so", "", { CLAIM(STICK, KNOWN("1-2", "A")) }, .pci = PCI(""),
 	  .step = "tell", .says = { "ControllerClaimed" }, .event = "Warning ControllerClaimed" },
 	{ "a device that a pod has by another resource is not claimed", "1-2=5:A", { NEW }, .pod = "pod default/vm",
-	  .step = "tell", .says = { "\"reason\":\"InUse\"", "pod default/vm has the device through the resource kubevirt.io/" },
+	  .step = "tell", .says = { "\"reason\":\"InUse\"", "pod default/vm has the device: the claim waits until that pod is gone" },
 	  .event = "Warning InUse" },
 	{ "while nobody knows who has what, a new claim waits a moment", "1-2=5:A", { NEW }, .pod = "", .step = "rest",
 	  .again_ms = 500 },

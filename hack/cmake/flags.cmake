@@ -45,10 +45,6 @@ if(HOSTDEV_HARDEN)
     -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed)
 endif()
 
-if(HOSTDEV_FAILPOINTS)
-  target_compile_definitions(build_flags INTERFACE HOSTDEV_FAILPOINTS)
-endif()
-
 if(HOSTDEV_ASAN)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)

@@ -27,6 +27,27 @@ function(program name main)
   endif()
 endfunction()
 
+# failpoint_program(<name> [STATIC] USES ... SOURCES main.c ...): the program <name> with failpoints (lib/base/failpoint.h), below
+# failpoints/; SOURCES are all that have some, and are linked in place of the modules' own. The target `failpoints` is all such
+# programs.
+function(failpoint_program name)
+  if(NOT TARGET failpoints)
+    add_custom_target(failpoints)
+  endif()
+  cmake_parse_arguments(P "STATIC" "" "USES;SOURCES" ${ARGN})
+  set(target ${name}-failpoints)
+  set(static "")
+  if(P_STATIC)
+    set(static STATIC)
+  endif()
+  program(${target} lib/base/failpoint.c ${static} USES ${P_USES})
+  target_sources(${target} PRIVATE ${P_SOURCES})
+  target_compile_definitions(${target} PRIVATE HOSTDEV_FAILPOINTS)
+  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/failpoints)
+  add_dependencies(failpoints ${target})
+endfunction()
+
 # unit_tests(<area> USES ...): every tests/unit/<area>/test_*.c is one cmocka program, linked with
 # that area's module and what it declares, and nothing else; with the fakes if it includes one. A
 # test that needs no state has nothing to say about it.

@@ -178,7 +178,7 @@ layer_api() {
 layer_node() {
 	prepare_flow
 	prepare_previous
-	check build-failpoints build_preset failpoints
+	check build-failpoints cmake --build "$ROOT/build/release" --target failpoints -- -k 0
 	node_runtime
 	link_runtime "$ROOT/build/local/bin"
 	"$ROOT/hack/packages" install vm

@@ -32,13 +32,13 @@ class NodeAgent:
         self.listen = listen
         self.pid = None
 
-    def install(self, programs=PROGRAMS):
+    def install(self):
         """Copies the programs and a kubeconfig into the guest."""
         port = urlsplit(yaml.safe_load(self.cluster.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]).port
         config = self.cluster.control("sa-kubeconfig", "hostdev-system", "hostdev-agent", "--node", self.node,
                                       "--server", f"https://10.0.2.2:{port}")
         self.guest.sh(f"mkdir -p {self.home}; cd {self.home}; rm -f *; "
-                      f"cp {programs}/hostdev-agent {programs}/hostdev-helper {programs}/hostdev-names .")
+                      f"cp {PROGRAMS}/hostdev-agent {PROGRAMS}/hostdev-helper {PROGRAMS}/hostdev-names .")
         self.guest.write(f"{self.home}/kubeconfig", config)
 
     def command(self, *options):

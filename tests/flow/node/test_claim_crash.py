@@ -12,7 +12,7 @@ import pytest
 
 from claims import DRIVER, NIC, PAIR, Claims, drivers
 from cluster import ROOT, wait_until
-from node_agent import HOME, NodeAgent
+from node_agent import HOME, PROGRAMS, NodeAgent
 
 FIRED = "/run/failpoint-fired"  # made by the one that dies
 NAME = re.compile(r'"([a-z][a-z-]*-(?:before|after))"')
@@ -53,7 +53,8 @@ class Mortal(NodeAgent):
 def mortal(booted):
     booted.agent.kill()
     agent = Mortal(booted.guest, booted.cluster, home=f"{HOME}-mortal")
-    agent.install(ROOT / "build/failpoints/bin")
+    agent.install()
+    agent.guest.sh(f"cp {PROGRAMS}/../failpoints/* {agent.home}")
     yield agent
     if agent.pid:
         agent.kill()

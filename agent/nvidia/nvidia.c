@@ -19,11 +19,17 @@
 #include "agent/plugin/plugins.h"
 #include "agent/plugin/socket_sweep.h"
 #include "agent/process/helper_run.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/clock.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "kube/store.h"
 
 /* Questions, or watches. */
 struct role {
@@ -69,11 +75,32 @@ static void plan_soon(struct nvidia *nvidia)
 
 /* --- report changes -------------------------------------------------------------------------------------- */
 
-static void log_health(const char *address, const char *uuid, const char *trouble, bool *told_ill)
+/* An event needs the object, which may not be there yet. */
+static void record_health(const struct nvidia *nvidia, const char *address, const char *uuid,
+			  const char *trouble)
+{
+	const struct this_node *node = nvidia->node;
+	const struct informer *devices = node->devices[INVENTORY_PCI];
+	auto_free char *name = names_pcidevice(node->name, address);
+	const struct pcidevice *device =
+		devices ? store_object(informer_store(devices), name) : NULL;
+
+	if (!device)
+		return;
+	events_record(node->events, &(struct events_about){ &pcidevice_kind, &device->meta },
+		      trouble ? EVENTS_WARNING : EVENTS_NORMAL,
+		      trouble ? "GPUUnhealthy" : "GPUHealthy", "GPU '%s' is %s%s", uuid,
+		      trouble ? "not given to containers: " : "healthy again",
+		      trouble ? trouble : "");
+}
+
+static void tell_health(const struct nvidia *nvidia, const char *address, const char *uuid,
+			const char *trouble, bool *told_ill)
 {
 	if (*told_ill == (trouble != NULL))
 		return;
 	*told_ill = trouble;
+	record_health(nvidia, address, uuid, trouble);
 	if (trouble)
 		log_warn("GPU is not healthy", log_str("address", address), log_str("uuid", uuid),
 			 log_str("reason", trouble));
@@ -82,13 +109,13 @@ static void log_health(const char *address, const char *uuid, const char *troubl
 			 log_str("uuid", uuid));
 }
 
-static void log_gpu(struct nvidia_gpu *gpu)
+static void tell_gpu(const struct nvidia *nvidia, struct nvidia_gpu *gpu)
 {
-	log_health(gpu->address, gpu->uuid ? gpu->uuid : "", gpu->trouble, &gpu->told_ill);
+	tell_health(nvidia, gpu->address, gpu->uuid ? gpu->uuid : "", gpu->trouble, &gpu->told_ill);
 	for (size_t i = 0; i < gpu->migs.len; i++) {
 		struct nvidia_mig *mig = &gpu->migs.items[i];
 
-		log_health(gpu->address, mig->uuid, mig->trouble, &mig->told_ill);
+		tell_health(nvidia, gpu->address, mig->uuid, mig->trouble, &mig->told_ill);
 	}
 }
 
@@ -118,7 +145,7 @@ static void tell(struct nvidia *nvidia)
 		return;
 	gpus->changed = false;
 	for (size_t i = 0; i < gpus->len; i++)
-		log_gpu(&gpus->items[i]);
+		tell_gpu(nvidia, &gpus->items[i]);
 	nvidia->known = nvidia->known || nvidia_gpus_are_known(gpus);
 	if (nvidia->known) {
 		log_left_out(nvidia);
@@ -337,10 +364,7 @@ static void use_config(struct nvidia *nvidia)
 /* Once as long as it stays the same. */
 static void log_file_trouble(struct nvidia *nvidia, const char *trouble)
 {
-	bool is_told =
-		trouble && nvidia->file_trouble && strcmp(trouble, nvidia->file_trouble) == 0;
-
-	if (trouble && !is_told)
+	if (trouble && !str_equal(trouble, nvidia->file_trouble))
 		log_error("configuration of the GPUs cannot be used", log_str("reason", trouble),
 			  log_str("effect", nvidia->file.is_read ? "the last good one stays"
 								 : "no GPU is offered"));

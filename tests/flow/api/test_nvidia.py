@@ -173,7 +173,14 @@ def test_gpus_with_nvlinks_are_preferred(agent, kubelet):
     assert sorted(kubelet.prefer(RESOURCE, 2, UUIDS, [UUIDS[0]])) == [UUIDS[0], UUIDS[2]]
 
 
-def test_an_xid_is_one_message_and_two_probes_are_the_way_back(agent, kubelet, gpus):
+def health_events(crds, node, address):
+    name = f"{node}-{re.sub('[:.]', '', address)}"
+    return [(e["type"], e["reason"], e["message"]) for e in crds.get("events", "-n", "default")
+            if e["involvedObject"]["name"] == name and e["reason"].startswith("GPU")]
+
+
+def test_an_xid_is_one_message_and_two_probes_are_the_way_back(agent, kubelet, gpus, crds, node):
+    wait_until(lambda: len(crds.get("pcidevices", "-l", f"nodename={node}")) > len(ADDRESSES), 20, "the PCIDevices")
     with kubelet.messages(RESOURCE) as messages:
         wait_until(lambda: messages == [ALL], 10)
         gpus.tell("xid 2 31", "xid 1 79", "xid 1 48", "burst 1 100 1000")
@@ -189,6 +196,11 @@ def test_an_xid_is_one_message_and_two_probes_are_the_way_back(agent, kubelet, g
     assert kubelet.allocate(RESOURCE, [UUIDS[1]])[0]["envs"] == {"NVIDIA_VISIBLE_DEVICES": UUIDS[1]}
     assert len(agent.lines("GPU is not healthy")) == 1
     assert len(agent.lines("GPU is healthy again", UUIDS[1])) == 1
+    wait_until(lambda: len(health_events(crds, node, ADDRESSES[1])) > 1, 10, "the events")
+    assert sorted(health_events(crds, node, ADDRESSES[1])) == [
+        ("Normal", "GPUHealthy", f"GPU '{UUIDS[1]}' is healthy again"),
+        ("Warning", "GPUUnhealthy", f"GPU '{UUIDS[1]}' is not given to containers: Xid 79")]
+    assert not health_events(crds, node, ADDRESSES[2])
 
 
 def test_a_gpu_whose_driver_wants_a_reset_stays_unhealthy(agent, kubelet, gpus):

@@ -416,6 +416,7 @@ static void begin(struct lend *lend)
 		registration_way(lend->deps.options.registration, lend->registry_dir);
 	deps = (struct plugins_deps){ .registration = lend->registration,
 				      .socket_dir = lend->socket_dir,
+				      .checkpoint_path = lend->checkpoint_path,
 				      .fn = on_plugin,
 				      .arg = lend };
 	lend->plugins = plugins_new(&deps);

@@ -526,6 +526,28 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return 0;
 }
 
+static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
+		      struct err *err)
+{
+	const struct pci_type *type = arg;
+	struct allocation now = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ids->len; i++) {
+		const struct pcidevice *device = find(type->view, ids->items[i]);
+		auto_free char *trouble = device ? pci_now_trouble(type->view, device)
+						 : xstrdup("it is gone from the node");
+
+		if (trouble)
+			r = refuse(err, ids->items[i], trouble);
+		else
+			add_nodes(type->view, device, &now);
+	}
+	allocation_add_nodes(&now, nodes);
+	allocation_done(&now);
+	return r;
+}
+
 /* Of a group that a pod has, none but to that pod, which gets @musts again. */
 static void prefer(void *arg, const char *resource, const struct json_strs *musts,
 		   struct json_strs *ids)
@@ -545,9 +567,9 @@ static void prefer(void *arg, const char *resource, const struct json_strs *must
 	*ids = kept;
 }
 
-const struct device_type pci_device_type = { .name = "pci",
-					     .allocate = allocate,
-					     .prefer = prefer };
+const struct device_type pci_device_type = {
+	.name = "pci", .allocate = allocate, .nodes = find_nodes, .prefer = prefer
+};
 
 struct pci_type *pci_type_new(const struct pci_view *view)
 {

@@ -313,7 +313,32 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return 0;
 }
 
-const struct device_type mdev_device_type = { .name = "mdev", .allocate = allocate };
+static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
+		      struct err *err)
+{
+	const struct mdev_type *type = arg;
+	struct allocation now = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ids->len; i++) {
+		const struct mediateddevice *device = find(type->view, ids->items[i]);
+		auto_free char *trouble = device ? trouble_now(type->view, device)
+						 : xstrdup("it is gone from the node");
+
+		if (trouble)
+			r = err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s",
+				    ids->items[i], trouble);
+		else
+			add_nodes(type->view, device, &now);
+	}
+	allocation_add_nodes(&now, nodes);
+	allocation_done(&now);
+	return r;
+}
+
+const struct device_type mdev_device_type = { .name = "mdev",
+					      .allocate = allocate,
+					      .nodes = find_nodes };
 
 struct mdev_type *mdev_type_new(const struct mdev_view *view)
 {

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/plugin/plugin_codec.h"
 #include "api/json_map.h"
 #include "api/json_values.h"
+#include "base/base64.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -36,6 +38,14 @@ struct checkpoint {
 struct holder {
 	char *pod; /* its UID; "": of several pods    */
 	char *resource;
+	struct json_strs nodes; /* that its containers are given */
+};
+
+/* One container's devices of a resource. */
+struct entry {
+	const char *pod;
+	const char *resource;
+	struct json_strs nodes;
 };
 
 static bool same_stamp(const struct stamp *a, const struct stamp *b)
@@ -73,58 +83,72 @@ static struct map *ids_free(struct map *ids)
 
 		free(holder->pod);
 		free(holder->resource);
+		json_strs_done(&holder->nodes);
 		free(holder);
 	}
 	return map_free(ids);
 }
 
-static void add_holder(struct map *ids, const char *id, const char *pod, const char *resource)
+static void add_holder(struct map *ids, const char *id, const struct entry *entry)
 {
 	struct holder *holder = map_get(ids, id);
 
 	if (!holder) {
 		holder = xcalloc(1, sizeof(*holder));
-		holder->pod = xstrdup(pod);
-		holder->resource = xstrdup(resource);
+		holder->pod = xstrdup(entry->pod);
+		holder->resource = xstrdup(entry->resource);
 		map_set(ids, id, holder);
-	} else if (strcmp(holder->pod, pod) != 0) {
+	} else if (strcmp(holder->pod, entry->pod) != 0) {
 		*holder->pod = '\0';
 	}
+	for (size_t i = 0; i < entry->nodes.len; i++)
+		json_strs_add_new(&holder->nodes, entry->nodes.items[i]);
 }
 
-static void add_id(struct map *ids, const char *id, const char *pod, const char *resource)
+static void add_id(struct map *ids, const char *id, const struct entry *entry)
 {
 	auto_free char *copy = xstrdup(id);
 	char *rest = copy;
 	const char *part;
 
 	while ((part = strsep(&rest, ",")))
-		add_holder(ids, part, pod, resource);
+		add_holder(ids, part, entry);
+}
+
+/* The plugin's answer to Allocate, as it came. */
+static void read_nodes(const char *text, struct json_strs *nodes)
+{
+	auto_free char *data = NULL;
+	size_t len = 0;
+
+	if (text && base64_decode(text, strlen(text), &data, &len))
+		(void)plugin_codec_read_nodes(data, len, nodes, NULL);
 }
 
 /* {"<NUMA node>": ["ID", ...]}; kubelets up to 1.19 wrote the bare list. */
-static void add_entry(struct map *ids, const json_t *entry)
+static void add_entry(struct map *ids, const json_t *json)
 {
-	const char *uid = json_string_value(json_object_get(entry, "PodUID"));
-	const char *name = json_string_value(json_object_get(entry, "ResourceName"));
-	const char *pod = uid ? uid : "";
-	const char *resource = name ? name : "";
-	json_t *nodes = json_object_get(entry, "DeviceIDs");
-	const char *node;
+	const char *uid = json_string_value(json_object_get(json, "PodUID"));
+	const char *name = json_string_value(json_object_get(json, "ResourceName"));
+	struct entry entry = { .pod = uid ? uid : "", .resource = name ? name : "" };
+	json_t *numa_nodes = json_object_get(json, "DeviceIDs");
+	const char *key;
 	json_t *list;
 	json_t *id;
 	size_t i;
 
-	json_object_foreach (nodes, node, list) {
+	read_nodes(json_string_value(json_object_get(json, "AllocResp")), &entry.nodes);
+	json_object_foreach (numa_nodes, key, list) {
 		json_array_foreach (list, i, id) {
 			if (json_is_string(id))
-				add_id(ids, json_string_value(id), pod, resource);
+				add_id(ids, json_string_value(id), &entry);
 		}
 	}
-	json_array_foreach (nodes, i, id) {
+	json_array_foreach (numa_nodes, i, id) {
 		if (json_is_string(id))
-			add_id(ids, json_string_value(id), pod, resource);
+			add_id(ids, json_string_value(id), &entry);
 	}
+	json_strs_done(&entry.nodes);
 }
 
 /* NULL: it is no checkpoint. Where no container has anything the list is null. */
@@ -192,6 +216,20 @@ const char *checkpoint_resource(struct checkpoint *checkpoint, const char *id)
 	const struct holder *holder = holder_of(checkpoint, id);
 
 	return holder && *holder->resource ? holder->resource : NULL;
+}
+
+void checkpoint_nodes(struct checkpoint *checkpoint, const char *resource,
+		      const struct json_strs *ids, struct json_strs *nodes)
+{
+	for (size_t i = 0; i < ids->len; i++) {
+		auto_free char *first = xstrndup(ids->items[i], strcspn(ids->items[i], ","));
+		const struct holder *holder = holder_of(checkpoint, first);
+
+		for (size_t k = 0;
+		     holder && strcmp(holder->resource, resource) == 0 && k < holder->nodes.len;
+		     k++)
+			json_strs_add_new(nodes, holder->nodes.items[k]);
+	}
 }
 
 void checkpoint_ids(struct checkpoint *checkpoint, struct json_strs *ids)

@@ -41,5 +41,10 @@ const char *checkpoint_pod(struct checkpoint *checkpoint, const char *id);
 /* The resource as which a container has the device @id, of several the first; NULL: it names none. Valid likewise. */
 const char *checkpoint_resource(struct checkpoint *checkpoint, const char *id);
 
+/* Add the nodes on the host that the kubelet gives a container for the devices @ids of @resource, each time that it starts.
+ * None: that is not known. */
+void checkpoint_nodes(struct checkpoint *checkpoint, const char *resource,
+		      const struct json_strs *ids, struct json_strs *nodes);
+
 /* Add the IDs of all devices that it names; in any order. */
 void checkpoint_ids(struct checkpoint *checkpoint, struct json_strs *ids);

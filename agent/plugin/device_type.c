@@ -86,6 +86,12 @@ int allocation_add_cdi_device(struct allocation *allocation, const char *name, s
 	return 0;
 }
 
+void allocation_add_nodes(const struct allocation *allocation, struct json_strs *nodes)
+{
+	for (size_t i = 0; i < allocation->devices.len; i++)
+		json_strs_add(nodes, allocation->devices.items[i].host_path);
+}
+
 bool allocation_is_empty(const struct allocation *allocation)
 {
 	return allocation->envs.len + allocation->devices.len + allocation->mounts.len +

@@ -70,6 +70,8 @@ void allocation_add_mount(struct allocation *allocation, const char *container_p
  * -EINVAL if @name is none: the container runtime would not start the container. A second one of
  * the same name changes nothing. */
 int allocation_add_cdi_device(struct allocation *allocation, const char *name, struct err *err);
+/* Add the paths on the host of all its device nodes. */
+void allocation_add_nodes(const struct allocation *allocation, struct json_strs *nodes);
 /* Nothing for the container in it. */
 bool allocation_is_empty(const struct allocation *allocation);
 /* Release; the allocation is empty again. */
@@ -129,6 +131,15 @@ struct device_type {
 	void (*allocate_later)(void *arg, const char *resource, const struct json_strs *ids,
 			       struct deferred *deferred);
 	unsigned later_ms; /* then the kubelet gets an error; 0: DEFERRED_MS */
+
+	/*
+	 * Optional: a container with the devices @ids starts, perhaps not for the first time. The
+	 * kubelet gives it the nodes of its allocation each time, without a question. Add the nodes
+	 * that the devices have now to @nodes: others are refused. Fail as `allocate` does if one
+	 * is gone.
+	 */
+	int (*nodes)(void *arg, const struct json_strs *ids, struct json_strs *nodes,
+		     struct err *err);
 
 	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and
 	 * remove those that `allocate` would refuse. The order decides where the rule leaves a

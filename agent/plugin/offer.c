@@ -176,6 +176,7 @@ static int serve_begin(struct offer *offer, struct err *err)
 		.type = offer->s.type,
 		.type_arg = offer->s.type_arg,
 		.list = offer->list,
+		.checkpoint = offer->s.checkpoint,
 		.ops = &plugin_ops,
 		.arg = offer,
 	};

@@ -24,7 +24,8 @@ struct offer_settings {
 	const struct device_type *type;
 	void *type_arg;
 	struct device_list *list;
-	plugin_event_fn *fn; /* REGISTERED, WAITING, ALLOCATED, NOT_ALLOCATED */
+	struct checkpoint *checkpoint; /* NULL: none */
+	plugin_event_fn *fn;           /* REGISTERED, WAITING, ALLOCATED, NOT_ALLOCATED */
 	void (*withdrawn)(void *arg, struct offer *offer);
 	void *arg; /* of both */
 };

@@ -140,7 +140,7 @@ static void handle_options(void *arg, struct grpc_call *call, const char *reques
 	struct plugin *plugin = arg;
 	auto_str struct str out = STR_INIT;
 	struct err err = { 0 };
-	enum grpc_status status = plugin_answer_options(&out, &err);
+	enum grpc_status status = plugin_answer_options(&plugin->source, &out, &err);
 
 	(void)request;
 	(void)len;
@@ -206,13 +206,19 @@ static void handle_preferred(void *arg, struct grpc_call *call, const char *requ
 	grpc_call_answer(call, str_cstr(&out), out.len);
 }
 
-/* We do not ask for it in the options; an empty answer lets the container start. */
 static void handle_pre_start(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
-	(void)arg;
-	(void)request;
-	(void)len;
-	grpc_call_answer(call, "", 0);
+	const struct plugin *plugin = arg;
+	struct err err = { 0 };
+	enum grpc_status status = plugin_answer_start(&plugin->source, request, len, &err);
+
+	if (status == GRPC_OK) {
+		grpc_call_answer(call, "", 0);
+		return;
+	}
+	log_warn("a container may not start", log_str("resource", plugin->resource),
+		 log_str("reason", err.msg));
+	grpc_call_finish(call, status, err.msg);
 }
 
 static const struct grpc_method methods[] = {
@@ -247,7 +253,8 @@ int plugin_new(const struct plugin_settings *settings, struct plugin **ret_plugi
 	plugin->service = (struct grpc_service){ methods, ARRAY_LEN(methods), plugin };
 	plugin->source = (struct plugin_source){ .resource = plugin->resource,
 						 .type = settings->type,
-						 .arg = settings->type_arg };
+						 .arg = settings->type_arg,
+						 .checkpoint = settings->checkpoint };
 	deferred.source = &plugin->source;
 	deferred.arg = plugin;
 	assert(!settings->type->allocate != !settings->type->allocate_later);

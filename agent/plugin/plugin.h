@@ -42,8 +42,9 @@ struct plugin_settings {
 	const char *resource;           /* copied */
 	const struct device_type *type; /* borrowed, and its arg */
 	void *type_arg;
-	struct device_list *list;     /* gets one more owner */
-	const struct plugin_ops *ops; /* borrowed, and its arg */
+	struct device_list *list;      /* gets one more owner */
+	struct checkpoint *checkpoint; /* the kubelet's, borrowed; NULL: none */
+	const struct plugin_ops *ops;  /* borrowed, and its arg */
 	void *arg;
 };
 

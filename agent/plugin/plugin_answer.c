@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "agent/plugin/checkpoint.h"
 #include "agent/plugin/device_list.h"
 #include "agent/plugin/plugin_codec.h"
 #include "agent/plugin/preferred.h"
@@ -13,9 +14,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum grpc_status plugin_answer_options(struct str *out, struct err *err)
+enum grpc_status plugin_answer_options(const struct plugin_source *source, struct str *out,
+				       struct err *err)
 {
-	static const struct plugin_options options = { .preferred_allocation = true };
+	const struct plugin_options options = { .pre_start_required = source->type->nodes,
+						.preferred_allocation = true };
 
 	return plugin_codec_write_options(&options, out, err) < 0 ? GRPC_INTERNAL : GRPC_OK;
 }
@@ -132,6 +135,46 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 	if (r >= 0)
 		r = allocate_all(source, &ids, out, err);
 	*ret_ids = ids;
+	return r < 0 ? plugin_answer_status(err) : GRPC_OK;
+}
+
+/* --- PreStartContainer --------------------------------------------------------------- */
+
+/* Are the nodes that the container was allocated still those of its devices? */
+static int nodes_check(const struct plugin_source *source, const struct json_strs *ids,
+		       const struct json_strs *now, struct err *err)
+{
+	struct json_strs given = { 0 };
+	int r = 0;
+
+	if (source->checkpoint)
+		checkpoint_nodes(source->checkpoint, source->resource, ids, &given);
+	for (size_t i = 0; r == 0 && i < given.len; i++) {
+		if (!json_strs_has(now, given.items[i]))
+			r = err_set(err, ERR_INVALID, -EHOSTDOWN,
+				    "%s, which the container was given for '%s', is not the node "
+				    "of this device any more: delete the pod",
+				    given.items[i], ids->items[0]);
+	}
+	json_strs_done(&given);
+	return r;
+}
+
+enum grpc_status plugin_answer_start(const struct plugin_source *source, const char *request,
+				     size_t len, struct err *err)
+{
+	struct json_strs ids = { 0 };
+	struct json_strs now = { 0 };
+	int r = source->type->nodes ? plugin_codec_read_start(request, len, &ids, err) : 0;
+
+	if (r >= 0 && ids.len > 0)
+		r = source->type->nodes(source->arg, &ids, &now, err);
+	if (r >= 0 && ids.len > 0)
+		r = nodes_check(source, &ids, &now, err);
+	if (r < 0)
+		err_wrap(err, "%s", source->resource);
+	json_strs_done(&now);
+	json_strs_done(&ids);
 	return r < 0 ? plugin_answer_status(err) : GRPC_OK;
 }
 

@@ -22,11 +22,17 @@ struct plugin_source {
 	const struct device_type *type;
 	void *arg; /* the type's */
 	const struct device_list *list;
+	struct checkpoint *checkpoint; /* the kubelet's; NULL: none */
 };
 
 /* Each appends the answer to @out and returns GRPC_OK; or another status, with @err saying why. */
 
-enum grpc_status plugin_answer_options(struct str *out, struct err *err);
+enum grpc_status plugin_answer_options(const struct plugin_source *source, struct str *out,
+				       struct err *err);
+
+/* May the container start? The answer is empty. */
+enum grpc_status plugin_answer_start(const struct plugin_source *source, const char *request,
+				     size_t len, struct err *err);
 
 /*
  * One allocation for each container of the request, for exactly the devices that it names, in that

@@ -240,6 +240,29 @@ int plugin_codec_read_allocate(const char *data, size_t len, struct plugin_ids *
 	return 0;
 }
 
+int plugin_codec_read_start(const char *data, size_t len, struct json_strs *ret_ids,
+			    struct err *err)
+{
+	auto_message V1beta1__PreStartContainerRequest *message = NULL;
+	int r = message_read(&v1beta1__pre_start_container_request__descriptor, data, len, &message,
+			     err);
+
+	if (r == 0)
+		*ret_ids = texts_read(message->devices_ids, message->n_devices_ids);
+	return r;
+}
+
+int plugin_codec_read_nodes(const char *data, size_t len, struct json_strs *nodes, struct err *err)
+{
+	auto_message V1beta1__ContainerAllocateResponse *message = NULL;
+	int r = message_read(&v1beta1__container_allocate_response__descriptor, data, len, &message,
+			     err);
+
+	for (size_t i = 0; r == 0 && i < message->n_devices; i++)
+		json_strs_add_new(nodes, message->devices[i]->host_path);
+	return r;
+}
+
 static V1beta1__ContainerAllocateResponse__EnvsEntry *env_write(struct writer *w,
 								const struct json_pair *pair)
 {

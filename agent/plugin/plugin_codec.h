@@ -74,6 +74,12 @@ int plugin_codec_read_list(const char *data, size_t len, struct plugin_listed *r
 			   struct err *err);
 
 int plugin_codec_write_allocate(const struct plugin_ids *request, struct str *out, struct err *err);
+/* The devices of a PreStartContainerRequest; the caller releases *@ret_ids. */
+int plugin_codec_read_start(const char *data, size_t len, struct json_strs *ret_ids,
+			    struct err *err);
+/* Add the nodes on the host that a ContainerAllocateResponse gives. */
+int plugin_codec_read_nodes(const char *data, size_t len, struct json_strs *nodes, struct err *err);
+
 int plugin_codec_read_allocate(const char *data, size_t len, struct plugin_ids *ret_request,
 			       struct err *err);
 

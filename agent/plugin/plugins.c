@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/plugin/checkpoint.h"
 #include "agent/plugin/device_list.h"
 #include "agent/plugin/kubelet_watch.h"
 #include "agent/plugin/offer.h"
@@ -145,6 +146,7 @@ struct plugins {
 		size_t len, cap;
 	} families;
 	struct map *offers; /* by resource */
+	struct checkpoint *checkpoint;
 	struct clock_timer *timer;
 	void (*stopped)(void *arg);
 	void *stopped_arg;
@@ -294,6 +296,7 @@ static void offer_begin(struct plugins *plugins, const struct family *family,
 		.type = family->type,
 		.type_arg = family->arg,
 		.list = want->list,
+		.checkpoint = plugins->checkpoint,
 		.fn = on_event,
 		.withdrawn = on_withdrawn,
 		.arg = plugins,
@@ -410,6 +413,8 @@ struct plugins *plugins_new(const struct plugins_deps *deps)
 	};
 	kubelet_watch_also(registration->watch, plugins->sockets.folder);
 	plugins->offers = map_new();
+	if (deps->checkpoint_path)
+		plugins->checkpoint = checkpoint_new(deps->checkpoint_path);
 	plugins->timer = clock_timer_new(registration->clock, on_timer, plugins);
 	sweep(plugins);
 	return plugins;
@@ -425,6 +430,7 @@ struct plugins *plugins_free(struct plugins *plugins)
 	while (map_next(plugins->offers, &cursor, NULL, &offer))
 		offer_free(offer);
 	map_free(plugins->offers);
+	checkpoint_free(plugins->checkpoint);
 	for (size_t i = 0; i < plugins->families.len; i++) {
 		wants_done(&plugins->families.items[i].wants);
 		refusals_free(plugins->families.items[i].refusals);

@@ -25,6 +25,7 @@ struct plugins_deps {
 	/* Where our sockets are if it is REGISTRATION_REGISTRY, under the path that the kubelet sees;
 	 * NULL, and otherwise: the kubelet's folder. Borrowed. */
 	const char *socket_dir;
+	const char *checkpoint_path; /* the kubelet's, copied; NULL: none */
 	/* Told what happens, also from inside of plugins_set(). */
 	plugin_event_fn *fn;
 	void *arg;

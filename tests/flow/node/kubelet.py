@@ -112,9 +112,10 @@ class Kubelet:
 
 class Pod:
     """One container that sleeps, put on the node without a scheduler; folders: of the node, by their
-    path in the container; first: the resources of an init container that ends at once."""
+    path in the container; first: the resources of an init container that ends at once; restarts: it is started again
+    when it has ended (end())."""
 
-    def __init__(self, kubelet, name, resources, folders=None, capabilities=(), first=None):
+    def __init__(self, kubelet, name, resources, folders=None, capabilities=(), first=None, restarts=False):
         self.kubelet = kubelet
         self.kubectl = kubelet.kubectl
         self.name = name
@@ -122,6 +123,7 @@ class Pod:
         self.folders = folders or {}
         self.capabilities = list(capabilities)
         self.first = first
+        self.restarts = restarts
 
     def _init_containers(self):
         return [{"name": "first", "image": IMAGE, "imagePullPolicy": "Never", "command": ["true"],
@@ -130,7 +132,8 @@ class Pod:
     def create(self):
         self.kubectl("apply", "-f", "-", input={
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": self.name, "namespace": "default"},
-            "spec": {"nodeName": self.kubelet.node, "restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+            "spec": {"nodeName": self.kubelet.node, "terminationGracePeriodSeconds": 0,
+                     "restartPolicy": "Always" if self.restarts else "Never",
                      "automountServiceAccountToken": False,
                      "volumes": [{"name": f"folder{i}", "hostPath": {"path": path, "type": "Directory"}}
                                  for i, path in enumerate(self.folders.values())],
@@ -139,7 +142,9 @@ class Pod:
                                      "securityContext": {"capabilities": {"add": self.capabilities}},
                                      "volumeMounts": [{"name": f"folder{i}", "mountPath": path, "readOnly": True}
                                                       for i, path in enumerate(self.folders)],
-                                     "command": ["sleep", "100000"], "resources": {"limits": self.resources}}]}})
+                                     "command": ["sh", "-c", "until [ -e /tmp/end ]; do sleep 0.2; done"]
+                                     if self.restarts else ["sleep", "100000"],
+                                     "resources": {"limits": self.resources}}]}})
 
     def get(self):
         return self.kubelet.cluster.get("pod", self.name, "-n", "default")
@@ -150,6 +155,15 @@ class Pod:
             assert status.get("phase") != "Failed", f"{self.name}: {json.dumps(status)}"
             assert time.monotonic() < end, f"{self.name} does not run: {json.dumps(status)}"
             time.sleep(0.2)
+
+    def end(self):
+        self.exec("touch /tmp/end")
+
+    def wait_not_started(self, message, timeout=60):
+        """It is to be started again, and is not, for this reason."""
+        def reason():
+            return self.get()["status"]["containerStatuses"][0]["state"].get("waiting", {}).get("message", "")
+        wait_until(lambda: message in reason(), timeout, lambda: f"'{message}' in '{reason()}'")
 
     def wait_failed(self, message, timeout=60):
         end = time.monotonic() + timeout

@@ -252,7 +252,7 @@ def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods)
     claims.bind(SLOT, disableResourcePooling=True)
     own = f"intel.com/{pci_name(SLOT)}"
     kubelet.wait_allocatable(own, 1)
-    eve = pods("eve", {own: 1})
+    eve = pods("eve", {own: 1}, restarts=True)
     eve.wait_running()
     node.wait_allocations(SLOT, "default/eve/main")
     number = eve.exec(f"stat -c %t:%T /dev/vfio/{claims.function(SLOT).group()}").strip()
@@ -268,6 +268,9 @@ def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods)
     group = claims.function(IGB).group()
     assert node.guest.sh(f"stat -c %t:%T /dev/vfio/{group}").strip() == number, "the kernel counts otherwise now"
     kubelet.wait_allocatable(node.resource_of(IGB), 0)
+    assert node.allocations(SLOT) == ["default/eve/main"]
+    eve.end()  # the kubelet would give it the node of its group's number again
+    eve.wait_not_started("is gone from the node")
     assert node.allocations(SLOT) == ["default/eve/main"]
 
     eve.delete()

@@ -4,6 +4,7 @@
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
 #include "unit/lend/node1.h"
+#include "unit/same_nodes.h"
 #include "unit/syscall_fails.h"
 
 #define MODEL    "unknown.com/10d3"
@@ -321,6 +322,7 @@ static void is_looked_at_again(void **state)
 	assert_int_equal(pci_device_type.allocate(type, MODEL, &ids, &allocation, &err),
 			 row->says ? -EHOSTDOWN : 0);
 	assert_string_equal(err.msg, wanted);
+	assert_same_nodes(&pci_device_type, type, &ids, row->says ? NULL : &allocation, wanted);
 	allocation_done(&allocation);
 	json_strs_done(&ids);
 	pci_type_free(type);
@@ -409,6 +411,8 @@ static void gives(void **state)
 	else
 		show(&text, &allocation);
 	assert_string_equal(str_cstr(&text), row->gives);
+	if (!err.code)
+		assert_same_nodes(&pci_device_type, type, &ids, &allocation, NULL);
 	allocation_done(&allocation);
 	json_strs_done(&ids);
 	pci_type_free(type);

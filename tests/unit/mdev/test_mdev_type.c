@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "fake/tree/tree.h"
 #include "unit/mdev/mdev_config.h"
+#include "unit/same_nodes.h"
 #include "unit/this_node.h"
 
 #define U1 "11111111-2222-3333-4444-555555555551"
@@ -354,6 +355,7 @@ static void allocate_matches_table(void **state)
 	if (c->gives) {
 		text = gift_text(&gift);
 		assert_string_equal(text, c->gives);
+		assert_same_nodes(&mdev_device_type, w->type, &ids, &gift, NULL);
 	} else {
 		assert_true(r < 0);
 		assert_string_equal(err.msg, c->says);
@@ -402,6 +404,8 @@ static void a_group_that_is_used_again_names_no_other_instance(void **state)
 	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
 	json_strs_add(&ids, U1); /* had group 14 before */
 	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err) < 0);
+	assert_same_nodes(&mdev_device_type, w->type, &ids, NULL,
+			  "device '" U1 "' is not ready: it is gone from the node");
 	json_strs_done(&ids);
 	allocation_done(&gift);
 }

@@ -1,6 +1,7 @@
 /* plugin_scene: one plugin of toys on a stage, and who calls it. */
 #pragma once
 
+#include "agent/plugin/checkpoint.h"
 #include "agent/plugin/plugin.h"
 #include "unit/plugin/caller.h"
 #include "unit/plugin/toy.h"
@@ -11,6 +12,7 @@ struct scene {
 	struct toy toy;
 	char *path;
 	struct plugin *plugin;
+	struct checkpoint *checkpoint; /* of the stage's folder */
 	struct caller caller;
 	bool free_when_alone;
 	int kubelets; /* streams of the kubelet so far */
@@ -69,6 +71,7 @@ static inline int serve(struct scene *scene, const char *words, struct err *err)
 		.type = scene->type,
 		.type_arg = &scene->toy,
 		.list = toys_list(words),
+		.checkpoint = scene->checkpoint,
 		.ops = &ops,
 		.arg = scene,
 	};
@@ -81,10 +84,13 @@ static inline int serve(struct scene *scene, const char *words, struct err *err)
 static inline struct scene *scene_of(const struct device_type *type, const char *words)
 {
 	struct scene *scene = xcalloc(1, sizeof(*scene));
+	auto_free char *checkpoint = NULL;
 
 	scene->type = type;
 	stage_init(&scene->stage);
 	scene->path = folder_path(&scene->stage.folder, "toy.sock");
+	checkpoint = folder_path(&scene->stage.folder, "checkpoint");
+	scene->checkpoint = checkpoint_new(checkpoint);
 	assert_int_equal(serve(scene, words, NULL), 0);
 	caller_init(&scene->caller, &scene->stage, scene->path);
 	return scene;
@@ -108,6 +114,7 @@ static inline void scene_free(struct scene *scene)
 {
 	caller_done(&scene->caller);
 	plugin_free(scene->plugin);
+	checkpoint_free(scene->checkpoint);
 	while (scene->toy.nwaiting > 0)
 		toy_answer(&scene->toy, 0);
 	free(scene->path);

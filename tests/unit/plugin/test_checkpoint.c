@@ -1,6 +1,7 @@
 /* checkpoint: which devices containers have, by the kubelet's own file. */
 #include "agent/plugin/checkpoint.h"
 
+#include "api/json_values.h"
 #include "unit/folder.h"
 
 #define NAME "kubelet_internal_checkpoint"
@@ -89,6 +90,33 @@ static void pods_are_told_apart(void **state)
 	checkpoint_free(checkpoint);
 }
 
+static void nodes_are_those_of_the_answer(void **state)
+{
+	struct checkpoint *checkpoint;
+	auto_free char *path = NULL;
+	struct folder *folder = *state;
+	char *ids[] = { (char[]){ "a,c" }, (char[]){ "b" } };
+	const struct json_strs both = { .items = ids, .len = 2 };
+	struct json_strs nodes = { 0 };
+
+	path = folder_path(folder, NAME);
+	replace(folder,
+		"{\"Data\":{\"PodDeviceEntries\":["
+		"{\"PodUID\":\"p\",\"ResourceName\":\"r\",\"DeviceIDs\":[\"a,c\",\"b\"],"
+		"\"AllocResp\":\"GhgKCi9kZXYvdG95L2ESCi9kZXYvdG95L2EaHAoML2Rldi90b3kvYWxsEgwvZGV2L3RveS9hbGw=\"},"
+		"{\"PodUID\":\"p\",\"ResourceName\":\"r\",\"DeviceIDs\":[\"b\"],"
+		"\"AllocResp\":\"GhgKCi9kZXYvdG95L3oSCi9kZXYvdG95L3o=\"}]}}");
+	checkpoint = checkpoint_new(path);
+	checkpoint_nodes(checkpoint, "other", &both, &nodes);
+	assert_int_equal(nodes.len, 0);
+	checkpoint_nodes(checkpoint, "r", &both, &nodes);
+	assert_int_equal(nodes.len, 3);
+	assert_true(json_strs_has(&nodes, "/dev/toy/a") && json_strs_has(&nodes, "/dev/toy/all") &&
+		    json_strs_has(&nodes, "/dev/toy/z"));
+	json_strs_done(&nodes);
+	checkpoint_free(checkpoint);
+}
+
 static void each_writing_counts(void **state)
 {
 	struct checkpoint *checkpoint;
@@ -151,6 +179,7 @@ int main(void)
 	suite_fixture(&suite, &folder_fixture);
 	suite_rows(&suite, finds, is_found);
 	suite_add(&suite, "pods are told apart by their UIDs", pods_are_told_apart, NULL);
+	suite_add(&suite, "nodes are those of the answer", nodes_are_those_of_the_answer, NULL);
 	suite_add(&suite, "each writing counts", each_writing_counts, NULL);
 	suite_add(&suite, "what is no file is not opened", what_is_no_file_is_not_opened, NULL);
 	suite_add(&suite, "what is too long is unknown", what_is_too_long_is_unknown, NULL);

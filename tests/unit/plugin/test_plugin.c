@@ -143,7 +143,7 @@ static void the_kubelets_stream_is_that_of_who_asked_for_the_options(void **stat
 	stage_await(&scene->stage, "list: a|");
 	assert_true(plugin_has_kubelet(scene->plugin)); /* as far as is known */
 	caller_options(&kubelet);
-	stage_await(&scene->stage, "pre-start 0, preferred 1|OK|");
+	stage_await(&scene->stage, "pre-start 1, preferred 1|OK|");
 	caller_watch(&after);
 	stage_await(&scene->stage, "list: a|");
 	caller_done(&after);
@@ -156,7 +156,7 @@ static void the_kubelets_stream_is_that_of_who_asked_for_the_options(void **stat
 
 	/* The kubelet's connection is known: this one is not the kubelet's. */
 	caller_options(&scene->caller);
-	stage_await(&scene->stage, "pre-start 0, preferred 1|OK|");
+	stage_await(&scene->stage, "pre-start 1, preferred 1|OK|");
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a|");
 	caller_done(&kubelet);

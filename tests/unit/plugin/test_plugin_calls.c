@@ -87,14 +87,69 @@ static void too_many_containers(void **state)
 
 /* --- the other calls ------------------------------------------------------------------ */
 
-static void options_and_pre_start(void **state)
+static void a_type_that_tells_its_nodes_is_asked_before_a_start(void **state)
 {
 	struct scene *scene = *state;
 
 	caller_options(&scene->caller);
+	stage_await(&scene->stage, "pre-start 1, preferred 1|OK|");
+}
+
+static void another_is_not_asked(void **state)
+{
+	struct scene *scene = scene_of(&later_type, "a");
+
+	(void)state;
+	caller_options(&scene->caller);
 	stage_await(&scene->stage, "pre-start 0, preferred 1|OK|");
-	caller_pre_start(&scene->caller);
+	caller_pre_start(&scene->caller, "a");
 	stage_await(&scene->stage, "0 bytes|OK|");
+	scene_free(scene);
+}
+
+/* The answers to Allocate are base64: "/dev/toy/a" and "/dev/toy/all", or "/dev/toy/z". */
+#define GIVEN(resource, id, answer)                                                             \
+	"{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"p\",\"ResourceName\":\"" resource "\"," \
+	"\"DeviceIDs\":{\"-1\":[\"" id "\"]},\"AllocResp\":\"" answer "\"}]}}"
+#define OWN     "GhgKCi9kZXYvdG95L2ESCi9kZXYvdG95L2EaHAoML2Rldi90b3kvYWxsEgwvZGV2L3RveS9hbGw="
+#define FOREIGN "GhgKCi9kZXYvdG95L3oSCi9kZXYvdG95L3o="
+
+static struct start_case {
+	const char *name;
+	const char *checkpoint; /* NULL: there is none */
+	const char *ids;
+	const char *broken;
+	const char *log;
+} starts[] = {
+	{ "a container gets the nodes that its device has", GIVEN("t.io/toy", "a", OWN), "a", NULL,
+	  "0 bytes|OK|" },
+	{ "one that would get another's node does not start", GIVEN("t.io/toy", "a", FOREIGN), "a",
+	  NULL,
+	  "FailedPrecondition: t.io/toy: /dev/toy/z, which the container was given for 'a', is not the "
+	  "node of this device any more: delete the pod|" },
+	{ "nor one with several devices", GIVEN("t.io/toy", "b", FOREIGN), "ab", NULL,
+	  "FailedPrecondition: t.io/toy: /dev/toy/z, which the container was given for 'a', is not the "
+	  "node of this device any more: delete the pod|" },
+	{ "nor one whose device cannot be used", GIVEN("t.io/toy", "a", OWN), "a", "a",
+	  "Unavailable: t.io/toy: device 'a' does not answer|" },
+	{ "what another resource's device was given counts for nothing",
+	  GIVEN("t.io/other", "a", FOREIGN), "a", NULL, "0 bytes|OK|" },
+	{ "without a checkpoint the device counts", NULL, "a", NULL, "0 bytes|OK|" },
+	{ "an answer that is none counts for nothing", GIVEN("t.io/toy", "a", "!"), "a", NULL,
+	  "0 bytes|OK|" },
+	{ "no device is no trouble", GIVEN("t.io/toy", "a", FOREIGN), "", NULL, "0 bytes|OK|" },
+};
+
+static void start_is_answered(void **state)
+{
+	const struct start_case *c = suite_row(state);
+	struct scene *scene = *state;
+
+	if (c->checkpoint)
+		folder_put(&scene->stage.folder, "checkpoint", c->checkpoint);
+	scene->toy.broken = c->broken;
+	caller_pre_start(&scene->caller, c->ids);
+	stage_await(&scene->stage, c->log);
 }
 
 static struct prefer_case {
@@ -272,7 +327,10 @@ int main(void)
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "bytes that are no request", bytes_are_no_request, NULL);
 	suite_add(&suite, "too many containers", too_many_containers, NULL);
-	suite_add(&suite, "options, and what is done before a start", options_and_pre_start, NULL);
+	suite_add(&suite, "a type that tells its nodes is asked before a start",
+		  a_type_that_tells_its_nodes_is_asked_before_a_start, NULL);
+	suite_add(&suite, "another is not asked", another_is_not_asked, NULL);
+	suite_rows(&suite, starts, start_is_answered);
 	suite_add(&suite, "a preference never fails", preference_never_fails, NULL);
 	return suite_run(&suite, "plugin: calls");
 }

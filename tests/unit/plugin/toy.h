@@ -103,9 +103,22 @@ static inline void toy_allocate_later(void *arg, const char *resource, const str
 		toy_answer(toy, toy->nwaiting - 1);
 }
 
-static const struct device_type toy_type = { .name = "toy",
-					     .allocate = toy_allocate,
-					     .prefer = toy_prefer };
+/* As toy_allocate() gives them. */
+static inline int toy_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
+			    struct err *err)
+{
+	struct toy *toy = arg;
+	struct allocation allocation = { 0 };
+	int r = toy_allocate(toy, "t.io/toy", ids, &allocation, err);
+
+	allocation_add_nodes(&allocation, nodes);
+	allocation_done(&allocation);
+	return r;
+}
+
+static const struct device_type toy_type = {
+	.name = "toy", .allocate = toy_allocate, .nodes = toy_nodes, .prefer = toy_prefer
+};
 
 static const struct device_type later_type = { .name = "toy",
 					       .allocate_later = toy_allocate_later };

@@ -12,6 +12,7 @@
 #include "api/pcidevice.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "unit/same_nodes.h"
 #include "unit/this_node.h"
 #include "unit/usb/nodes.h"
 #include "unit/usb/sticks.h"
@@ -214,6 +215,8 @@ static inline int scene_allocate(struct scene *scene, const char *resource, cons
 	for (size_t i = 0; i < allocation.devices.len && r == 0; i++)
 		str_addf(ret_said, " %s:%s", allocation.devices.items[i].host_path,
 			 allocation.devices.items[i].permissions);
+	if (r == 0)
+		assert_same_nodes(&usb_device_type, scene->type, &list, &allocation, NULL);
 	allocation_done(&allocation);
 	json_strs_done(&list);
 	return r;

@@ -539,8 +539,13 @@ static void tell_change(const struct sketch *s, struct claim_change *change)
 			change->reason = reason_of_unready(s, ready);
 		}
 	}
-	if (change->reason && strcmp(change->reason, "Bound") == 0)
+	if (str_equal(change->reason, "Bound"))
 		change->message = ready_message(s);
+	else if (str_equal(change->reason, "Healthy"))
+		change->message = xstrdup("what kept the device from pods is gone");
+	else if (str_equal(change->reason, "DriverLost"))
+		change->message = xasprintf("something took %s from %s: %s", s->c->name,
+					    claim_driver(s->c->claim), ready->message);
 	else if (change->reason)
 		change->message = xstrdup(ready->message);
 }

@@ -463,6 +463,18 @@ static void a_number_that_is_not_known_may_be_the_next(void **state)
 	assert_bind(scene, TWIN, NULL);
 }
 
+static void what_a_pod_has_is_bound_again(void **state)
+{
+	struct scene *scene = *state;
+
+	set_node(scene, "13", NULL);
+	add(scene, NIC, "eve");
+	add(scene, TWIN, "bob");
+	unplug(scene);
+	begin(scene);
+	assert_bind(scene, TWIN, NULL);
+}
+
 static void a_pod_may_get_its_own_number_back(void **state)
 {
 	struct scene *scene = *state;
@@ -576,6 +588,7 @@ int main(void)
 		  as_it_is_by_a_device_that_came_back, NULL);
 	suite_add(&suite, "a number that is not known may be the next",
 		  a_number_that_is_not_known_may_be_the_next, NULL);
+	suite_add(&suite, "what a pod has is bound again", what_a_pod_has_is_bound_again, NULL);
 	suite_add(&suite, "a pod may get its own number back", a_pod_may_get_its_own_number_back,
 		  NULL);
 	suite_add(&suite, "a stick that is gone hinders no bind",

@@ -125,7 +125,8 @@ static const struct {
 	{ "hfs", "hfs" }, { "hfsplus", "hfsplus" }, { "hpfs", "hpfs" }, { "isofs", "iso9660" }, { "jfs", "jfs" },
 	{ "minix", "minix" }, { "msdos", "msdos" }, { "nilfs2", "nilfs2" }, { "ntfs", "ntfs" }, { "ntfs3", "ntfs3" },
 	{ "ocfs2", "ocfs2" }, { "omfs", "omfs" }, { "qnx4", "qnx4" }, { "qnx6", "qnx6" }, { "reiserfs", "reiserfs" },
-	{ "romfs", "romfs" }, { "squashfs", "squashfs" }, { "udf", "udf" }, { "ufs", "ufs" }, { "vfat", "vfat" },
+	{ "freevxfs", "vxfs" }, { "romfs", "romfs" }, { "squashfs", "squashfs" }, { "sysv", "sysv" }, { "udf", "udf" },
+	{ "ufs", "ufs" }, { "vfat", "vfat" }, { "zonefs", "zonefs" },
 };
 /* clang-format on */
 

@@ -423,6 +423,10 @@ static struct storage_case {
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/module/minix/refcnt=1\n" },
 	  UNKNOWN_STORAGE("Members", "false", "a file system of type minix is mounted where it cannot be seen, and so on an "
 			  "unknown disk") },
+	{ "one whose type has another name than its module",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/module/freevxfs/refcnt=1\n" },
+	  UNKNOWN_STORAGE("Members", "false", "a file system of type vxfs is mounted where it cannot be seen, and so on an "
+			  "unknown disk") },
 	{ "one of three is not to be seen",
 	  { NVME, NVME_P("1"), SATA("a", "1"),
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("259:1", "/srv", "vfat /dev/nvme0n1p1 rw")

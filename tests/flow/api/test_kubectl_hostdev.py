@@ -316,7 +316,9 @@ def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):
         "metadata": {"name": f"{node}-y", "finalizers": ["example.com/stays"]}})
     assert plugin("plan", f"{node}-y").startswith(f"{node}-y: already claimed, nothing would change\n")
     plugin("release", f"{node}-y", "--timeout", "3s", status=3)
-    assert f"1 device is not released: {node}-y. It will be" in plugin.said
+    assert f"1 device is released, but its claim is not deleted: {node}-y.\n" in plugin.said
+    assert "finalizer 'example.com/stays' keeps the claim. An administrator can remove" in plugin.said
+    assert "finalizer 'example.com/stays' keeps the claim" in plugin("why", f"{node}-y")
     assert plugin("plan", f"{node}-y", status=1) == \
         f"{node}-y: would be refused\n  it is being released; claim it when that is done\n"
 

@@ -203,6 +203,7 @@ static void adapt_claim(struct errand *errand, struct claim_wait *wait,
 static void meet_claim(struct errand *errand, struct claim_wait *wait)
 {
 	auto_free char *why = NULL;
+	auto_free char *kept = NULL;
 	auto_answer struct session_answer answer = { 0 };
 	struct cluster *cluster = cluster_new();
 	enum cluster_kind kind = claim_kind(wait->target.type);
@@ -219,8 +220,10 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 	}
 	device = cluster_device(cluster, wait->target.type, wait->target.name);
 	command_claim(&errand->run->settings, &spec);
+	kept = advice_kept(device->claim);
 	if (device->claim->deletion_timestamp)
-		refuse(errand, wait, "it is being released; claim it again when that is done");
+		refuse(errand, wait,
+		       kept ? kept : "it is being released; claim it again when that is done");
 	else if (!claims_mine(errand->run->session, device, &spec)) {
 		why = xasprintf("already claimed, by '%s' since %s", device->user,
 				device->claim->creation_timestamp);

@@ -330,11 +330,11 @@ static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
 /* The agent may have seen this claim before the others of this run, which complete the group. */
 static int tell_shared(struct claim_wait *wait, const char *line)
 {
-	tell(wait, line);
 	if (wait->shared_ms == 0)
 		wait->shared_ms = timefmt_now_ms();
 	if (!wait->alone && timefmt_now_ms() - wait->shared_ms < SHARED_MS)
 		return COMMAND_OK;
+	tell(wait, line);
 	command_note("%s: its claim stays; `kubectl hostdev claim %s --include-group` claims the "
 		     "whole group, `kubectl hostdev release %s` deletes the claim",
 		     wait->target.name, wait->target.name, wait->target.name);

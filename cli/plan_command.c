@@ -67,12 +67,15 @@ static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
 {
 	const struct cluster_device *device = rehearsal->device;
 	bool mine = device->claim && claims_mine(run->session, device, spec);
+	auto_free char *kept = device->claim ? advice_kept(device->claim) : NULL;
 	auto_free char *text = NULL;
 	enum claim_change change = CLAIM_SAME;
 	struct claim_target target;
 	int r = -EEXIST;
 
-	if (device->claim && device->claim->deletion_timestamp)
+	if (kept)
+		rehearsal->why = take_ptr(kept);
+	else if (device->claim && device->claim->deletion_timestamp)
 		rehearsal->why = xstrdup("it is being released; claim it when that is done");
 	else if (mine)
 		change = claim_compare(device, spec, &text);

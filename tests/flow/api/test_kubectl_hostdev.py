@@ -320,7 +320,9 @@ def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):
     assert "finalizer 'example.com/stays' keeps the claim. An administrator can remove" in plugin.said
     assert "finalizer 'example.com/stays' keeps the claim" in plugin("why", f"{node}-y")
     assert plugin("plan", f"{node}-y", status=1) == \
-        f"{node}-y: would be refused\n  it is being released; claim it when that is done\n"
+        f"{node}-y: would be refused\n  the device is released; the finalizer 'example.com/stays' keeps the claim\n"
+    plugin("claim", f"{node}-y", status=1)
+    assert "the finalizer 'example.com/stays' keeps the claim" in plugin.said
 
 
 def test_a_plan_that_nobody_judges_is_no_refusal(plugin, lender, webhook, node):

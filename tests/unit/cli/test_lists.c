@@ -767,6 +767,39 @@ static void a_release_ends_when_the_device_shows_it(void **state)
 	free(claim.body);
 }
 
+#define SHARED(status, reason)                                                              \
+	"{'metadata':{'name':'a'},'status':{'conditions':[" MADE_CONDITION("Ready", status, \
+									   reason, "") "]}}"
+
+/* The agent may see the claim of a function before that of the next one. */
+static void a_group_that_is_claimed_in_one_command_is_waited_for_in_silence(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcideviceclaims/a", 200, SHARED("False", "GroupShared") },
+		{ "/pcideviceclaims/b", 200, SHARED("True", "Ready") },
+		{ "/pcideviceclaims/a", 200, SHARED("True", "Ready") },
+		{ NULL, 0, NULL },
+	};
+	struct claim_wait waits[] = { { .target = { .name = xstrdup("a") } },
+				      { .target = { .name = xstrdup("b") } } };
+	struct scene *scene = *state;
+	struct command_run run = { 0 };
+	struct captured captured;
+	auto_free char *told = NULL;
+	int status;
+
+	scene_begin(scene, lines);
+	run.session = scene->session;
+	session_set_end(scene->session, 60000);
+	captured_begin(&captured);
+	status = claim_wait_all(&run, waits, 2, CLAIM_READY);
+	told = captured_end(&captured);
+	assert_int_equal(status, COMMAND_OK);
+	assert_string_equal(told, "");
+	claim_wait_done(&waits[0]);
+	claim_wait_done(&waits[1]);
+}
+
 /* What a claim of the command line asks for, and what of it a USB device cannot have. */
 static struct spec_case {
 	const char *name;
@@ -885,6 +918,8 @@ int main(void)
 	suite_add(&suite, "a webhook that is silent is asked again",
 		  a_webhook_that_is_silent_is_asked_again, NULL);
 	suite_rows(&suite, silences, a_silent_webhook_is_told);
+	suite_add(&suite, "a group that is claimed in one command is waited for in silence",
+		  a_group_that_is_claimed_in_one_command_is_waited_for_in_silence, NULL);
 	suite_rows(&suite, releases, a_release_ends_when_the_device_shows_it);
 	return suite_run(&suite, "lists");
 }

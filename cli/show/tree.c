@@ -56,18 +56,24 @@ static const char *mdev_parent(const struct cluster_device *device)
 	return mdev ? str_or_empty(mdev->status.parent) : "";
 }
 
+/* By type, then mediated devices by parent, then in the order of the list. */
+static int compare_others(const struct cluster_device *x, const struct cluster_device *y)
+{
+	int order = (x->type > y->type) - (x->type < y->type);
+
+	if (order == 0)
+		order = strcmp(mdev_parent(x), mdev_parent(y));
+	return order ? order : (x > y) - (x < y);
+}
+
 /* The order of lspci: functions behind a bridge are sorted by the bridge's address. */
 static int compare_ways(const void *a, const void *b)
 {
 	const struct cluster_device *x = *(const struct cluster_device *const *)a;
 	const struct cluster_device *y = *(const struct cluster_device *const *)b;
-	int parents = strcmp(mdev_parent(x), mdev_parent(y));
 
-	if (x->type == DEVICE_MDEV && y->type == DEVICE_MDEV && parents)
-		return parents;
 	if (x->type != DEVICE_PCI || y->type != DEVICE_PCI)
-		return x->type != y->type ? (x->type > y->type) - (x->type < y->type)
-					  : (x > y) - (x < y);
+		return compare_others(x, y);
 	for (size_t i = 0;; i++) {
 		const char *step = step_of(x, i);
 		const char *other = step_of(y, i);

@@ -116,7 +116,8 @@ struct errand {
 	struct command_run *run;
 	enum claim_goal goal;
 	enum command_dry_run dry_run;
-	struct claim_wait *waits;
+	const struct targets *targets; /* NULL with --resource */
+	struct claim_wait *waits;      /* of each target */
 	size_t len;
 	int status;
 };
@@ -166,17 +167,15 @@ static bool was_late(struct errand *errand, struct claim_wait *wait,
 
 /* Add to the caller's own claim what the flags ask for and the claim does not have. */
 static void adapt_claim(struct errand *errand, struct claim_wait *wait,
-			const struct cluster_device *device)
+			const struct cluster_device *device, const struct claim_spec *spec)
 {
-	struct claim_spec spec;
 	auto_answer struct session_answer answer = { 0 };
 	auto_free char *text = NULL;
 	auto_free char *why = NULL;
 	struct err err = { 0 };
 	int r = 0;
 
-	command_claim(&errand->run->settings, &spec);
-	switch (claim_compare(device, &spec, &text)) {
+	switch (claim_compare(device, spec, &text)) {
 	case CLAIM_SAME:
 		command_note("%s: already claimed", wait->target.name);
 		return;
@@ -203,13 +202,13 @@ static void adapt_claim(struct errand *errand, struct claim_wait *wait,
  * refuse. */
 static void meet_claim(struct errand *errand, struct claim_wait *wait)
 {
-	const char *wanted = errand->run->settings.claim_user;
-	auto_free char *caller = NULL;
 	auto_free char *why = NULL;
+	auto_free char *kept = NULL;
 	auto_answer struct session_answer answer = { 0 };
 	struct cluster *cluster = cluster_new();
 	enum cluster_kind kind = claim_kind(wait->target.type);
 	const struct cluster_device *device;
+	struct claim_spec spec;
 	struct err err = { 0 };
 
 	if (claim_read(errand->run->session, &wait->target, &answer, &err) < 0 ||
@@ -220,17 +219,19 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 		return;
 	}
 	device = cluster_device(cluster, wait->target.type, wait->target.name);
-	caller = wanted ? xstrdup(wanted) : claims_caller(errand->run->session);
+	command_claim(&errand->run->settings, &spec);
+	kept = advice_kept(device->claim);
 	if (device->claim->deletion_timestamp)
-		refuse(errand, wait, "it is being released; claim it again when that is done");
-	else if (device->user[0] && caller && strcmp(device->user, caller) != 0) {
+		refuse(errand, wait,
+		       kept ? kept : "it is being released; claim it again when that is done");
+	else if (!claims_mine(errand->run->session, device, &spec)) {
 		why = xasprintf("already claimed, by '%s' since %s", device->user,
 				device->claim->creation_timestamp);
 		refuse(errand, wait, why);
 	} else {
 		wait->existed = true;
 		claim_wait_take(wait, &answer);
-		adapt_claim(errand, wait, device);
+		adapt_claim(errand, wait, device, &spec);
 	}
 	cluster_free(cluster);
 }
@@ -250,6 +251,8 @@ static void create(struct errand *errand, struct claim_wait *wait)
 	}
 	r = claim_create(errand->run->session, &wait->target, &spec,
 			 errand->dry_run == DRY_RUN_SERVER, &answer, &err);
+	if (!targets_lack_group(errand->targets, errand->targets->devices[wait - errand->waits]))
+		claims_forget_group(&answer);
 	/* For a claim that exists, the webhook's warnings are about another one, with these flags
 	 * alone. */
 	if (r != -EEXIST)
@@ -391,6 +394,7 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 		return status;
 	command_tell_missing(&targets.missing, CLUSTER_SET(CLUSTER_NODE));
 	command_claim(&run->settings, &spec);
+	errand.targets = &targets;
 	errand.len = targets.len;
 	errand.waits = xcalloc(targets.len + 1, sizeof(*errand.waits));
 	for (size_t i = 0; i < targets.len; i++) {

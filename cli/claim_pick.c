@@ -351,16 +351,18 @@ static int read_again(struct picking *p)
 
 static void add_too_few(struct picking *p)
 {
+	const unsigned devices = CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_USBDEVICE);
+	bool blind = (p->missing.forbidden & devices) != 0;
 	auto_str struct str hidden = STR_INIT;
 	auto_str struct str text = STR_INIT;
 
 	if (p->refusals >= REFUSALS_MAX)
 		str_addf(&text, "stopped after %zu refusals: ", p->refusals);
-	lists_forbidden_text(&p->missing,
-			     CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_USBDEVICE),
-			     &hidden);
-	pick_text(p->cluster, &p->want, p->run->settings.selector,
-		  hidden.len > 0 ? hidden.buf : NULL, &text);
+	lists_forbidden_text(&p->missing, ~0U, &hidden);
+	pick_text(p->cluster, &p->want, p->run->settings.selector, blind ? hidden.buf : NULL,
+		  &text);
+	if (hidden.len > 0 && !blind)
+		str_addf(&text, "\n  %s", hidden.buf);
 	p->cause = str_detach(&text);
 }
 
@@ -506,9 +508,8 @@ static int pick_all(struct picking *p)
 					      "again ends the command at once.");
 	}
 	status = attempt_all(p);
-	if (status == COMMAND_FAILED)
-		command_tell_missing(&p->missing, ~0U);
-	else
+	/* The cause of a failure names all kinds. */
+	if (status != COMMAND_FAILED)
 		command_tell_missing(&p->missing, CLUSTER_SET(CLUSTER_NODE));
 	if (status != COMMAND_OK)
 		say_failure(p, status);

@@ -114,6 +114,17 @@ static void add_line(struct str *line, enum device_type type, const void *object
 	}
 }
 
+/* The device is released, but the claim stays. */
+static void add_kept(struct str *line, enum device_type type, const struct api_meta *claim)
+{
+	auto_free char *kept = advice_kept(claim);
+	auto_free char *command = advice_unkeep(type, claim);
+
+	out_text(line, kept);
+	str_add(line, ". ");
+	out_text(line, command);
+}
+
 static enum claim_progress judge_ready(enum device_type type, const void *object)
 {
 	const struct api_meta *meta = object;
@@ -141,11 +152,15 @@ enum claim_progress claim_progress(enum claim_goal goal, enum device_type type, 
 	enum claim_progress progress;
 
 	if (goal == CLAIM_GONE)
-		progress = is_it ? PROGRESS_WAITING : PROGRESS_DONE;
+		progress = !is_it                  ? PROGRESS_DONE
+			   : state_finalizer(meta) ? PROGRESS_KEPT
+						   : PROGRESS_WAITING;
 	else
 		progress = is_it ? judge_ready(type, object) : PROGRESS_LOST;
 	if (progress == PROGRESS_LOST)
 		str_add(line, "the claim was deleted");
+	else if (progress == PROGRESS_KEPT)
+		add_kept(line, type, object);
 	else if (progress != PROGRESS_DONE)
 		add_line(line, type, object);
 	str_cut(line, LINE_MAX_BYTES);
@@ -315,11 +330,11 @@ static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
 /* The agent may have seen this claim before the others of this run, which complete the group. */
 static int tell_shared(struct claim_wait *wait, const char *line)
 {
-	tell(wait, line);
 	if (wait->shared_ms == 0)
 		wait->shared_ms = timefmt_now_ms();
 	if (!wait->alone && timefmt_now_ms() - wait->shared_ms < SHARED_MS)
 		return COMMAND_OK;
+	tell(wait, line);
 	command_note("%s: its claim stays; `kubectl hostdev claim %s --include-group` claims the "
 		     "whole group, `kubectl hostdev release %s` deletes the claim",
 		     wait->target.name, wait->target.name, wait->target.name);
@@ -348,12 +363,14 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 	if (progress == PROGRESS_SHARED)
 		return tell_shared(wait, str_cstr(&line));
 	wait->shared_ms = 0;
+	wait->kept = progress == PROGRESS_KEPT;
 	switch (progress) {
 	case PROGRESS_DONE:
 		/* The driver may be that of a newer claim. */
 		wait->done = goal == CLAIM_READY || r == 0 || !is_shown_claimed(run, wait);
 		return COMMAND_OK;
 	case PROGRESS_WAITING:
+	case PROGRESS_KEPT:
 		tell(wait, str_cstr(&line));
 		return COMMAND_OK;
 	case PROGRESS_LOST:
@@ -455,9 +472,12 @@ char *claim_wait_late(enum claim_goal goal, const struct claim_wait *waits, size
 	auto_free char *names = names_left(waits, len);
 	size_t denied = count_denied(waits, len);
 	size_t left = 0;
+	size_t kept = 0;
 
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++) {
 		left += !waits[i].done && !waits[i].skip;
+		kept += !waits[i].done && !waits[i].skip && waits[i].kept;
+	}
 	if (goal == CLAIM_READY)
 		return xasprintf(
 			"Timed out (--timeout): %zu %s not ready: %s. %s; `kubectl hostdev "
@@ -465,6 +485,11 @@ char *claim_wait_late(enum claim_goal goal, const struct claim_wait *waits, size
 			"%s.",
 			left, left == 1 ? "claim is" : "claims are", names,
 			left == 1 ? "It stays" : "They stay", left == 1 ? "it" : "them");
+	if (kept == left)
+		return xasprintf("Timed out (--timeout): %zu %s not deleted: %s.", left,
+				 left == 1 ? "device is released, but its claim is"
+					   : "devices are released, but their claims are",
+				 names);
 	return xasprintf("Timed out (--timeout): %zu %s not released: %s.%s", left,
 			 left == 1 ? "device is" : "devices are", names,
 			 denied == left ? ""

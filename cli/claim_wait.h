@@ -29,6 +29,7 @@ struct claim_wait {
 	uint64_t
 		shared_ms; /* since when it waits for the rest of its group (timefmt_now_ms()); 0: it
 			     * does not */
+	bool kept;         /* released, but another's finalizer keeps the claim */
 	bool denied;       /* its deletion is refused (409) and will be repeated */
 	uint64_t again_ms; /* not before this (timefmt_now_ms())                         */
 	char *told;        /* the line that was printed last */
@@ -64,6 +65,7 @@ bool claim_wait_pod(const char *refusal, char **ret_ns, char **ret_pod);
 /* Refused: not before somebody changes the claim, or the configuration of the agents. */
 enum claim_progress {
 	PROGRESS_WAITING,
+	PROGRESS_KEPT, /* likewise, for a finalizer that is not hostdev's; the device is released */
 	PROGRESS_DONE,
 	PROGRESS_LOST,
 	PROGRESS_REFUSED,

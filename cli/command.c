@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -57,16 +56,12 @@ struct session *command_session(struct command_run *run)
 	return run->session;
 }
 
-/* One line, broken where the terminal ends. */
 static void say(const char *line)
 {
-	struct out terminal = { .format = OUT_TABLE, .width = out_terminal_width(STDERR_FILENO) };
 	auto_str struct str clean = STR_INIT;
-	auto_str struct str text = STR_INIT;
 
 	out_text(&clean, line);
-	out_wrap(&terminal, &text, str_cstr(&clean), 0, 2);
-	(void)fprintf(stderr, "%s\n", str_cstr(&text));
+	out_say(str_cstr(&clean));
 }
 
 int command_fail(const struct command_run *run, const struct err *err)
@@ -104,7 +99,9 @@ int command_misuse(const char *word, const char *message)
 
 void command_say(const struct command_run *run, const char *text)
 {
-	(void)fprintf(stderr, "kubectl hostdev %s: %s\n", run->command->word, text);
+	auto_free char *line = xasprintf("kubectl hostdev %s: %s", run->command->word, text);
+
+	out_say(line);
 }
 
 void command_note(const char *fmt, ...)

@@ -122,8 +122,7 @@ int command_fail(const struct command_run *run, const struct err *err);
 int command_misused(const struct command_run *run, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Print "kubectl hostdev tree: TEXT" on standard error. The text is clean and may have several
- * lines. */
+/* Print "kubectl hostdev tree: TEXT" on standard error, as out_say(). */
 void command_say(const struct command_run *run, const char *text);
 
 /* Print "kubectl hostdev WORD: MESSAGE" on standard error, cleaned, for a wrong command line; @word may be NULL. "see

@@ -5,6 +5,7 @@
 #include "api/json_map.h"
 #include "api/meta.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -27,37 +28,36 @@ struct rehearsal {
 	bool unchanged; /* accepted: the caller already has the same claim */
 	bool unknown;   /* no answer, so it could not be checked */
 	bool waits;     /* a release of a device that a pod has */
-	bool shared;    /* other functions of its group are neither claimed nor in this plan */
+	bool lacks;  /* of a claim: functions of its group are neither claimed nor in this plan */
+	bool shared; /* and it waits for them */
+	char *left; /* of a release: claimed functions of its group that would be pending; NULL: none */
 	char *why;      /* not accepted: the cause */
 	char *warnings; /* one on each line */
 };
 
-static bool is_planned(const struct targets *targets, const struct cluster_device *device)
-{
-	for (size_t i = 0; i < targets->len; i++) {
-		if (targets->devices[i] == device)
-			return true;
-	}
-	return false;
-}
-
-/* As in the agent: bridges and functions without a driver do not make a group shared. */
-static bool is_group_shared(const struct targets *targets, const struct cluster_device *device)
+/* A claim of one function is ready only while all functions of its group that have a driver are claimed. Which claims, that
+ * are neither of the whole group nor in this plan, would wait for that after the release? The caller frees. */
+static char *left_by_release(const struct targets *targets, const struct cluster_device *device)
 {
 	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
+	const struct pcideviceclaim *claim = device->claim_object;
+	auto_str struct str left = STR_INIT;
 
-	if (!pci || strcmp(device->verdict.reason, "GroupShared") != 0)
-		return false;
+	if (!pci || !claim || (claim->spec.release && strcmp(claim->spec.release, "None") == 0))
+		return NULL;
 	for (size_t i = 0; i < pci->status.iommu_group_members.len; i++) {
 		const struct cluster_device *other = cluster_device_at(
 			targets->cluster, device->node, pci->status.iommu_group_members.items[i]);
 
-		if (other != device && (!other || (other->driver[0] && !other->claim &&
-						   strncmp(other->class_id, "0604", 4) != 0 &&
-						   !is_planned(targets, other))))
-			return true;
+		if (!other || !other->claim || other->claim->deletion_timestamp ||
+		    other->type != DEVICE_PCI || targets_have(targets, other))
+			continue;
+		claim = other->claim_object;
+		if (claim->spec.include_iommu_group)
+			return NULL;
+		str_addf(&left, "%s%s", left.len ? ", " : "", other->name);
 	}
-	return false;
+	return left.len > 0 ? str_detach(&left) : NULL;
 }
 
 /* The device is already claimed. Is the claim the caller's, and would the flags change it? */
@@ -66,15 +66,16 @@ static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
 			   struct err *err)
 {
 	const struct cluster_device *device = rehearsal->device;
-	auto_free char *caller = spec->user ? xstrdup(spec->user) : claims_caller(run->session);
-	bool mine =
-		device->claim && !(device->user[0] && caller && strcmp(device->user, caller) != 0);
+	bool mine = device->claim && claims_mine(run->session, device, spec);
+	auto_free char *kept = device->claim ? advice_kept(device->claim) : NULL;
 	auto_free char *text = NULL;
 	enum claim_change change = CLAIM_SAME;
 	struct claim_target target;
 	int r = -EEXIST;
 
-	if (device->claim && device->claim->deletion_timestamp)
+	if (kept)
+		rehearsal->why = take_ptr(kept);
+	else if (device->claim && device->claim->deletion_timestamp)
 		rehearsal->why = xstrdup("it is being released; claim it when that is done");
 	else if (mine)
 		change = claim_compare(device, spec, &text);
@@ -123,6 +124,8 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 	rehearsal->unknown =
 		r < 0 && (answer.status < 400 || answer.status == 429 || answer.status >= 500);
 	rehearsal->waits = s->release && answer.status == 409;
+	if (!rehearsal->lacks)
+		claims_forget_group(&answer);
 	/* The webhook's warnings are about a new claim, not about the existing one. */
 	rehearsal->warnings =
 		xstrdup(answer.warnings && !rehearsal->unchanged ? answer.warnings : "");
@@ -212,13 +215,6 @@ static void add_result(const struct rehearsal *rehearsal, bool waits, struct out
 	str_add_char(to, '\n');
 }
 
-/* Of a group, the device's condition says that it must be claimed as a whole. */
-static bool has_answered_group(const struct command_settings *settings,
-			       const struct cluster_device *device)
-{
-	return settings->include_group && strcmp(device->verdict.reason, "GroupShared") == 0;
-}
-
 static void print_text(const struct rehearsal *rehearsal, const struct command_settings *settings,
 		       struct out *out)
 {
@@ -233,12 +229,20 @@ static void print_text(const struct rehearsal *rehearsal, const struct command_s
 	add_warnings(rehearsal, out);
 	if (good && !rehearsal->unchanged)
 		add_usb_below(device, out);
-	if (good && !has_answered_group(settings, device))
+	/* The device's condition says of any group that it must be claimed as a whole. */
+	if (good && (rehearsal->shared || strcmp(device->verdict.reason, "GroupShared") != 0))
 		add_verdict(device, out);
 	if (rehearsal->shared) {
 		auto_free char *line = xasprintf("claim its whole IOMMU group: kubectl hostdev "
 						 "claim %s --include-group",
 						 device->name);
+
+		add_line(out, line);
+	}
+	if (rehearsal->left) {
+		auto_free char *line = xasprintf("pending after that (GroupShared), because its "
+						 "IOMMU group is no longer claimed as a whole: %s",
+						 rehearsal->left);
 
 		add_line(out, line);
 	}
@@ -297,15 +301,19 @@ static int run_plan(struct command_run *run)
 	list = xcalloc(targets.len + 1, sizeof(*list));
 	for (size_t i = 0; i < targets.len; i++) {
 		list[i].device = targets.devices[i];
+		list[i].lacks = targets_lack_group(&targets, list[i].device);
 		rehearse(run, &list[i]);
-		list[i].shared = list[i].accepted && !run->settings.release &&
+		list[i].shared = list[i].lacks && list[i].accepted && !run->settings.release &&
 				 !run->settings.include_group &&
-				 is_group_shared(&targets, list[i].device);
+				 strcmp(list[i].device->verdict.reason, "GroupShared") == 0;
+		if (list[i].accepted && run->settings.release)
+			list[i].left = left_by_release(&targets, list[i].device);
 		if (!list[i].accepted)
 			status = COMMAND_FAILED;
 	}
 	print_all(run, list, targets.len);
 	for (size_t i = 0; i < targets.len; i++) {
+		free(list[i].left);
 		free(list[i].why);
 		free(list[i].warnings);
 	}

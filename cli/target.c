@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/mediateddeviceparent.h"
+#include "api/meta.h"
 #include "api/names.h"
+#include "api/pcidevice.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -15,6 +18,7 @@
 #include "cli/model/address.h"
 #include "cli/model/cluster.h"
 #include "cli/model/narrow.h"
+#include "kube/url.h"
 
 /* Kinds whose objects have the name of a device; devices before claims. */
 static const enum cluster_kind named[] = { CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM, CLUSTER_USBDEVICE,
@@ -171,6 +175,26 @@ static void add_right(struct str *why, const char *word, bool claim)
 	out_text(why, name);
 }
 
+/* The parents of mediated devices are no devices. */
+static bool is_parent(struct session *session, const char *word)
+{
+	auto_free char *name = name_of_word(word);
+	auto_str struct str path = STR_INIT;
+	auto_answer struct session_answer answer = { 0 };
+
+	if (!name)
+		return false;
+	url_object(&path, &mediateddeviceparent_kind, NULL, name, NULL);
+	return session_ask(session,
+			   &(struct kube_request){
+				   .verb = "get",
+				   .resource = mediateddeviceparent_kind.plural,
+				   .method = "GET",
+				   .path = str_cstr(&path),
+			   },
+			   &answer, NULL) == 0;
+}
+
 /* A caller who may not read everything cannot tell whether an object is missing or hidden. */
 static void say_not_found(const struct command_run *run, const struct targets *targets,
 			  const char *word, struct str *why)
@@ -180,6 +204,13 @@ static void say_not_found(const struct command_run *run, const struct targets *t
 		str_add(why, "there is no node '");
 		str_add_clean(why, word, find_node_len(word));
 		str_add(why, "': kubectl get nodes lists them");
+	} else if (is_parent(run->session, word)) {
+		str_clear(why);
+		str_addf(why,
+			 "'%s' is a %s, and not a device: kubectl describe mdevparent %s shows "
+			 "its state and events",
+			 find_name_part(word), mediateddeviceparent_kind.kind,
+			 find_name_part(word));
 	} else if (targets->missing.forbidden & CLUSTER_DEVICES) {
 		str_clear(why);
 		str_add(why, "no device '");
@@ -190,13 +221,13 @@ static void say_not_found(const struct command_run *run, const struct targets *t
 	command_say(run, str_cstr(why));
 }
 
-static void add_once(struct targets *targets, struct cluster_device *device)
+bool targets_have(const struct targets *targets, const struct cluster_device *device)
 {
 	for (size_t i = 0; i < targets->len; i++) {
 		if (targets->devices[i] == device)
-			return;
+			return true;
 	}
-	targets->devices[targets->len++] = device;
+	return false;
 }
 
 /* Report every word that matches nothing, not only the first. */
@@ -211,7 +242,8 @@ static int find_all(const struct command_run *run, struct targets *targets)
 		int r = find_device(targets->cluster, run->words[i], &device, &why);
 
 		if (r == 0) {
-			add_once(targets, device);
+			if (!targets_have(targets, device))
+				targets->devices[targets->len++] = device;
 			continue;
 		}
 		if (r == -ENOENT)
@@ -281,6 +313,31 @@ int targets_had(struct command_run *run, struct targets *ret_targets)
 			ret_targets->devices[ret_targets->len++] = &view->devices[i];
 	}
 	return COMMAND_OK;
+}
+
+/* As in the agent: bridges and functions without a driver do not make a group shared. A function that is not listed is a
+ * bridge, unless the caller may not list functions. */
+bool targets_lack_group(const struct targets *targets, const struct cluster_device *device)
+{
+	const struct pcidevice *pci = device->object;
+	bool all_listed = !(targets->missing.forbidden & CLUSTER_SET(CLUSTER_PCIDEVICE));
+
+	if (device->type != DEVICE_PCI || !pci)
+		return device->type == DEVICE_PCI;
+	for (size_t i = 0; i < pci->status.iommu_group_members.len; i++) {
+		const char *address = pci->status.iommu_group_members.items[i];
+		const struct cluster_device *other =
+			cluster_device_at(targets->cluster, device->node, address);
+
+		if (other == device || (!other && all_listed) ||
+		    cluster_device_behind(device, address))
+			continue;
+		if (!other || (other->driver[0] && strncmp(other->class_id, "0604", 4) != 0 &&
+			       (!other->claim || other->claim->deletion_timestamp) &&
+			       !targets_have(targets, other)))
+			return true;
+	}
+	return false;
 }
 
 void targets_done(struct targets *targets)

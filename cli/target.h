@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/ask/lists.h"
@@ -33,6 +34,13 @@ int targets_had(struct command_run *run, struct targets *ret_targets);
 /* Print one line about those of @kinds, and events, that the caller may not read, and about the devices or their claims if
  * these may not be read either. What else may not be listed does not matter to devices that were found by name. */
 void targets_tell(const struct targets *targets, unsigned kinds);
+
+/* Is @device among them? */
+bool targets_have(const struct targets *targets, const struct cluster_device *device);
+
+/* Does the IOMMU group of @device, one of @targets, hold other functions that must be claimed with it, and are neither claimed
+ * nor among @targets? True, too, if that is not known. Pure. */
+bool targets_lack_group(const struct targets *targets, const struct cluster_device *device);
 
 void targets_done(struct targets *targets);
 #define auto_targets __attribute__((cleanup(targets_done)))

@@ -88,7 +88,11 @@ static void add_state(const struct cluster_device *device, struct out *out)
 {
 	const struct state_look *look = state_look(device->verdict.state);
 	bool by_node = device->fault && strcmp(device->verdict.reason, device->fault->reason) == 0;
-	const char *message = by_node ? "" : device->verdict.message; /* add_fault() has said it */
+	auto_free char *kept =
+		device->verdict.state == STATE_RELEASING ? advice_kept(device->claim) : NULL;
+	const char *message = by_node ? "" /* add_fault() has said it */
+			      : kept  ? kept
+				      : device->verdict.message;
 	/* A reason that says the same as the state is a second word for one thing. */
 	bool silent = message[0] && is_affirmation(device->verdict.reason);
 	const char *reason = silent ? "" : device->verdict.reason;
@@ -334,6 +338,12 @@ static void collect(const struct cluster_device *device, struct json_strs *remed
 	if (device->fault)
 		advise(device, device->fault->reason, remedies);
 	advise(device, device->verdict.reason, remedies);
+	if (device->verdict.state == STATE_RELEASING) {
+		auto_free char *line = advice_unkeep(device->type, device->claim);
+
+		if (line)
+			json_strs_add_new(remedies, line);
+	}
 	if (device->verdict.state == STATE_MISSING &&
 	    (device->sriov || device->gpu || device->vgpu || device->mig))
 		json_strs_add(remedies, "If the card will not come back, delete its object.");

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,14 +152,14 @@ bool claims_unchecked(const struct session_answer *answer)
 static bool ask_again(struct session *session, const struct claim_target *target,
 		      const struct session_answer *answer, bool *told)
 {
-	auto_str struct str name = STR_INIT;
+	auto_str struct str text = STR_INIT;
 
 	if (!session_has_end(session) || session_late(session) || !claims_unchecked(answer))
 		return false;
-	out_text(&name, target->name);
+	out_text(&text, target->name);
+	str_add(&text, ": hostdev's webhook does not answer; trying again");
 	if (!*told)
-		(void)fprintf(stderr, "%s: hostdev's webhook does not answer; trying again\n",
-			      str_cstr(&name));
+		out_say(str_cstr(&text));
 	*told = true;
 	return session_wait(session, WEBHOOK_AGAIN_MS) == 0 && !session_late(session);
 }
@@ -259,7 +258,8 @@ int claim_read(struct session *session, const struct claim_target *target,
 	return ask(session, target, &question, ret_answer, err);
 }
 
-char *claims_caller(struct session *session)
+/* The caller's user name; NULL: not known. The caller of this function frees it. */
+static char *claims_caller(struct session *session)
 {
 	static const char body[] = "{\"apiVersion\":\"authentication.k8s.io/v1\","
 				   "\"kind\":\"SelfSubjectReview\"}";
@@ -284,9 +284,21 @@ char *claims_caller(struct session *session)
 	return xstrdup_or_null(json_string_value(json_object_get(info, "username")));
 }
 
+bool claims_mine(struct session *session, const struct cluster_device *device,
+		 const struct claim_spec *spec)
+{
+	auto_free char *caller = NULL;
+
+	if (!device->user[0] || (spec->user && strcmp(device->user, spec->user) == 0))
+		return true;
+	caller = claims_caller(session);
+	return !caller || strcmp(device->user, caller) == 0;
+}
+
 void claims_warn(const struct session_answer *answer)
 {
-	const char *line = answer->warnings ? answer->warnings : "";
+	const char *line = str_or_empty(answer->warnings);
+	auto_str struct str said = STR_INIT;
 
 	for (size_t len; *line; line += len + 1) {
 		auto_free char *copy = NULL;
@@ -295,10 +307,30 @@ void claims_warn(const struct session_answer *answer)
 		len = strcspn(line, "\n");
 		copy = xstrndup(line, len);
 		text = advice_flags(copy);
-		(void)fprintf(stderr, "Warning: %s\n", text);
+		str_add(&said, "Warning: ");
+		out_text(&said, text);
+		str_add_char(&said, '\n');
 		if (!line[len])
 			break;
 	}
+	out_say(str_cstr(&said));
+}
+
+void claims_forget_group(struct session_answer *answer)
+{
+	auto_str struct str kept = STR_INIT;
+	const char *line = str_or_empty(answer->warnings);
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+		auto_free char *copy = xstrndup(line, len);
+
+		if (!strstr(copy, "': waits, GroupShared: "))
+			str_addf(&kept, "%s%s", kept.len ? "\n" : "", copy);
+		line += len + (line[len] == '\n');
+	}
+	free(answer->warnings);
+	answer->warnings = str_detach(&kept);
 }
 
 /* The words of our webhook in a refusal, without the device, which the caller names. NULL: it is not the webhook's. */

@@ -70,12 +70,16 @@ int claim_delete_own(struct session *session, const struct claim_target *target,
 int claim_read(struct session *session, const struct claim_target *target,
 	       struct session_answer *ret_answer, struct err *err);
 
-/* The caller's user name at the API server (SelfSubjectReview). The caller of this function
- * frees it. NULL if the API server is older than Kubernetes 1.28. */
-char *claims_caller(struct session *session);
+/* Is the claim of @device the caller's, or that of the user whom @spec names? True, too, for a claim without an owner, and
+ * if the API server does not say who the caller is (SelfSubjectReview, since Kubernetes 1.28). */
+bool claims_mine(struct session *session, const struct cluster_device *device,
+		 const struct claim_spec *spec);
 
-/* Print the warnings of @answer on standard error, as kubectl does. */
+/* Print the warnings of @answer on standard error, as kubectl does, broken where the terminal ends. */
 void claims_warn(const struct session_answer *answer);
+
+/* Take out of @answer the webhook's warning that the claim waits for the rest of its IOMMU group. */
+void claims_forget_group(struct session_answer *answer);
 
 /* Did the API server get no answer from hostdev's webhook? Pure. */
 bool claims_unchecked(const struct session_answer *answer);

@@ -7,9 +7,11 @@
 #include "api/json_map_read.h"
 #include "api/migconfiguration.h"
 #include "api/object.h"
+#include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
+#include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/array.h"
 #include "base/err.h"
@@ -88,18 +90,22 @@ bool device_event_of_claim(const struct event *event)
 	       str_equal(kind, usbdeviceclaim_kind.kind);
 }
 
-/* Is the same event also recorded on a claim of the same name? Then the claim's one is kept,
- * because its uid identifies the claim. */
-static bool is_claims(const struct device_events *events, const struct event *event)
+static bool is_of_device(const struct event *event)
 {
-	if (device_event_of_claim(event))
-		return false;
-	for (size_t i = 0; i < events->len; i++) {
+	const char *kind = event->involved_object.kind;
+
+	return str_equal(kind, pcidevice_kind.kind) || str_equal(kind, usbdevice_kind.kind);
+}
+
+/* Is the same event of a device also recorded on its claim or card? Then that one is kept: a claim's uid identifies the
+ * claim. */
+static bool is_double(const struct device_events *events, const struct event *event)
+{
+	for (size_t i = 0; i < events->len && is_of_device(event); i++) {
 		const struct event *other = events->items[i];
 
-		if (device_event_of_claim(other) && str_equal(other->reason, event->reason) &&
-		    str_equal(other->message, event->message) &&
-		    str_equal(other->involved_object.name, event->involved_object.name))
+		if (!is_of_device(other) && str_equal(other->reason, event->reason) &&
+		    str_equal(other->message, event->message))
 			return true;
 	}
 	return false;
@@ -112,7 +118,7 @@ static void drop_doubles(struct device_events *events)
 	while (i < events->len) {
 		struct event *event = events->items[i];
 
-		if (!is_claims(events, event)) {
+		if (!is_double(events, event)) {
 			i++;
 			continue;
 		}

@@ -27,7 +27,7 @@ const char *device_event_time(const struct event *event);
 bool device_event_of_claim(const struct event *event);
 
 /* Add the events of a list in JSON, the latest first, until there are @events->max. If the same
- * event is recorded on a device and on its claim, only the claim's is added. Pure. */
+ * event is recorded on a device and on its claim or card, only that one is added. Pure. */
 int device_events_add(struct device_events *events, const char *list, size_t len, struct err *err);
 
 /* Read the events about the objects of @device from the API server. */

@@ -91,7 +91,8 @@ static void on_page(void *arg, int result, const struct kube_response *response,
 	listing->status = response->status;
 	if (result < 0)
 		listing->err = *err;
-	else
+	result = session_judge(result, &listing->err);
+	if (result == 0)
 		result = list_page_read(response->body, response->body_len, take_object, listing,
 					&page, &listing->err);
 	if (result == 0 && listing->objects > LISTS_OBJECTS_MAX)
@@ -254,7 +255,7 @@ char *lists_forbidden_user(const char *message)
 	const char *user = strstr(message, before);
 	const char *end = user ? strstr(user + sizeof(before) - 1, "\" cannot ") : NULL;
 
-	if (!end)
+	if (!end || strncmp(end, "\" cannot impersonate", strlen("\" cannot impersonate")) == 0)
 		return NULL;
 	user += sizeof(before) - 1;
 	return xstrndup(user, (size_t)(end - user));

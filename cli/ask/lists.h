@@ -49,8 +49,8 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
  * Pure. */
 void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, struct str *to);
 
-/* The user in a message such as: User "ann" cannot list resource ...; NULL: it names none. The
- * caller frees. Pure. */
+/* The user in a message such as: User "ann" cannot list resource ...; NULL: it names none, or is not about that right but
+ * about impersonation. The caller frees. Pure. */
 char *lists_forbidden_user(const char *message);
 
 /* Append "user 'ann' may not list WHAT (403 forbidden)", with the user whom @message of the API server names; NULL: none.

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -197,6 +198,18 @@ int session_run(struct session *session, const size_t *pending)
 	return is_ended(session) ? -EINTR : 0;
 }
 
+int session_judge(int result, struct err *err)
+{
+	static const char forbidden[] = "403 forbidden: ";
+	const char *cause = result == -EACCES ? strstr(err->msg, forbidden) : NULL;
+	auto_free char *text = NULL;
+
+	if (!cause || !strstr(cause, "cannot impersonate"))
+		return result;
+	text = xstrdup(cause + sizeof(forbidden) - 1);
+	return err_set(err, ERR_INVALID, -EPERM, "you may not act as that user: %s", text);
+}
+
 struct asking {
 	struct session_answer *answer;
 	struct err *err;
@@ -215,9 +228,9 @@ static void on_answer(void *arg, int result, const struct kube_response *respons
 		.len = response->body_len,
 		.warnings = xstrdup(response->warnings ? response->warnings : ""),
 	};
-	asking->result = result;
 	if (result < 0)
 		*asking->err = *err;
+	asking->result = session_judge(result, asking->err);
 	asking->pending = 0;
 }
 

@@ -73,6 +73,10 @@ void session_answer_done(struct session_answer *answer);
 int session_ask(struct session *session, const struct kube_request *request,
 		struct session_answer *ret_answer, struct err *err);
 
+/* The result of a request, which failed with @err if it is < 0. -EPERM: the caller may not impersonate the user of --as,
+ * so every request fails; @err then says that. */
+int session_judge(int result, struct err *err);
+
 /* Has the API server asked to repeat the request (429, 503) after a time that is not too long?
  * Then wait for that time and increment *@tries. @err is that of a kube_done_fn. */
 bool session_again(struct session *session, int result, const struct err *err, unsigned *tries);

@@ -171,6 +171,17 @@ struct cluster_device *cluster_device(struct cluster *cluster, enum device_type 
 	return cluster_made_named(&cluster->made, type, name);
 }
 
+bool cluster_device_behind(const struct cluster_device *device, const char *address)
+{
+	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
+
+	for (size_t i = 0; pci && i < pci->status.bridges.len; i++) {
+		if (strcmp(pci->status.bridges.items[i], address) == 0)
+			return true;
+	}
+	return false;
+}
+
 struct cluster_device *cluster_device_at(struct cluster *cluster, const char *node,
 					 const char *address)
 {

@@ -150,6 +150,10 @@ const struct cluster_view *cluster_view(struct cluster *cluster);
 struct cluster_device *cluster_device(struct cluster *cluster, enum device_type type,
 				      const char *name);
 
+/* Is a bridge at @address above the PCI function @device? Agents list such a bridge in the function's IOMMU group, but not
+ * as a device. */
+bool cluster_device_behind(const struct cluster_device *device, const char *address);
+
 /* The PCI function, or USB port, of @node; NULL if there is none. */
 struct cluster_device *cluster_device_at(struct cluster *cluster, const char *node,
 					 const char *address);

@@ -6,6 +6,7 @@
 
 #include "api/condition.h"
 #include "api/meta.h"
+#include "api/names.h"
 #include "api/pcidevice.h"
 #include "base/str.h"
 #include "cli/model/cluster.h"
@@ -206,4 +207,13 @@ struct state_verdict state_judge_part(const struct api_conditions *conditions, b
 	if (strcmp(str_or_empty(ready->reason), "DeviceGone") == 0)
 		return by_condition(STATE_MISSING, ready);
 	return by_condition(STATE_PENDING, ready);
+}
+
+const char *state_finalizer(const struct api_meta *claim)
+{
+	if (!claim->deletion_timestamp || claim->finalizers.len == 0 ||
+	    api_meta_has_finalizer(claim, NAMES_FINALIZER_HARVESTER_PCI) ||
+	    api_meta_has_finalizer(claim, NAMES_FINALIZER_HARVESTER_USB))
+		return NULL;
+	return claim->finalizers.items[0];
 }

@@ -10,6 +10,7 @@
 #include "text/out.h"
 
 struct api_conditions;
+struct api_meta;
 struct cluster_device;
 struct node_fault;
 
@@ -64,3 +65,7 @@ struct state_verdict state_judge(const struct cluster_device *device);
  * pod has it. @fault: that of the node; NULL: none. */
 struct state_verdict state_judge_part(const struct api_conditions *conditions, bool used,
 				      const struct node_fault *fault);
+
+/* The finalizer that keeps a claim which is being deleted, and whose device hostdev has released or never bound: it is not
+ * hostdev's. NULL: none does. */
+const char *state_finalizer(const struct api_meta *claim);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "api/meta.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -137,4 +138,24 @@ char *advice_about(const char *reason, const char *node, const char *device)
 	auto_free char *text = from ? replaced(from, "NODE", node) : NULL;
 
 	return text ? replaced(text, "DEVICE", device) : NULL;
+}
+
+char *advice_kept(const struct api_meta *claim)
+{
+	const char *finalizer = state_finalizer(claim);
+
+	return finalizer ? xasprintf("the device is released; the finalizer '%s' keeps the claim",
+				     finalizer)
+			 : NULL;
+}
+
+char *advice_unkeep(enum device_type type, const struct api_meta *claim)
+{
+	return state_finalizer(claim)
+		       ? xasprintf(
+				 "An administrator can remove the finalizer: kubectl patch "
+				 "%sdeviceclaim %s --type=merge -p '{\"metadata\":{\"finalizers\":"
+				 "null}}'",
+				 type == DEVICE_USB ? "usb" : "pci", claim->name)
+		       : NULL;
 }

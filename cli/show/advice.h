@@ -1,6 +1,10 @@
 /* advice: what to do about the reason of a condition. Pure. */
 #pragma once
 
+#include "cli/model/cluster.h"
+
+struct api_meta;
+
 /* One or more sentences; NULL if nothing is to be done, or the reason is not known. Static. */
 const char *advice_for(const char *reason);
 
@@ -11,3 +15,8 @@ char *advice_about(const char *reason, const char *node, const char *device);
 /* @message of the API, with the flags of `claim` in place of the fields of a claim that it says to
  * set. The caller frees. */
 char *advice_flags(const char *message);
+
+/* "the device is released; the finalizer 'a/b' keeps the claim", and the command for that; NULL: no other's finalizer keeps
+ * @claim. The caller frees. */
+char *advice_kept(const struct api_meta *claim);
+char *advice_unkeep(enum device_type type, const struct api_meta *claim);

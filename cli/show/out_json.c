@@ -113,6 +113,24 @@ static void end_by_pipe(void)
 	_exit(128 + SIGPIPE);
 }
 
+void out_say(const char *text)
+{
+	const struct out terminal = { .format = OUT_TABLE,
+				      .width = out_terminal_width(STDERR_FILENO) };
+	auto_str struct str lines = STR_INIT;
+	const char *line = text;
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+		auto_free char *copy = xstrndup(line, len);
+
+		out_wrap(&terminal, &lines, copy, 0, strspn(line, " ") + 2);
+		str_add_char(&lines, '\n');
+		line += len + (line[len] == '\n');
+	}
+	(void)fputs(str_cstr(&lines), stderr);
+}
+
 bool out_flush(struct out *out)
 {
 	int r = file_write_all(STDOUT_FILENO, str_cstr(&out->text), out->text.len);

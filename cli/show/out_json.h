@@ -37,6 +37,9 @@ bool out_is_json(const struct out *out);
 /* The same for a List with @items, which it takes. */
 void out_json_list(struct out *out, json_t *items);
 
+/* Print @text, which is clean and may have several lines, on standard error, broken where the terminal ends. */
+void out_say(const char *text);
+
 /* Write out->text to standard output, and empty it. If the reader has closed the pipe, end the
  * process by SIGPIPE without a message, as other programs do. Returns false after another error,
  * which it prints. */

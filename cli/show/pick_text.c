@@ -198,7 +198,7 @@ static void add_unknown(struct cluster *cluster, const struct pick_want *want, c
 		str_addf(to, "%s: kubectl get nodes lists them", name);
 		return;
 	}
-	str_addf(to, "no device%s%s has the resource\n  '", node, labels);
+	str_addf(to, "no device%s%s has the resource '", node, labels);
 	out_text(to, want->resource);
 	str_add(to, "'");
 	if (other && strcmp(other, want->resource) != 0) {
@@ -251,7 +251,7 @@ void pick_text(struct cluster *cluster, const struct pick_want *want, const char
 	bool one_node = want->count > 1 && !want->any_node && !want->node;
 
 	if (matches == 0 && hidden) {
-		str_add(to, "no device that you may read has the resource\n  '");
+		str_add(to, "no device that you may read has the resource '");
 		out_text(to, want->resource);
 		str_add_char(to, '\'');
 	} else if (matches == 0) {

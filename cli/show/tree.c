@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "api/json_map.h"
+#include "api/mediateddevice.h"
 #include "api/pcidevice.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/model/address.h"
 #include "cli/model/cluster.h"
 #include "cli/model/part.h"
@@ -46,6 +48,24 @@ static const char *step_of(const struct cluster_device *device, size_t at)
 	return at == len ? device->address : NULL;
 }
 
+/* The parent of a mediated device, such as "mtty", which need not be a listed device; "" of other devices. */
+static const char *mdev_parent(const struct cluster_device *device)
+{
+	const struct mediateddevice *mdev = device->type == DEVICE_MDEV ? device->object : NULL;
+
+	return mdev ? str_or_empty(mdev->status.parent) : "";
+}
+
+/* By type, then mediated devices by parent, then in the order of the list. */
+static int compare_others(const struct cluster_device *x, const struct cluster_device *y)
+{
+	int order = (x->type > y->type) - (x->type < y->type);
+
+	if (order == 0)
+		order = strcmp(mdev_parent(x), mdev_parent(y));
+	return order ? order : (x > y) - (x < y);
+}
+
 /* The order of lspci: functions behind a bridge are sorted by the bridge's address. */
 static int compare_ways(const void *a, const void *b)
 {
@@ -53,8 +73,7 @@ static int compare_ways(const void *a, const void *b)
 	const struct cluster_device *y = *(const struct cluster_device *const *)b;
 
 	if (x->type != DEVICE_PCI || y->type != DEVICE_PCI)
-		return x->type != y->type ? (x->type > y->type) - (x->type < y->type)
-					  : (x > y) - (x < y);
+		return compare_others(x, y);
 	for (size_t i = 0;; i++) {
 		const char *step = step_of(x, i);
 		const char *other = step_of(y, i);
@@ -81,7 +100,8 @@ static char *tree_branch(const struct cluster_device *device)
 	case DEVICE_MDEV:
 		break;
 	}
-	return xstrdup("mdev, parent not listed");
+	return mdev_parent(device)[0] ? xasprintf("mdev parent %s", mdev_parent(device))
+				      : xstrdup("mdev, parent not known");
 }
 
 /* The devices of @node without a parent; tree_roots_done() frees the list. */
@@ -143,11 +163,11 @@ static const struct table_column columns[COLUMNS] = {
 	  .final = 22 }, /* cuts only UUIDs, and deep addresses last */
 	{ .title = "STATE" },
 	{ .title = "GROUP", .spare = 1 },
-	{ .title = "DRIVER", .spare = 2 },
+	{ .title = "DRIVER", .spare = 3 },
 	{ .title = "CLAIM OF", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
 	{ .title = "POD", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
 	{ .title = "RESOURCE", .wide = true },
-	{ .title = "DESCRIPTION", .least = 32, .final = 11, .spare = 3 },
+	{ .title = "DESCRIPTION", .least = 24, .headed = true, .spare = 2 },
 };
 
 /* The lines to the left of an entry, from the outermost: does each of these levels continue
@@ -227,15 +247,21 @@ static const char *claim_text(const struct cluster_device *device)
 	return device->user[0] ? device->user : "(no user)";
 }
 
-/* "12", or "12 (+2 more)" for a group of three functions. */
+/* "12", or "12 (+2 more)" for a group of three functions. Bridges above them are not claimed, and not counted. */
 static void add_group(struct table *table, const struct cluster_device *device)
 {
-	const struct pcidevice *pci = device->object;
+	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
 	auto_free char *text = NULL;
+	size_t others = 0;
 
-	if (device->type == DEVICE_PCI && pci && pci->status.iommu_group_members.len > 1)
-		text = xasprintf("%s (+%zu more)", device->group,
-				 pci->status.iommu_group_members.len - 1);
+	for (size_t i = 0; pci && i < pci->status.iommu_group_members.len; i++) {
+		const char *address = pci->status.iommu_group_members.items[i];
+
+		others += strcmp(address, device->address) != 0 &&
+			  !cluster_device_behind(device, address);
+	}
+	if (others > 0)
+		text = xasprintf("%s (+%zu more)", device->group, others);
 	table_add(table, text ? text : device->group);
 }
 

@@ -108,6 +108,10 @@ static void print_cell(const struct printing *p, size_t column, const char *text
 	}
 	if (colour != COLOUR_NONE && text[0])
 		out_colour(p->out, p->to, colour);
+	if (len > p->widths[column] && p->table->columns[column].headed && strstr(text, ": ")) {
+		text = strstr(text, ": ") + 2;
+		len = out_width(text);
+	}
 	if (len > p->widths[column])
 		add_cut(p, text, p->widths[column]);
 	else
@@ -167,8 +171,6 @@ static size_t least_width(const struct printing *p)
 
 		if (is_shown(p, i) && least && p->widths[i] > least)
 			total -= p->widths[i] - least;
-		if (p->table->columns[i].wraps)
-			total -= p->widths[i];
 	}
 	return total;
 }
@@ -255,25 +257,53 @@ static size_t least_to_wrap(const struct printing *p)
 	return least;
 }
 
-/* Hide empty columns that may be cut, and cut the others, until the table fits. */
+/* False: the columns that are left do not fit. */
+static bool fit_columns(struct printing *p)
+{
+	hide_spare(p);
+	cut(p, false);
+	cut(p, true);
+	return total_width(p) <= p->out->width;
+}
+
+/* Make room for the lines of the last column. If there is none, they are below the other columns. */
+static void fit_wrapped(struct printing *p)
+{
+	const size_t last = p->last;
+	const size_t least = least_to_wrap(p);
+	const struct printing whole = *p;
+	bool beside;
+
+	p->widths[last] = least < whole.widths[last] ? least : whole.widths[last];
+	beside = fit_columns(p);
+	if (!beside) {
+		*p = whole;
+		p->hidden[last] = true;
+		find_last(p);
+		(void)fit_columns(p);
+		p->hidden[last] = false;
+		find_last(p);
+	}
+	p->last_at = total_width(p) - p->widths[last];
+	p->wrap_at = beside ? p->last_at : TABLE_WRAP_INDENT;
+	p->widths[last] = whole.widths[last];
+}
+
+/* Hide empty columns that may be cut or left out, and cut the others, until the table fits. */
 static void fit(struct printing *p)
 {
 	const struct table *table = p->table;
 
 	if (p->out->width == 0 || p->out->format != OUT_TABLE)
 		return;
-	for (size_t i = 0; i < table->columns_len && total_width(p) > p->out->width; i++) {
-		p->hidden[i] = table->columns[i].least && p->empty[i];
+	for (size_t i = table->columns_len; i-- > 0 && total_width(p) > p->out->width;) {
+		p->hidden[i] = p->empty[i] && (table->columns[i].least || table->columns[i].spare);
 		find_last(p);
 	}
-	hide_spare(p);
-	cut(p, false);
-	cut(p, true);
-	if (table->columns[p->last].wraps && total_width(p) > p->out->width) {
-		p->last_at = total_width(p) - p->widths[p->last];
-		p->wrap_at = p->last_at + least_to_wrap(p) <= p->out->width ? p->last_at
-									    : TABLE_WRAP_INDENT;
-	}
+	if (table->columns[p->last].wraps && total_width(p) > p->out->width)
+		fit_wrapped(p);
+	else
+		(void)fit_columns(p);
 }
 
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to)

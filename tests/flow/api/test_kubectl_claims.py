@@ -103,6 +103,9 @@ def test_flags_that_differ_from_the_claim(plugin, names, rest):  # noqa: F811
         return rest.get(f"{PATH}/pcideviceclaims/{device}")["spec"]
 
     plugin("claim", device, "--no-wait", "--for", "alice")
+    for command in ("claim", "plan"):
+        told = plugin(command, device, "--for", "bob", "--as", "alice", "--as-group", "system:masters", status=1)
+        assert "already claimed, by 'alice': release it, and claim it again with --for bob" in told + plugin.said
     for flags, said in ((["--driver=evil"], "already claimed, with driver 'vfio-pci'"),
                         (["--for", "bob"], "already claimed, by 'alice'")):
         assert plugin("claim", device, "--for", "alice", *flags, status=1) == ""
@@ -161,8 +164,8 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
     addresses = ["0000:01:00.0", "0000:01:00.1"]
     paths = [world.device(node, number, "example.com/x") for number in range(2)]
     for path, address in zip(paths, addresses):
-        world.status(path, {"address": address, "iommuGroup": "1", "iommuGroupMembers": addresses,
-                            "kernelDriverInUse": "e1000e", "conditions": [
+        world.status(path, {"address": address, "iommuGroup": "1", "iommuGroupMembers": ["0000:00:1c.0", *addresses],
+                            "bridges": ["0000:00:1c.0"], "kernelDriverInUse": "e1000e", "conditions": [
                                 {"type": "Claimable", "status": "True", "reason": "GroupShared", "message": "both",
                                  "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
     first, second = (path.rsplit("/", 1)[1] for path in paths)
@@ -174,9 +177,15 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
         assert f"a part of it, claim its whole IOMMU group: {command}\n" in plugin("why", first)
         for words in ([first, "--include-group"], [first, second]):
             told = plugin("plan", *words)
-            assert f"{first}: would be accepted\n" in told and "claim its whole" not in told
+            assert f"{first}: would be accepted\n" in told and "claim its whole" not in told and "GroupShared" not in told
         # Of a claim that waits for the rest of the group, too.
         plugin("claim", first, "--no-wait")
+        assert plugin("plan", second).startswith(f"{second}: would be accepted\n")
+        plugin("claim", second, "--no-wait")
+        left = "  pending after that (GroupShared), because its IOMMU group is no longer claimed as a whole: "
+        assert left + second in plugin("plan", "--release", first).splitlines()
+        assert left not in plugin("plan", "--release", first, second)
+        rest.remove(f"{PATH}/pcideviceclaims/{second}")
         same = f"{first}: already claimed, nothing would change\n"
         assert plugin("plan", first).startswith(same) and "no webhook" not in plugin("plan", first)
         [plan] = json.loads(plugin("plan", first, "-o", "json"))["plans"]
@@ -259,6 +268,13 @@ def test_one_function_of_a_shared_group_is_not_waited_for(plugin, world, webhook
         assert "use --include-group\n" in plugin("plan", first) and "includeIOMMUGroup" not in plugin("plan", first)
         whole = plugin("plan", first, "--include-group")
         assert whole.startswith(f"{first}: would be accepted\n") and "nclude" not in whole, whole
+        # Nor does it warn of a function that is claimed by the same command.
+        second = paths[1].rsplit("/", 1)[1]
+        assert "GroupShared" not in plugin("plan", first, second)
+        plugin("claim", first, second, "--dry-run")
+        assert "GroupShared" not in plugin.said
+        plugin("claim", first, "--dry-run")
+        assert "waits, GroupShared: " in plugin.said
         waiting = plugin.start("claim", first)
         wait_until(lambda: rest.request("GET", claim)[0] == 200, 20, "the claim")
         began = time.monotonic()

@@ -316,9 +316,13 @@ def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):
         "metadata": {"name": f"{node}-y", "finalizers": ["example.com/stays"]}})
     assert plugin("plan", f"{node}-y").startswith(f"{node}-y: already claimed, nothing would change\n")
     plugin("release", f"{node}-y", "--timeout", "3s", status=3)
-    assert f"1 device is not released: {node}-y. It will be" in plugin.said
+    assert f"1 device is released, but its claim is not deleted: {node}-y.\n" in plugin.said
+    assert "finalizer 'example.com/stays' keeps the claim. An administrator can remove" in plugin.said
+    assert "finalizer 'example.com/stays' keeps the claim" in plugin("why", f"{node}-y")
     assert plugin("plan", f"{node}-y", status=1) == \
-        f"{node}-y: would be refused\n  it is being released; claim it when that is done\n"
+        f"{node}-y: would be refused\n  the device is released; the finalizer 'example.com/stays' keeps the claim\n"
+    plugin("claim", f"{node}-y", status=1)
+    assert "the finalizer 'example.com/stays' keeps the claim" in plugin.said
 
 
 def test_a_plan_that_nobody_judges_is_no_refusal(plugin, lender, webhook, node):
@@ -375,8 +379,9 @@ def test_who_may_read_one_device_alone_claims_it(plugin, lender, identities, ins
         assert nora.said.endswith("may not list events in the namespace default (403 forbidden): ask an administrator for "
                                   "the role event-reader of docs/audit.md\n")
         nora("claim", "--resource", "example.com/none", status=1)
-        assert (f"no device that you may read has the resource\n  'example.com/none'\n  user '{user}' may not list pcidevices, "
-                "usbdevices (403 forbidden)\n") in nora.said
+        assert (f"no device that you may read has the resource 'example.com/none'\n  user '{user}' may not list pcidevices, "
+                "pcideviceclaims, ") in nora.said
+        assert nora.said.count("403 forbidden") == 1
         # By its address, she sees the same.
         for address in (TWIN, TWIN.removeprefix("0000:")):
             assert "Driver:      vfio-pci" in nora("why", f"{node}/{address}")

@@ -256,7 +256,7 @@ def plugin(installed):
     return Plugin(installed)
 
 
-def test_acting_as_somebody(plugin, installed, devices, node):
+def test_acting_as_somebody(plugin, installed, identities, devices, node):
     """Jane may list PCI devices as herself, and USB devices as one of a group."""
     jane, group = f"jane-{node}", f"team,{node}"
     installed.kubectl("create", "clusterrole", jane, "--verb=list", f"--resource=pcidevices.{GROUP}")
@@ -268,6 +268,11 @@ def test_acting_as_somebody(plugin, installed, devices, node):
         plugin("tree", node, f"--as={jane}")
         assert re.search(f"user '{jane}' may not list .*usbdevices", plugin.said)
         wait_until(lambda: plugin("tree", node, "--as", jane, "--as-group", group) and "usbdevices" not in plugin.said, 20)
+        for words in (["tree"], ["why", "x"], ["claim", "x"], ["top"], ["version"]):
+            herself = Plugin(installed, identities.user(jane))
+            herself(*words, "--as", "bob", status=1)
+            assert re.search(f"you may not act as that user: users \"bob\" is forbidden: User \"{jane}\" cannot impersonate",
+                             herself.said), herself.said
         plugin("tree", "--as-group", group, status=1)
         assert "needs a user, too (--as NAME)" in plugin.said
         as_in_file = yaml.safe_load(installed.kubeconfig.read_text())
@@ -297,6 +302,8 @@ def test_who_may_read_some_kinds_sees_what_is_missing(identities, installed, dev
                             r"\(403 forbidden\); whether nodes are ready is not known", line)
         *said, _ = told_on_terminal(ann, "tree", columns=80).splitlines()
         assert len(said) > 1 and max(map(len, said)) <= 80 and " ".join(part.strip() for part in said) == line
+        *said, _ = told_on_terminal(ann, "claim", f"{node}-000000000", columns=60).splitlines()
+        assert len(said) > 1 and max(map(len, said)) <= 60
         ann("why", f"{node}-000000000", status=1)
         assert (f"no device '{node}-000000000' is among those that you may read: ask an administrator for the verb get on "
                 f"pcidevices/{node}-000000000\n") in ann.said

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "api/names.h"
 #include "cli/ask/pod_facts.h"
 #include "cli/claim_wait.h"
 #include "cli/command.h"
@@ -68,6 +69,21 @@ static struct progress_case {
 	{ "what was ready has yet to begin", CLAIM_GONE,
 	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z'", READY("True", "Ready", "bound")),
 	  PROGRESS_WAITING, "waiting for the agent of its node" },
+	{ "a finalizer of somebody else keeps it", CLAIM_GONE,
+	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z','finalizers':['a.com/keep']",
+		READY("False", "Released", "the device was released")),
+	  PROGRESS_KEPT,
+	  "the device is released; the finalizer 'a.com/keep' keeps the claim. An administrator can "
+	  "remove the finalizer: kubectl patch pcideviceclaim a --type=merge -p "
+	  "'{\"metadata\":{\"finalizers\":null}}'" },
+	{ "not while hostdev's is there, too", CLAIM_GONE,
+	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z','finalizers':['a.com/keep',"
+		"'" NAMES_FINALIZER_HARVESTER_PCI "']",
+		READY("False", "Held", "pod a/b")),
+	  PROGRESS_WAITING, "Held: pod a/b" },
+	{ "nor before it is deleted", CLAIM_GONE,
+	  CLAIM(",'finalizers':['a.com/keep']", READY("False", "Held", "pod a/b")),
+	  PROGRESS_WAITING, "Held: pod a/b" },
 	{ "another claim of that name is not it", CLAIM_GONE,
 	  "{'metadata':{'name':'a','uid':'u2'}}", PROGRESS_DONE, "" },
 	{ "nor is it waited for", CLAIM_READY, "{'metadata':{'name':'a','uid':'u2'}}",
@@ -121,6 +137,10 @@ static void refusal_names_a_pod(void **state)
 	{                                                               \
 		.target = { .name = (char[]){ name_ } }, .denied = true \
 	}
+#define KEPT(name_)                                                   \
+	{                                                             \
+		.target = { .name = (char[]){ name_ } }, .kept = true \
+	}
 #define GONE(name_)                                                   \
 	{                                                             \
 		.target = { .name = (char[]){ name_ } }, .done = true \
@@ -156,6 +176,17 @@ static struct late_case {
 	  3,
 	  "Timed out (--timeout): 2 devices are not released: a, b. Those whose claim is deleted will "
 	  "be once the reason above is resolved." },
+	{ "one whose claim a finalizer keeps",
+	  CLAIM_GONE,
+	  { KEPT("a"), GONE("b") },
+	  2,
+	  "Timed out (--timeout): 1 device is released, but its claim is not deleted: a." },
+	{ "and one that is being released",
+	  CLAIM_GONE,
+	  { KEPT("a"), LEFT("b") },
+	  2,
+	  "Timed out (--timeout): 2 devices are not released: a, b. They will be once the reason "
+	  "above is resolved." },
 	{ "claims stay",
 	  CLAIM_READY,
 	  { LEFT("a"), LEFT("b") },

@@ -122,6 +122,92 @@ static void counted_events_have_two_lines(void **state)
 	cluster_free(cluster);
 }
 
+#define RECORDED(version, reason, message, count, first, last)                             \
+	"{'metadata':{'name':'" reason version "','resourceVersion':'" version             \
+	"'},'type':'Normal','reason':'" reason "','message':'" message "','count':" #count \
+	",'involvedObject':{'kind':'PCIDevice','name':'" NAME                              \
+	"','uid':'d'},'firstTimestamp':'2026-01-02T03:" first                              \
+	"Z','lastTimestamp':'2026-01-02T03:" last "Z'}"
+
+/* The claim is of 03:40:00. */
+static struct second_case {
+	const char *name;
+	const char *events;
+	const char *text;
+} seconds[] = {
+	{ "the end of a former claim comes before the new one, and is not its owner's",
+	  RECORDED("21", "Claimed", "made", 3, "10:00", "40:00") "," RECORDED(
+		  "22", "Bound", "bound", 1, "40:00",
+		  "40:00") "," RECORDED("20", "Unclaimed", "deleted", 2, "20:00",
+					"40:00") "," RECORDED("9", "Released", "back", 1, "40:00",
+							      "40:00"),
+	  "2026-01-02T03:10:00Z   Claimed     1 of 3           made\n"
+	  "2026-01-02T03:20:00Z   Unclaimed   1 of 2           deleted\n"
+	  "2026-01-02T03:40:00Z   Unclaimed   2 of 2           deleted\n"
+	  "2026-01-02T03:40:00Z   Released    1                back\n"
+	  "2026-01-02T03:40:00Z   Claimed     3 of 3   alice   made\n"
+	  "2026-01-02T03:40:00Z   Bound       1        alice   bound\n" },
+	{ "a claim that is made and deleted in one second ends after it begins",
+	  RECORDED("21", "Claimed", "made", 1, "20:00", "20:00") "," RECORDED(
+		  "22", "Unclaimed", "deleted", 1, "20:00",
+		  "20:00") "," RECORDED("23", "Allocated", "given", 1, "50:00", "50:00"),
+	  "2026-01-02T03:20:00Z   Claimed     1           made\n"
+	  "2026-01-02T03:20:00Z   Unclaimed   1           deleted\n"
+	  "2026-01-02T03:50:00Z   Allocated   1   alice   given\n" },
+	{ "the event of the new claim may be a moment older than it",
+	  RECORDED("20", "Claimed", "with its group", 1, "39:59", "39:59") "," RECORDED(
+		  "21", "Claimed", "made", 2, "39:58",
+		  "39:59") "," RECORDED("22", "Freed", "taken", 1, "40:00",
+					"40:00") "," RECORDED("30", "Released", "back", 1, "45:00",
+							      "45:00"),
+	  "2026-01-02T03:39:58Z   Claimed    1 of 2           made\n"
+	  "2026-01-02T03:39:59Z   Claimed    2 of 2   alice   made\n"
+	  "2026-01-02T03:39:59Z   Claimed    1                with its group\n"
+	  "2026-01-02T03:40:00Z   Freed      1                taken\n"
+	  "2026-01-02T03:45:00Z   Released   1        alice   back\n" },
+	{ "not much older", RECORDED("20", "Claimed", "made", 1, "39:57", "39:57"),
+	  "2026-01-02T03:39:57Z   Claimed   1      made\n" },
+};
+
+static void events_of_a_second_read_so(void **state)
+{
+	const struct second_case *c = *state;
+	struct cluster *cluster = made_cluster();
+	auto_events struct device_events events = { .max = DEVICE_EVENTS_MAX };
+	struct out out = { .format = OUT_TABLE, .headless = true };
+	auto_free char *list =
+		xasprintf("{'metadata':{'resourceVersion':'1'},'items':[%s]}", c->events);
+	auto_free char *json = made_json(list);
+
+	put_claim(cluster);
+	assert_int_equal(device_events_add(&events, json, strlen(json), NULL), 0);
+	history_print(cluster_device(cluster, DEVICE_PCI, NAME), &events, &out);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+/* Those of claims have uids. */
+static void what_is_recorded_on_the_card_too_is_one_event(void **state)
+{
+	struct cluster *cluster = made_cluster();
+	auto_events struct device_events events = { .max = DEVICE_EVENTS_MAX };
+	struct out out = { .format = OUT_TABLE, .headless = true };
+	auto_free char *json = made_json("{'metadata':{'resourceVersion':'1'},'items':[" EVENT(
+		"PCIDevice", "d", "Configured", "4 functions",
+		"20:01") "," EVENT("SRIOVNetworkDevice", "s", "Configured", "4 functions",
+				   "20:01") "," EVENT("PCIDevice", "e", "Configured", "2 functions",
+						      "20:02") "]}");
+
+	assert_int_equal(device_events_add(&events, json, strlen(json), NULL), 0);
+	history_print(cluster_device(cluster, DEVICE_PCI, NAME), &events, &out);
+	assert_string_equal(str_cstr(&out.text),
+			    "2026-01-02T03:20:01Z   Configured   1   alice   4 functions\n"
+			    "2026-01-02T03:20:02Z   Configured   1   alice   2 functions\n");
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
 static void a_terminal_breaks_the_message(void **state)
 {
 	struct cluster *cluster = made_cluster();
@@ -177,6 +263,9 @@ int main(void)
 	suite_rows(&suite, cases, a_history_reads_so);
 	suite_add(&suite, "counted events have a line for the first and the last one",
 		  counted_events_have_two_lines, NULL);
+	suite_rows(&suite, seconds, events_of_a_second_read_so);
+	suite_add(&suite, "what is recorded on the card, too, is one event",
+		  what_is_recorded_on_the_card_too_is_one_event, NULL);
 	suite_add(&suite, "a terminal breaks the message into lines", a_terminal_breaks_the_message,
 		  NULL);
 	suite_add(&suite, "programs get the same", programs_get_the_same, NULL);

@@ -447,6 +447,165 @@ static void a_refusal_is_said_in_full(void **state)
 	session_answer_done(&said);
 }
 
+#define WHY(resource)                                 \
+	"list " resource ": 403 forbidden: " resource \
+	" is forbidden: User \"ann\" cannot list resource"
+
+/* That is about no right on a device, and every request fails with it. */
+static struct judged_case {
+	const char *name;
+	int result;
+	const char *message;
+	int judged;
+	const char *text;
+} judged_cases[] = {
+	{ "who may not act as another", -EACCES,
+	  "list pcidevices: 403 forbidden: users \"bob\" is forbidden: User \"ann\" cannot impersonate "
+	  "resource \"users\"",
+	  -EPERM,
+	  "you may not act as that user: users \"bob\" is forbidden: User \"ann\" cannot impersonate "
+	  "resource \"users\"" },
+	{ "who may not list", -EACCES, WHY("nodes"), -EACCES, WHY("nodes") },
+	{ "a server that is silent", -EIO, "cannot impersonate", -EIO, "cannot impersonate" },
+	{ "a request that succeeds", 0, "", 0, "" },
+};
+
+static void results_are_judged(void **state)
+{
+	const struct judged_case *c = *state;
+	struct err err = { 0 };
+
+	err_set(&err, ERR_RETRY, c->result, "%s", c->message);
+	assert_int_equal(session_judge(c->result, &err), c->judged);
+	assert_string_equal(err.msg, c->text);
+	assert_null(lists_forbidden_user("User \"ann\" cannot impersonate resource"));
+}
+
+static void the_parent_of_mediated_devices_is_no_device(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices?", 200, PAGE("", "") },
+		{ "/mediateddeviceparents/vm1-mtty", 200, "{'metadata':{'name':'vm1-mtty'}}" },
+		{ NULL, 0, NULL },
+	};
+	char word[] = "vm1-mtty";
+	char *words[] = { word, NULL };
+	struct command command = { .word = "test" };
+	struct command_run run = { .command = &command, .words = words, .words_len = 1 };
+	auto_targets struct targets targets;
+	struct scene *scene = *state;
+	struct captured captured;
+	auto_free char *told = NULL;
+	int status;
+
+	scene_begin(scene, lines);
+	run.session = scene->session;
+	captured_begin(&captured);
+	status = targets_find(&run, 0, &targets);
+	told = captured_end(&captured);
+	assert_int_equal(status, COMMAND_FAILED);
+	assert_string_equal(told, "kubectl hostdev test: 'vm1-mtty' is a MediatedDeviceParent, and "
+				  "not a device: kubectl describe mdevparent vm1-mtty shows its "
+				  "state and events\n");
+}
+
+/* Who owns the claim of vm1-000003000 for a caller "ann"? */
+static struct mine_case {
+	const char *name;
+	const char *owner;
+	const char *wanted; /* --for; NULL: none */
+	bool mine;
+} mine_cases[] = {
+	{ "the caller", "ann", NULL, true },
+	{ "the caller, who now wants it for another", "ann", "bob", true },
+	{ "the one whom the caller wants it for", "bob", "bob", true },
+	{ "another", "bob", NULL, false },
+	{ "another than both", "eve", "bob", false },
+	{ "nobody", "", NULL, true },
+};
+
+static void a_claim_is_mine_or_not(void **state)
+{
+	static const struct line lines[] = {
+		{ "/selfsubjectreviews", 201, "{'status':{'userInfo':{'username':'ann'}}}" },
+		{ NULL, 0, NULL },
+	};
+	const struct mine_case *c = suite_row(state);
+	const struct cluster_device device = { .user = c->owner };
+	const struct claim_spec spec = { .user = c->wanted };
+	struct scene *scene = *state;
+
+	scene_begin(scene, lines);
+	assert_int_equal(claims_mine(scene->session, &device, &spec), c->mine);
+}
+
+/* Group 14: the bridge 0000:00:1c.0, a (0000:07:01.0), and b (0000:07:02.0), which is not listed if it is NULL. */
+static struct group_case {
+	const char *name;
+	const char *b;
+	const char *claim; /* of b; NULL: none */
+	bool named;        /* b is named, too */
+	unsigned forbidden;
+	bool lacks;
+} group_cases[] = {
+#define B(driver, more)                                                               \
+	"{'metadata':{'name':'b'},'status':{'nodeName':'n','address':'0000:07:02.0'," \
+	"'kernelDriverInUse':'" driver "'" more "}}"
+	{ "a function that is neither claimed nor named", B("e1000e", ""), NULL, false, 0, true },
+	{ "one that is named", B("e1000e", ""), NULL, true, 0, false },
+	{ "one that is claimed", B("e1000e", ""), "{'metadata':{'name':'b'}}", false, 0, false },
+	{ "one whose claim is being deleted", B("e1000e", ""),
+	  "{'metadata':{'name':'b','deletionTimestamp':'2026-01-02T03:00:00Z'}}", false, 0, true },
+	{ "one without a driver", B("", ""), NULL, false, 0, false },
+	{ "a bridge that is listed", B("pcieport", ",'classId':'0604'"), NULL, false, 0, false },
+	{ "a bridge that is not listed", NULL, NULL, false, 0, false },
+	{ "what the caller may not list", NULL, NULL, false, CLUSTER_SET(CLUSTER_PCIDEVICE), true },
+};
+
+static void a_group_lacks_functions_or_not(void **state)
+{
+	const struct group_case *c = *state;
+	struct cluster *cluster = cluster_new();
+	struct cluster_device *devices[2] = { 0 };
+	struct targets targets = { .cluster = cluster,
+				   .devices = devices,
+				   .missing = { .forbidden = c->forbidden } };
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 "{'metadata':{'name':'a'},'status':{'nodeName':'n','address':'0000:07:01.0',"
+		 "'kernelDriverInUse':'e1000e','bridges':['0000:00:1c.0'],'iommuGroupMembers':"
+		 "['0000:00:1c.0','0000:07:01.0','0000:07:02.0']}}");
+	if (c->b)
+		made_put(cluster, CLUSTER_PCIDEVICE, c->b);
+	if (c->claim)
+		made_put(cluster, CLUSTER_PCICLAIM, c->claim);
+	devices[targets.len++] = cluster_device(cluster, DEVICE_PCI, "a");
+	if (c->named)
+		devices[targets.len++] = cluster_device(cluster, DEVICE_PCI, "b");
+	assert_int_equal(targets_lack_group(&targets, devices[0]), c->lacks);
+	cluster_free(cluster);
+}
+
+static void of_warnings_that_about_the_group_is_forgotten(void **state)
+{
+	struct session_answer said = {
+		.warnings = xstrdup("PCIDeviceClaim 'a': e1000e is unbound\n"
+				    "PCIDeviceClaim 'a': waits, GroupShared: IOMMU group 1 also "
+				    "holds b: claim them too\n"
+				    "PCIDeviceClaim 'a': waits, Held: pod c/d has the device"),
+	};
+
+	(void)state;
+	claims_forget_group(&said);
+	assert_string_equal(said.warnings, "PCIDeviceClaim 'a': e1000e is unbound\n"
+					   "PCIDeviceClaim 'a': waits, Held: pod c/d has the "
+					   "device");
+	session_answer_done(&said);
+	claims_forget_group(&said);
+	assert_string_equal(said.warnings, "");
+	session_answer_done(&said);
+}
+
 /* The caller says which device it is about. */
 static struct words_case {
 	const char *name;
@@ -608,6 +767,39 @@ static void a_release_ends_when_the_device_shows_it(void **state)
 	free(claim.body);
 }
 
+#define SHARED(status, reason)                                                              \
+	"{'metadata':{'name':'a'},'status':{'conditions':[" MADE_CONDITION("Ready", status, \
+									   reason, "") "]}}"
+
+/* The agent may see the claim of a function before that of the next one. */
+static void a_group_that_is_claimed_in_one_command_is_waited_for_in_silence(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcideviceclaims/a", 200, SHARED("False", "GroupShared") },
+		{ "/pcideviceclaims/b", 200, SHARED("True", "Ready") },
+		{ "/pcideviceclaims/a", 200, SHARED("True", "Ready") },
+		{ NULL, 0, NULL },
+	};
+	struct claim_wait waits[] = { { .target = { .name = xstrdup("a") } },
+				      { .target = { .name = xstrdup("b") } } };
+	struct scene *scene = *state;
+	struct command_run run = { 0 };
+	struct captured captured;
+	auto_free char *told = NULL;
+	int status;
+
+	scene_begin(scene, lines);
+	run.session = scene->session;
+	session_set_end(scene->session, 60000);
+	captured_begin(&captured);
+	status = claim_wait_all(&run, waits, 2, CLAIM_READY);
+	told = captured_end(&captured);
+	assert_int_equal(status, COMMAND_OK);
+	assert_string_equal(told, "");
+	claim_wait_done(&waits[0]);
+	claim_wait_done(&waits[1]);
+}
+
 /* What a claim of the command line asks for, and what of it a USB device cannot have. */
 static struct spec_case {
 	const char *name;
@@ -646,10 +838,6 @@ static void spec_matches_table(void **state)
 	else
 		assert_null(misfit);
 }
-
-#define WHY(resource)                                 \
-	"list " resource ": 403 forbidden: " resource \
-	" is forbidden: User \"ann\" cannot list resource"
 
 static struct forbidden_case {
 	const char *name;
@@ -699,7 +887,14 @@ int main(void)
 	suite_rows(&suite, specs, spec_matches_table);
 	suite_rows(&suite, forbidden_cases, what_is_forbidden_reads_so);
 	suite_rows(&suite, words_cases, a_refusal_is_said_in_the_webhooks_words);
+	suite_rows(&suite, judged_cases, results_are_judged);
+	suite_rows(&suite, group_cases, a_group_lacks_functions_or_not);
+	suite_add(&suite, "of warnings, that about the group is forgotten",
+		  of_warnings_that_about_the_group_is_forgotten, NULL);
 	suite_fixture(&suite, &scene_fixture);
+	suite_add(&suite, "the parent of mediated devices is no device",
+		  the_parent_of_mediated_devices_is_no_device, NULL);
+	suite_rows(&suite, mine_cases, a_claim_is_mine_or_not);
 	suite_add(&suite, "pages are read to the end", pages_are_read_to_the_end, NULL);
 	suite_add(&suite, "nodes are known once they are read", nodes_are_known_once_they_are_read,
 		  NULL);
@@ -723,6 +918,8 @@ int main(void)
 	suite_add(&suite, "a webhook that is silent is asked again",
 		  a_webhook_that_is_silent_is_asked_again, NULL);
 	suite_rows(&suite, silences, a_silent_webhook_is_told);
+	suite_add(&suite, "a group that is claimed in one command is waited for in silence",
+		  a_group_that_is_claimed_in_one_command_is_waited_for_in_silence, NULL);
 	suite_rows(&suite, releases, a_release_ends_when_the_device_shows_it);
 	return suite_run(&suite, "lists");
 }

@@ -303,16 +303,16 @@ static struct unknown_case {
 	const char *text;
 } unknowns[] = {
 	{ "a typing error", "intel.com/X701", NULL, NULL,
-	  "no device has the resource\n  'intel.com/X701'\n  did you mean 'intel.com/X710'?" },
+	  "no device has the resource 'intel.com/X701'\n  did you mean 'intel.com/X710'?" },
 	{ "without the domain", "X710", NULL, NULL,
-	  "no device has the resource\n  'X710'\n  did you mean 'intel.com/X710'?" },
+	  "no device has the resource 'X710'\n  did you mean 'intel.com/X710'?" },
 	{ "something else", "nvidia.com/A100", "n1", "a=b",
-	  "no device on the node 'n1' with the labels 'a=b' has the resource\n  'nvidia.com/A100'\n"
+	  "no device on the node 'n1' with the labels 'a=b' has the resource 'nvidia.com/A100'\n"
 	  "  kubectl hostdev top lists the resources" },
 	{ "a node that does not exist", RESOURCE, "n9", NULL,
 	  "there is no node 'n9': kubectl get nodes lists them" },
 	{ "text of the command line is cleaned", "\033[2J", NULL, NULL,
-	  "no device has the resource\n  '\\x1b[2J'\n  kubectl hostdev top lists the resources" },
+	  "no device has the resource '\\x1b[2J'\n  kubectl hostdev top lists the resources" },
 };
 
 static void what_no_device_has_is_said(void **state)
@@ -351,7 +351,7 @@ static void what_cannot_be_listed_is_said(void **state)
 	want.resource = "a.com/b";
 	pick_text(scene.cluster, &want, NULL, hidden, &text);
 	assert_string_equal(str_cstr(&text),
-			    "no device that you may read has the resource\n  'a.com/b'\n"
+			    "no device that you may read has the resource 'a.com/b'\n"
 			    "  user 'ann' may not list pcidevices (403 forbidden)");
 	scene_close(&scene);
 }

@@ -24,7 +24,7 @@ static struct tree_case {
 	  "│ ├─0000:03:00.0                                - refused: VirtualFunctionClaimed   5 (+1 more)   igb                                      82576\n"
 	  "│ │ └─0000:03:10.0                              # in use                            7             vfio-pci      alice       default/vm-a   82576 VF\n"
 	  "│ └─0000:03:00.1                                o claimable: GroupShared            5 (+1 more)   igb                                      82576\n"
-	  "└─mdev, parent not listed\n"
+	  "└─mdev parent mtty\n"
 	  "  └─mdev 11111111-2222-3333-4444-555555555555   - refused: NotLent                                                                         Dual\n"
 	  "vm2\n"
 	  "├─0000:03\n"
@@ -59,14 +59,14 @@ static struct tree_case {
 	  "| `-0000:03:00.0   ? unknown: NotSaid                                82576\n"
 	  "`-0000:09\n"
 	  "  `-0000:09:00.0   ! missing: NotSeen                    (no user)\n" },
-	{ "then without a column that is to spare", { .format = OUT_TABLE, .width = 79 }, "vm2",
-	  "DEVICE             STATE                DRIVER   CLAIM OF    DESCRIPTION\n"
+	{ "and without the next one", { .format = OUT_TABLE, .width = 79 }, "vm2",
+	  "DEVICE             STATE                GROUP   CLAIM OF    DESCRIPTION\n"
 	  "vm2\n"
 	  "+-0000:03\n"
-	  "| `-0000:03:00.0   ? unknown: NotSaid                        82576\n"
+	  "| `-0000:03:00.0   ? unknown: NotSaid                       82576\n"
 	  "`-0000:09\n"
-	  "  `-0000:09:00.0   ! missing: NotSeen            (no user)\n" },
-	{ "and without the next", { .format = OUT_TABLE, .width = 63 }, "vm2",
+	  "  `-0000:09:00.0   ! missing: NotSeen           (no user)\n" },
+	{ "and without all of them", { .format = OUT_TABLE, .width = 63 }, "vm2",
 	  "DEVICE             STATE                CLAIM OF    DESCRIPTION\n"
 	  "vm2\n"
 	  "+-0000:03\n"
@@ -141,10 +141,11 @@ static struct cluster *wordy_cluster(void)
 	return cluster;
 }
 
-/* With all columns down to NARROWEST, then with fewer of them: which device it is, and its state, is never cut. */
+/* Empty columns and the class in the description go first, then texts are cut down to NARROWEST, then columns are left out:
+ * which device it is, and its state, is never cut. */
 static void a_terminal_is_filled_and_no_more(void **state)
 {
-	enum { NARROWEST = 19 + 22 + 8 + 9 + 12 + 15 + 11 };
+	enum { NARROWEST = 91, CLASSLESS = 141 };
 	struct cluster *cluster = wordy_cluster();
 	struct out whole = { .format = OUT_TABLE, .utf8 = true };
 	struct out wide = { .format = OUT_WIDE, .utf8 = true, .width = 80 };
@@ -161,10 +162,12 @@ static void a_terminal_is_filled_and_no_more(void **state)
 		shown = longest(str_cstr(&out.text));
 		if (width >= longest(str_cstr(&whole.text)))
 			assert_string_equal(str_cstr(&out.text), str_cstr(&whole.text));
-		else if (width > NARROWEST)
+		else if (width >= NARROWEST && width <= CLASSLESS)
 			assert_int_equal(shown, width);
 		else
 			assert_true(shown <= width);
+		if (width >= NARROWEST)
+			assert_non_null(strstr(str_cstr(&out.text), "Intel Corporation 825"));
 		assert_non_null(strstr(str_cstr(&out.text), "0000:03:00.0"));
 		str_done(&out.text);
 	}
@@ -269,8 +272,8 @@ static void a_tree_with_mediated_devices_fits(void **state)
 		assert_true(longest(str_cstr(&out.text)) <= width);
 		assert_non_null(strstr(str_cstr(&out.text), "mdev 11111111-2"));
 		assert_true(width < 165 || strstr(str_cstr(&out.text), "-555555555555"));
-		assert_int_equal(strstr(str_cstr(&out.text), "DESCRIPTION") != NULL, width >= 103);
-		assert_int_equal(strstr(str_cstr(&out.text), "DRIVER") != NULL, width >= 117);
+		assert_int_equal(strstr(str_cstr(&out.text), "DESCRIPTION") != NULL, width >= 127);
+		assert_int_equal(strstr(str_cstr(&out.text), "DRIVER") != NULL, width >= 103);
 		str_done(&out.text);
 	}
 }
@@ -354,6 +357,47 @@ static void functions_stand_behind_their_bridges(void **state)
 	str_done(&out.text);
 }
 
+/* Nor are they counted among the functions of a group. */
+static void a_bridge_of_a_group_is_not_counted(void **state)
+{
+	struct cluster *cluster = *state;
+	struct out out = { .format = OUT_TABLE };
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("n-1", "n", "0000:07:01.0",
+			  "'iommuGroup':'14','bridges':['0000:00:1c.0'],'iommuGroupMembers':"
+			  "['0000:00:1c.0','0000:07:01.0','0000:07:02.0']"));
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("n-2", "n", "0000:08:00.0",
+			  "'iommuGroup':'15','bridges':['0000:00:1d.0'],'iommuGroupMembers':"
+			  "['0000:00:1d.0','0000:08:00.0']"));
+	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	assert_non_null(strstr(out.text.buf, " 14 (+1 more)"));
+	assert_null(strstr(out.text.buf, " 15 (+"));
+	str_done(&out.text);
+}
+
+static void mediated_devices_stand_below_their_parents(void **state)
+{
+	struct cluster *cluster = *state;
+	struct out out = { .format = OUT_TABLE };
+
+	made_put(
+		cluster, CLUSTER_MDEV,
+		"{'metadata':{'name':'n-a'},'status':{'nodeName':'n','uuid':'a','parent':'mtty'}}");
+	made_put(
+		cluster, CLUSTER_MDEV,
+		"{'metadata':{'name':'n-b'},'status':{'nodeName':'n','uuid':'b','parent':'mdpy'}}");
+	made_put(
+		cluster, CLUSTER_MDEV,
+		"{'metadata':{'name':'n-c'},'status':{'nodeName':'n','uuid':'c','parent':'mtty'}}");
+	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	assert_non_null(strstr(out.text.buf, "\n+-mdev parent mdpy\n| `-mdev b "));
+	assert_non_null(strstr(out.text.buf, "\n`-mdev parent mtty\n  +-mdev a "));
+	assert_non_null(strstr(out.text.buf, "\n  `-mdev c "));
+	str_done(&out.text);
+}
+
 static void texts_of_others_move_no_cursor(void **state)
 {
 	struct cluster *cluster = *state;
@@ -386,6 +430,10 @@ int main(void)
 	suite_fixture(&suite, &empty_fixture);
 	suite_add(&suite, "functions stand behind their bridges",
 		  functions_stand_behind_their_bridges, NULL);
+	suite_add(&suite, "a bridge of a group is not counted", a_bridge_of_a_group_is_not_counted,
+		  NULL);
+	suite_add(&suite, "mediated devices stand below their parents",
+		  mediated_devices_stand_below_their_parents, NULL);
 	suite_add(&suite, "texts of others move no cursor", texts_of_others_move_no_cursor, NULL);
 	return suite_run(&suite, "tree");
 }

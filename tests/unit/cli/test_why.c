@@ -246,6 +246,29 @@ static void a_node_that_is_not_well_comes_first(void **state)
 	str_done(&out.text);
 }
 
+/* The condition alone would read as if nothing were left to wait for. */
+static void a_finalizer_that_keeps_a_claim_is_named(void **state)
+{
+	struct cluster *cluster = *state;
+	struct device_events none = { 0 };
+	struct out out = { .format = OUT_TABLE };
+
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'vm1-000003000','deletionTimestamp':'2026-01-02T03:00:00Z',"
+		 "'finalizers':['a.com/keep']},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "False", "Released", "the device was released") "]}}");
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &none,
+		  NOW_MS_S * INT64_C(1000), &out);
+	assert_non_null(strstr(out.text.buf,
+			       "State:       < releasing, Released: the device is released; the "
+			       "finalizer 'a.com/keep' keeps the claim\n"));
+	assert_non_null(strstr(out.text.buf,
+			       "What to do:\n  An administrator can remove the finalizer: kubectl "
+			       "patch pcideviceclaim vm1-000003000 --type=merge -p "
+			       "'{\"metadata\":{\"finalizers\":null}}'\n"));
+	str_done(&out.text);
+}
+
 /* What a claim has overridden is no advice any more, but it is one while the claim waits for it. */
 static void what_is_offered_needs_no_advice(void **state)
 {
@@ -594,6 +617,8 @@ int main(void)
 	suite_add(&suite, "lines fit the terminal", lines_fit_the_terminal, NULL);
 	suite_add(&suite, "a node that is not well comes first",
 		  a_node_that_is_not_well_comes_first, NULL);
+	suite_add(&suite, "a finalizer that keeps a claim is named",
+		  a_finalizer_that_keeps_a_claim_is_named, NULL);
 	suite_add(&suite, "what is offered needs no advice", what_is_offered_needs_no_advice, NULL);
 	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
 	suite_fixture(&suite, &pools_cluster_fixture);

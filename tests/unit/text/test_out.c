@@ -261,6 +261,85 @@ static void table_spares_columns(void **state)
 	str_done(&out.text);
 }
 
+static void an_empty_column_goes_before_a_filled_one(void **state)
+{
+	struct out out = { .format = OUT_TABLE, .width = 45 };
+	struct table table;
+
+	(void)state;
+	table_init(&table, sparing, ARRAY_LEN(sparing));
+	table_add(&table, "node1-abc");
+	table_add(&table, "");
+	table_add(&table, "default/ab-and-c");
+	table_add(&table, "4m");
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), "NAME        POD                STARTED\n"
+						 "node1-abc   default/ab-and-c   4m\n");
+	table_done(&table);
+	str_done(&out.text);
+}
+
+static void of_a_class_and_a_name_the_class_is_cut_first(void **state)
+{
+	static const struct table_column headed[] = {
+		{ .title = "WHAT", .least = 8, .headed = true }
+	};
+	struct out out = { .format = OUT_TABLE, .utf8 = true, .width = 16 };
+	struct table table;
+
+	(void)state;
+	table_init(&table, headed, ARRAY_LEN(headed));
+	table_add(&table, "Controller: 82574L");
+	table_add(&table, "Controller: 82574L Gigabit");
+	table_add(&table, "Bridge: PCI");
+	table_add(&table, "Gigabit without a class");
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), "WHAT\n82574L\n82574L Gigabit\n"
+						 "Bridge: PCI\nGigabit without…\n");
+	table_done(&table);
+	str_done(&out.text);
+}
+
+static const struct table_column yielding[] = { { .title = "NAME" },
+						{ .title = "USER", .least = 8, .spare = 1 },
+						{ .title = "MESSAGE", .wraps = true } };
+
+static struct fit_case yielded[] = {
+	{ "there is room for the message", 68,
+	  "NAME     USER               MESSAGE\n"
+	  "device   kubernetes-admin   it is claimed by somebody else already:\n"
+	  "                            claim another\n" },
+	{ "another column is cut for it", 67,
+	  "NAME     USER              MESSAGE\n"
+	  "device   kubernetes-adm…   it is claimed by somebody else already:\n"
+	  "                           claim another\n" },
+	{ "then left out", 59,
+	  "NAME     MESSAGE\n"
+	  "device   it is claimed by somebody else already: claim\n"
+	  "         another\n" },
+	{ "but not where that does not help", 48,
+	  "NAME     USER               MESSAGE\n"
+	  "device   kubernetes-admin\n"
+	  "    it is claimed by somebody else already:\n"
+	  "    claim another\n" },
+};
+
+static void columns_yield_to_a_message(void **state)
+{
+	const struct fit_case *c = *state;
+	struct out out = { .format = OUT_TABLE, .utf8 = true, .width = c->width };
+	struct table table;
+
+	table_init(&table, yielding, ARRAY_LEN(yielding));
+	table_add(&table, "device");
+	table_add(&table, "kubernetes-admin");
+	table_add(&table, "it is claimed by somebody else already: claim another");
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	table_done(&table);
+	str_done(&out.text);
+}
+
 static const struct table_column wrapping[] = { { .title = "NAME" },
 						{ .title = "NUMBER" },
 						{ .title = "MESSAGE", .wraps = true } };
@@ -352,6 +431,11 @@ int main(void)
 	suite_rows(&suite, locales, locale_tells_utf8);
 	suite_rows(&suite, fits, table_fits_the_terminal);
 	suite_rows(&suite, spared, table_spares_columns);
+	suite_add(&suite, "an empty column goes before a filled one",
+		  an_empty_column_goes_before_a_filled_one, NULL);
+	suite_add(&suite, "of a class and a name, the class is cut first",
+		  of_a_class_and_a_name_the_class_is_cut_first, NULL);
+	suite_rows(&suite, yielded, columns_yield_to_a_message);
 	suite_rows(&suite, pinched, spare_columns_use_the_room);
 	suite_rows(&suite, wraps, table_is_wrapped_at_the_terminals_width);
 	suite_add(&suite, "words and commands are not broken", words_and_commands_are_not_broken,

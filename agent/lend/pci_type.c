@@ -526,6 +526,21 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return 0;
 }
 
+static int add_nodes_now(const struct pci_view *view, const char *address,
+			 struct allocation *allocation, struct err *err)
+{
+	const struct pcidevice *device = find(view, address);
+	auto_free char *trouble = NULL;
+
+	if (!device)
+		return refuse(err, address, "it is gone from the node");
+	trouble = pci_now_trouble(view, device);
+	if (trouble)
+		return refuse(err, address, trouble);
+	add_nodes(view, device, allocation);
+	return 0;
+}
+
 static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
 		      struct err *err)
 {
@@ -533,16 +548,8 @@ static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *
 	struct allocation now = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ids->len; i++) {
-		const struct pcidevice *device = find(type->view, ids->items[i]);
-		auto_free char *trouble = device ? pci_now_trouble(type->view, device)
-						 : xstrdup("it is gone from the node");
-
-		if (trouble)
-			r = refuse(err, ids->items[i], trouble);
-		else
-			add_nodes(type->view, device, &now);
-	}
+	for (size_t i = 0; r == 0 && i < ids->len; i++)
+		r = add_nodes_now(type->view, ids->items[i], &now, err);
 	allocation_add_nodes(&now, nodes);
 	allocation_done(&now);
 	return r;

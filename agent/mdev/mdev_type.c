@@ -313,6 +313,23 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return 0;
 }
 
+static int add_nodes_now(const struct mdev_view *view, const char *uuid,
+			 struct allocation *allocation, struct err *err)
+{
+	const struct mediateddevice *device = find(view, uuid);
+	auto_free char *trouble = NULL;
+
+	if (!device)
+		return err_set(err, ERR_INVALID, -EHOSTDOWN,
+			       "device '%s' is not ready: it is gone from the node", uuid);
+	trouble = trouble_now(view, device);
+	if (trouble)
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", uuid,
+			       trouble);
+	add_nodes(view, device, allocation);
+	return 0;
+}
+
 static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
 		      struct err *err)
 {
@@ -320,17 +337,8 @@ static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *
 	struct allocation now = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ids->len; i++) {
-		const struct mediateddevice *device = find(type->view, ids->items[i]);
-		auto_free char *trouble = device ? trouble_now(type->view, device)
-						 : xstrdup("it is gone from the node");
-
-		if (trouble)
-			r = err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s",
-				    ids->items[i], trouble);
-		else
-			add_nodes(type->view, device, &now);
-	}
+	for (size_t i = 0; r == 0 && i < ids->len; i++)
+		r = add_nodes_now(type->view, ids->items[i], &now, err);
 	allocation_add_nodes(&now, nodes);
 	allocation_done(&now);
 	return r;

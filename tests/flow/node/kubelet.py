@@ -159,6 +159,11 @@ class Pod:
     def end(self):
         self.exec("touch /tmp/end")
 
+    def restarts_so_far(self):
+        """Of the container that runs."""
+        status = self.get()["status"]["containerStatuses"][0]
+        return status["restartCount"] if "running" in status["state"] else None
+
     def wait_not_started(self, message, timeout=60):
         """It is to be started again, and is not, for this reason."""
         def reason():

@@ -261,7 +261,7 @@ static const struct usbdevice *find_open(const struct usb_claim_case *c)
 {
 	struct usb_sighting seen;
 
-	if (c->rebind.done || usbdeviceclaim_waits(c->claim))
+	if (c->rebind.done)
 		return NULL;
 	seen = usb_identity_look(c->claim, c->inventory, c->claims);
 	return seen.sight == USB_HERE && seen.device->status.device_path ? seen.device : NULL;

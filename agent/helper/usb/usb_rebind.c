@@ -161,7 +161,7 @@ static int check_driver(struct rebind *b, const char *driver)
 static int unbind(struct rebind *b, const char *driver)
 {
 	auto_free char *path = xasprintf("bus/usb/drivers/%s/unbind", driver);
-	char now[SYSFS_LINK_MAX + 1];
+	char now[SYSFS_LINK_MAX + 1] = "";
 	int code;
 
 	run_step(&b->run, b->job->port, STEP_UNBIND);
@@ -180,7 +180,7 @@ static int unbind(struct rebind *b, const char *driver)
 /* The kernel chooses the driver. A device that is gone needs none. */
 static int probe(struct rebind *b)
 {
-	char now[SYSFS_LINK_MAX + 1];
+	char now[SYSFS_LINK_MAX + 1] = "";
 	int code;
 	int r;
 
@@ -200,7 +200,7 @@ static int probe(struct rebind *b)
 /* Without a driver it may be from a run that was cut off, or have been opened since: it gets its driver first. */
 static int rebind(struct rebind *b)
 {
-	char driver[SYSFS_LINK_MAX + 1];
+	char driver[SYSFS_LINK_MAX + 1] = "";
 	int r = read_driver(b, driver);
 
 	if (r == 0 && !driver[0]) {

@@ -145,7 +145,6 @@ class Gadget:
 class OpenDescriptor:
     """A program of the guest that has the node of a USB device open, as one that a pod has passed it on to."""
 
-    FOLDER = "/run/open-descriptor"
     PROGRAM = """
 import array, fcntl, os, struct, sys, time
 node, folder = sys.argv[1:]
@@ -169,15 +168,15 @@ while True:
 
     def __init__(self, guest, path):
         self.guest = guest
-        guest.sh(f"rm -rf {self.FOLDER}; mkdir {self.FOLDER}")
-        guest.write(f"{self.FOLDER}/program.py", self.PROGRAM)
-        guest.sh(f"setsid python3 {self.FOLDER}/program.py {path} {self.FOLDER} </dev/null >{self.FOLDER}/log 2>&1 & "
-                 f"echo $! >{self.FOLDER}/pid")
+        self.folder = guest.sh("mktemp -d /run/open-descriptor-XXXXXX").strip()
+        guest.write(f"{self.folder}/program.py", self.PROGRAM)
+        self.pid = guest.sh(f"setsid python3 {self.folder}/program.py {path} {self.folder} </dev/null "
+                            f">{self.folder}/log 2>&1 & echo $!").strip()
 
     def wait(self, wanted, timeout=30):
         """What a control transfer and a read of the descriptor give: the device's ids, or the error."""
-        wait_until(lambda: self.guest.sh(f"cat {self.FOLDER}/now 2>/dev/null || true") == f"{wanted}|{wanted}", timeout,
+        wait_until(lambda: self.guest.sh(f"cat {self.folder}/now 2>/dev/null || true") == f"{wanted}|{wanted}", timeout,
                    f"{wanted} of the open descriptor")
 
     def close(self):
-        self.guest.sh(f"kill $(cat {self.FOLDER}/pid) || true; rm -rf {self.FOLDER}")
+        self.guest.sh(f"kill -9 {self.pid} || true; while [ -e /proc/{self.pid} ]; do sleep 0.1; done; rm -r {self.folder}")

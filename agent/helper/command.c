@@ -23,6 +23,7 @@
 #include "agent/helper/sys/sysfs.h"
 #include "agent/helper/sys/words.h"
 #include "agent/helper/transition/transition.h"
+#include "agent/helper/usb/usb_rebind.h"
 #include "agent/helper/vf/vf_change.h"
 #include "agent/helper/vf/vf_job.h"
 #include "agent/helper/vf/vf_link.h"
@@ -399,4 +400,30 @@ int command_vgpu_set(const struct command *command, const char *verb, char **arg
 		return command_fail(COMMAND_USAGE, &err);
 	return run_vgpu(command, &words, &err) < 0 ? command_fail(EXIT_FAILURE, &err)
 						   : EXIT_SUCCESS;
+}
+
+static int run_usb_rebind(const struct command *command, const struct usb_rebind_job *job,
+			  struct err *err)
+{
+	auto_machine struct machine machine;
+
+	if (machine_open(command, &machine, err) < 0)
+		return err->code;
+	return usb_rebind(&machine.options, job, err);
+}
+
+int command_usb_rebind(const struct command *command, const char *verb, char **args)
+{
+	struct usb_rebind_job job = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	if (!command->state_dir)
+		r = err_set(&err, ERR_INVALID, -EINVAL, "%s needs --state-dir", verb);
+	else
+		r = usb_rebind_job_parse(args, &job, &err);
+	if (r < 0)
+		return command_fail(COMMAND_USAGE, &err);
+	return run_usb_rebind(command, &job, &err) < 0 ? command_fail(EXIT_FAILURE, &err)
+						       : EXIT_SUCCESS;
 }

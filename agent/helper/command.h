@@ -28,6 +28,7 @@ int command_mdev(const struct command *command, const char *verb, char **args);
 int command_vgpu_look(const struct command *command, const char *verb, char **args);
 int command_vgpu_set(const struct command *command, const char *verb, char **args);
 int command_vfs(const struct command *command, const char *verb, char **args);
+int command_usb_rebind(const struct command *command, const char *verb, char **args);
 
 /* Say on standard error what is wrong; returns @status. */
 int command_fail(int status, const struct err *err);

@@ -48,6 +48,10 @@ static const char usage_text[] =
 	"      Set the number of virtual functions of a physical function, and their settings. To\n"
 	"      change the number, all of them are removed first. Without count= the number stays.\n"
 	"      autoprobe= decides whether drivers of the host bind the new functions.\n"
+	"  hostdev-helper usb-rebind --state-dir DIR [OPTION]... port=PORT bus=N device=N\n"
+	"                            [allow-unknown=1]\n"
+	"      Take a USB device from its driver and give it back, which ends all open descriptors of\n"
+	"      its node in /dev/bus/usb. Not done to a device that the host uses.\n"
 	"\n"
 	"a FUNCTION is these words; address= comes first\n"
 	"  address=0000:01:00.0    its address\n"
@@ -92,6 +96,7 @@ static const struct {
 	{ "vgpu-look",    command_vgpu_look },
 	{ "vgpu-set",     command_vgpu_set },
 	{ "vfs",          command_vfs },
+	{ "usb-rebind",   command_usb_rebind },
 };
 
 static const struct {

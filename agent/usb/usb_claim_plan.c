@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "agent/inventory/use_log.h"
+#include "agent/task/task_line.h"
 #include "agent/usb/usb_claim_judge.h"
+#include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_names.h"
 #include "agent/usb/usb_node.h"
 #include "api/names.h"
@@ -56,7 +58,9 @@ static json_t *usb_claim_unmark(const struct usbdeviceclaim *claim)
 /* One status in the making. */
 struct sketch {
 	const struct usb_claim_case *c;
-	const struct usb_claim_verdict *verdict;
+	const struct usb_claim_verdict *verdict; /* NULL: the claim is being deleted */
+	const char *reason;                      /* then, of Ready                   */
+	const char *message;
 	struct usbdeviceclaim_status want;
 	struct patch_status status; /* that says @want */
 };
@@ -145,25 +149,17 @@ static void say_judged(struct sketch *s)
 	patch_status_condition(&s->status, "Ready", API_TRUE, "Ready", message);
 }
 
-static void say_held(struct sketch *s)
-{
-	auto_free char *message =
-		xasprintf("in use by %s; the device will be released when that ends", s->c->holder);
-
-	patch_status_condition(&s->status, "Ready", API_FALSE, "Held", message);
-}
-
 static void fill(struct sketch *s)
 {
 	api_conditions_make_room(&s->want.conditions, our_types, ARRAY_LEN(our_types));
 	put(&s->want.node_name, s->c->node_name);
 	s->want.observed_generation = s->c->claim->meta.generation;
-	put(&s->want.holder, s->verdict ? NULL : s->c->holder);
+	put(&s->want.holder, !s->verdict && s->c->held ? s->c->holder : NULL);
 	set_identity(s);
 	if (s->verdict)
 		say_judged(s);
 	else
-		say_held(s);
+		patch_status_condition(&s->status, "Ready", API_FALSE, s->reason, s->message);
 }
 
 /* One event for each change of what Ready says. */
@@ -174,41 +170,56 @@ static void tell_change(const struct sketch *s, struct usb_claim_decision *decis
 	const struct api_condition *ready = api_conditions_find(&s->want.conditions, "Ready");
 
 	if ((before && before->reason && strcmp(before->reason, ready->reason) == 0) ||
-	    strcmp(ready->reason, "NotOffered") == 0)
+	    strcmp(ready->reason, "NotOffered") == 0 || s->c->acting)
 		return;
 	decision->warning = strcmp(ready->status, "True") != 0;
 	decision->event_reason = !decision->warning ? "Offered"
-				 : !s->verdict      ? "Held"
+				 : !s->verdict      ? s->reason
 				 : !s->verdict->ok  ? s->verdict->reason
 				 : s->c->taken      ? "NameTaken"
 						    : "NodeNotWritable";
 	decision->event_message = xstrdup(ready->message);
 }
 
-/* The step that makes the status say @verdict or, where that is NULL, that the claim is being deleted
- * while somebody has its device. False, with @decision as it was, if it does. */
+/* The step that makes the status say what @s says. False, with @decision as it was, if it does. */
+static bool tell_sketch(struct sketch *s, struct usb_claim_decision *decision)
+{
+	const struct usb_claim_case *c = s->c;
+
+	json_map_copy(usbdeviceclaim_status_map, &s->want, &c->claim->status);
+	s->status = (struct patch_status){
+		.meta = &c->claim->meta,
+		.map = usbdeviceclaim_status_map,
+		.have = &c->claim->status,
+		.want = &s->want,
+		.conditions = &s->want.conditions,
+		.now_wall_ms = c->now_wall_ms,
+	};
+	fill(s);
+	decision->body = patch_status_body(&s->status);
+	if (decision->body) {
+		decision->step = USB_CLAIM_TELL;
+		tell_change(s, decision);
+	}
+	json_map_done(usbdeviceclaim_status_map, &s->want);
+	return decision->body != NULL;
+}
+
 static bool usb_claim_tell(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict,
 			   struct usb_claim_decision *decision)
 {
 	struct sketch s = { .c = c, .verdict = verdict };
 
-	json_map_copy(usbdeviceclaim_status_map, &s.want, &c->claim->status);
-	s.status = (struct patch_status){
-		.meta = &c->claim->meta,
-		.map = usbdeviceclaim_status_map,
-		.have = &c->claim->status,
-		.want = &s.want,
-		.conditions = &s.want.conditions,
-		.now_wall_ms = c->now_wall_ms,
-	};
-	fill(&s);
-	decision->body = patch_status_body(&s.status);
-	if (decision->body) {
-		decision->step = USB_CLAIM_TELL;
-		tell_change(&s, decision);
-	}
-	json_map_done(usbdeviceclaim_status_map, &s.want);
-	return decision->body != NULL;
+	return tell_sketch(&s, decision);
+}
+
+/* Why a claim that is being deleted is still there. */
+static bool tell_deleted(const struct usb_claim_case *c, const char *reason, const char *message,
+			 struct usb_claim_decision *decision)
+{
+	struct sketch s = { .c = c, .reason = reason, .message = message };
+
+	return tell_sketch(&s, decision);
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */
@@ -232,29 +243,107 @@ bool usb_claim_is_ours(const char *node_name, const struct usbdeviceclaim *claim
 	return usb_names_of_node(node_name, claim->meta.name);
 }
 
+static void plan_held(const struct usb_claim_case *c, struct usb_claim_decision *decision)
+{
+	auto_free char *message =
+		c->holder ? xasprintf("in use by %s; the device will be released when that ends",
+				      c->holder)
+			  : NULL;
+
+	if (message && tell_deleted(c, "Held", message, decision))
+		return;
+	decision->again_ms = c->holder ? HELD_AGAIN_MS : UNKNOWN_AGAIN_MS;
+}
+
+/* The claim's device, if pods that had it may have passed on open descriptors that still work; NULL: it has been
+ * unplugged since, or has been rebound. */
+static const struct usbdevice *find_open(const struct usb_claim_case *c)
+{
+	struct usb_sighting seen;
+
+	if (c->rebind.done)
+		return NULL;
+	seen = usb_identity_look(c->claim, c->inventory, c->claims);
+	return seen.sight == USB_HERE && seen.device->status.device_path ? seen.device : NULL;
+}
+
+/* Taking it away would harm the node. */
+static bool is_node_using(const struct usb_claim_case *c, const struct usbdevice *device)
+{
+	const struct task_outcome *failure = c->rebind.failure;
+
+	return !usb_claim_spares(c->claim, device) || (failure && failure->result == TASK_REFUSED &&
+						       strcmp(failure->reason, "InUse") == 0);
+}
+
+/* True: what the last try came to is told, and waited for. */
+static bool plan_failed(const struct usb_claim_case *c, struct usb_claim_decision *decision)
+{
+	const struct task_outcome *failure = c->rebind.failure;
+	auto_free char *stuck = NULL;
+
+	if (c->rebind.stuck) {
+		stuck = xasprintf("%s; the device is released when it ends: see the node's kernel "
+				  "log",
+				  c->rebind.stuck);
+		(void)tell_deleted(c, "Stuck", stuck, decision);
+		return true;
+	}
+	if (!failure || c->rebind.hold_ms == 0)
+		return false;
+	if (!tell_deleted(c, failure->reason, failure->message, decision))
+		decision->again_ms = c->rebind.hold_ms;
+	return true;
+}
+
+static void plan_unmark(const struct usb_claim_case *c, bool open,
+			struct usb_claim_decision *decision)
+{
+	const char *port = c->claim->status.port_path;
+
+	decision->step = USB_CLAIM_UNMARK;
+	decision->body = usb_claim_unmark(c->claim);
+	if (!port)
+		return;
+	decision->event_reason = "Released";
+	decision->event_message = xasprintf(
+		"the device in port %s is the node's again%s", port,
+		open ? "; the node uses it, so it was not taken from processes that have it open"
+		     : "");
+}
+
 static void plan_deleted(const struct usb_claim_case *c, struct usb_claim_decision *decision)
 {
-	const struct usbdeviceclaim_status *status = &c->claim->status;
+	const struct usbdevice *open;
+	bool rebinds;
 
 	if (!usb_claim_is_marked(c->claim))
 		return;
 	if (c->held) {
-		if (c->holder && usb_claim_tell(c, NULL, decision))
-			return;
-		decision->again_ms = c->holder ? HELD_AGAIN_MS : UNKNOWN_AGAIN_MS;
+		plan_held(c, decision);
 		return;
 	}
+	open = find_open(c);
+	rebinds = open && !is_node_using(c, open);
+	if (rebinds && plan_failed(c, decision))
+		return;
 	if (!c->fresh) {
 		decision->step = USB_CLAIM_READ;
 		return;
 	}
-	decision->step = USB_CLAIM_UNMARK;
-	decision->body = usb_claim_unmark(c->claim);
-	if (!status->port_path)
-		return;
-	decision->event_reason = "Released";
-	decision->event_message =
-		xasprintf("the device in port %s is the node's again", status->port_path);
+	if (rebinds)
+		decision->step = USB_CLAIM_REBIND;
+	else
+		plan_unmark(c, open, decision);
+}
+
+/* The message has no time, so it is written once. */
+static void plan_acting(const struct usb_claim_case *c, struct usb_claim_decision *decision)
+{
+	(void)tell_deleted(c, "Releasing",
+			   "ending what processes have open of the device takes longer than usual: "
+			   "the node is busy, or the kernel waits for the device",
+			   decision);
 }
 
 /* Whether a pod has the device matters only before it is the claim's, and before it moves. */
@@ -297,7 +386,9 @@ static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision 
 void usb_claim_plan(const struct usb_claim_case *c, struct usb_claim_decision *ret_decision)
 {
 	*ret_decision = (struct usb_claim_decision){ 0 };
-	if (c->claim->meta.deletion_timestamp)
+	if (c->acting)
+		plan_acting(c, ret_decision);
+	else if (c->claim->meta.deletion_timestamp)
 		plan_deleted(c, ret_decision);
 	else
 		plan_live(c, ret_decision);

@@ -5,13 +5,18 @@
  * out, with the text to write. Nothing is remembered: a crash between two steps is just another case.
  *
  *	live:    MARK -> TELL -> REST      offered as soon as the status names the device
- *	deleted: READ -> UNMARK            (a pod has it: TELL -> REST, looked at again)
+ *	deleted: READ -> REBIND -> UNMARK  (a pod has it, or REBIND failed: TELL -> REST, looked at again)
+ *
+ * REBIND ends what pods that had the device have passed on to others. There is none for a device that is gone, nor for
+ * one that the node uses by now: the claim is released without.
  */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "agent/usb/usb_rebinds.h"
 
 struct api_meta;
 struct inventory;
@@ -23,6 +28,7 @@ enum usb_claim_step {
 	USB_CLAIM_MARK,   /* write finalizer and owner (decision->body)                       */
 	USB_CLAIM_TELL,   /* write the status (decision->body)                                */
 	USB_CLAIM_READ,   /* read the claim again: the next step cannot be undone             */
+	USB_CLAIM_REBIND, /* end what processes still have open of the device in its port     */
 	USB_CLAIM_UNMARK, /* give the device's node back, then remove the finalizer (body)    */
 };
 
@@ -43,6 +49,8 @@ struct usb_claim_case {
 	bool not_offered;               /* the Node or its kubelet does not list it             */
 	bool out_of_reach;              /* its node is not QEMU's, and cannot be made so        */
 	uint64_t unproven_ms;           /* until it counts as free: use_log.h; 0: it does       */
+	bool acting;                    /* REBIND is under way, and takes long                  */
+	struct usb_rebind_state rebind; /* what the last one came to                            */
 	int64_t now_wall_ms;
 };
 

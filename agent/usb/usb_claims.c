@@ -7,6 +7,7 @@
 #include "agent/node/this_node.h"
 #include "agent/usb/usb_claim_plan.h"
 #include "agent/usb/usb_identity.h"
+#include "agent/usb/usb_rebinds.h"
 #include "api/reason.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
@@ -26,6 +27,7 @@ struct usb_claims {
 	const struct informer *needs[3];
 	struct reconcile *reconcile;
 	struct reason_count *count;
+	struct usb_rebinds *rebinds;
 };
 
 static const struct usbdevice *device_of(const struct usb_claims *claims, const char *name)
@@ -73,7 +75,7 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 	static const enum step steps[] = {
 		[USB_CLAIM_REST] = STEP_REST,         [USB_CLAIM_MARK] = STEP_PATCH,
 		[USB_CLAIM_TELL] = STEP_PATCH_STATUS, [USB_CLAIM_READ] = STEP_READ,
-		[USB_CLAIM_UNMARK] = STEP_PATCH,
+		[USB_CLAIM_REBIND] = STEP_ACT,        [USB_CLAIM_UNMARK] = STEP_PATCH,
 	};
 	const struct usb_claims *claims = arg;
 	const struct usb_claims_deps *deps = &claims->deps;
@@ -95,9 +97,11 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 		.taken = deps->is_taken(deps->arg, view->key),
 		.not_offered = port && !deps->is_offered(deps->arg, view->key, port),
 		.out_of_reach = port && deps->is_out_of_reach(deps->arg, port),
+		.acting = view->acting,
 		.now_wall_ms = view->now_wall_ms,
 	};
 
+	usb_rebinds_state(claims->rebinds, claim, &c.rebind);
 	if (port && deps->unproven_ms)
 		c.unproven_ms = deps->unproven_ms(deps->arg, port,
 						  use_log_was_refused(&claim->status.conditions));
@@ -113,6 +117,7 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 		.event_message = take_ptr(decision.event_message),
 	};
 	usb_claim_decision_done(&decision);
+	usb_rebind_state_done(&c.rebind);
 }
 
 /* The device's node is the node's again before nothing says any more that it was not. */
@@ -151,14 +156,53 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 		     });
 }
 
-static void count_claim(void *arg, const char *name, const void *object,
-			const struct decision *decision)
+static void on_rest(void *arg, const char *name, const void *object,
+		    const struct decision *decision)
 {
 	const struct usb_claims *claims = arg;
 	const struct usbdeviceclaim *claim = object;
 
 	(void)decision;
 	reason_count_set(claims->count, name, claim ? &claim->status.conditions : NULL);
+	if (!claim)
+		usb_rebinds_forget(claims->rebinds, name);
+}
+
+/* --- the helper that takes the device from whoever has it open ------------------------------ */
+
+static bool act(void *arg, const struct reconcile_view *view, const struct decision *decision)
+{
+	struct usb_claims *claims = arg;
+	const struct usbdeviceclaim *claim = view->object;
+	const struct usbdevice *device =
+		usb_identity_in(claims->node->inventory, claim->status.port_path);
+
+	(void)decision;
+	if (device && usb_rebinds_start(claims->rebinds, claim, device))
+		return true;
+	reconcile_enqueue(claims->reconcile, view->key);
+	return false;
+}
+
+static void on_rebind_end(void *arg, const char *name)
+{
+	const struct usb_claims *claims = arg;
+
+	reconcile_acted(claims->reconcile, name);
+}
+
+static void on_rebind_late(void *arg, const char *name)
+{
+	const struct usb_claims *claims = arg;
+
+	reconcile_report(claims->reconcile, name);
+}
+
+static void on_rebind_gone(void *arg, const char *name)
+{
+	const struct usb_claims *claims = arg;
+
+	reconcile_enqueue(claims->reconcile, name);
 }
 
 /* --- the whole --------------------------------------------------------------------------- */
@@ -181,6 +225,12 @@ struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb
 	claims->deps = *deps;
 	claims->needs[0] = node->devices[INVENTORY_USB];
 	claims->needs[1] = node->claims[INVENTORY_PCI];
+	claims->rebinds = usb_rebinds_new(node, &(struct usb_rebinds_deps){
+							.on_end = on_rebind_end,
+							.on_late = on_rebind_late,
+							.on_gone = on_rebind_gone,
+							.arg = claims,
+						});
 	claims->count = reason_count_of(node->metrics, usbdeviceclaim_kind.kind, REASON_USB_CLAIM);
 	claims->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "usbdeviceclaims",
@@ -194,7 +244,8 @@ struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb
 		.plan = plan_claim,
 		.before = give_node_back,
 		.after = audit_step,
-		.rested = count_claim,
+		.act = act,
+		.rested = on_rest,
 		.arg = claims,
 		.client = node->client,
 		.clock = node->clock,
@@ -208,6 +259,7 @@ struct usb_claims *usb_claims_free(struct usb_claims *claims)
 {
 	if (!claims)
 		return NULL;
+	usb_rebinds_free(claims->rebinds);
 	reconcile_free(claims->reconcile);
 	reason_count_free(claims->count);
 	free(claims);

@@ -28,7 +28,7 @@
  *
  * The kinds, and what each needs beside PATCH and PATCH_STATUS:
  *
- *	USBDeviceClaim           before(): gives the device's node back
+ *	USBDeviceClaim           before(): gives the device's node back; ACT
  *	PCIDeviceClaim           ACT, and a status during it: reconcile_report(); is_ours() without
  *	                         an object, for a record that is left; failure, for a transition
  *	                         that is tried again; before() and after() for failpoints and audit

@@ -8,10 +8,11 @@ from cluster import wait_until
 from kubectl_watch import KubectlWatch
 from node import NODE
 from kubelet import Pod
-from usb_claims import Gadget, UsbClaims, numbers
+from usb_claims import Gadget, OpenDescriptor, UsbClaims, numbers
 
 STICK = "2-2"  # of the boot: serial number STICK0001
 XHCI = "0000:00:06.0"  # its controller
+IDS = "f4460100"  # 46f4:0001, as its descriptor has them
 QEMU = "107:107"
 ROOT = "0:0"
 
@@ -296,6 +297,96 @@ def test_a_claim_that_waits_knows_its_stick_when_it_is_plugged_in_again(kubelet,
     pod.delete()
     usb.wait(name, "Ready", "True", timeout=60)
     kubelet.wait_allocatable(f"kubevirt.io/{name}", 1)
+
+
+@pytest.fixture
+def passed_on(node):
+    """passed_on(path): a program that has the node of a USB device open."""
+    made = []
+
+    def make(path):
+        made.append(OpenDescriptor(node.guest, path))
+        made[-1].wait(IDS)
+        return made[-1]
+
+    yield make
+    for descriptor in made:
+        descriptor.close()
+
+
+def driver(node, device):
+    return node.guest.sh(f"basename $(readlink /sys/bus/usb/devices/{device}/driver) || true").strip()
+
+
+def test_what_a_pod_has_passed_on_ends_with_the_claim(node, kubelet, usb, pods, passed_on):
+    """security.md: also what the pod itself had open; the device keeps its number and its name."""
+    name, resource = usb.claim(STICK)
+    kubelet.wait_allocatable(resource, 1)
+    pod = pods("usb-12", {resource: 1})
+    pod.wait_running()
+    path = usb.path(STICK)
+    descriptor = passed_on(path)
+    pod.delete()
+    usb.delete(name)
+    usb.wait_gone(name, timeout=60)
+    descriptor.wait("No such device")
+    assert usb.path(STICK) == path
+    wait_until(lambda: driver(node, f"{STICK}:1.0") == "usb-storage", 30, "the host's driver")
+    wait_until(lambda: usb.device(name)["status"].get("holder") == "driver usb-storage", 30, "the holder")
+    wait_until(lambda: "Released" in usb.events(name), 30, "the event of the release")
+    assert "DeviceGone" not in usb.events(name)
+    name, _ = usb.claim(STICK)
+    passed_on(path)
+
+
+def test_a_stick_that_the_node_has_mounted_is_not_pulled_away(node, usb, passed_on):
+    name, _ = usb.claim(STICK, lent=False)
+    disk = node.guest.sh(f"ls /sys/bus/usb/devices/{STICK}:1.0/host*/target*/*/block").strip()
+    descriptor = passed_on(usb.path(STICK))
+    node.guest.sh(f"mkdir -p /run/mounted; mkfs.ext2 -q -F /dev/{disk}; mount /dev/{disk} /run/mounted; "
+                  "echo kept >/run/mounted/file; sync")
+    try:
+        usb.wait(name, "Accepted", "False", "InUse")
+        usb.delete(name)
+        usb.wait_gone(name)
+        node.guest.sh("echo 3 >/proc/sys/vm/drop_caches; grep -q kept /run/mounted/file; echo more >/run/mounted/file; sync")
+        descriptor.wait(IDS)
+    finally:
+        node.guest.sh("umount /run/mounted")
+
+
+def test_the_helper_does_not_pull_a_mounted_stick_away_either(node, usb, passed_on):
+    """What is mounted after the last scan."""
+    disk = node.guest.sh(f"ls /sys/bus/usb/devices/{STICK}:1.0/host*/target*/*/block").strip()
+    descriptor = passed_on(usb.path(STICK))
+    bus, device = numbers(usb.path(STICK)).split(":")
+    helper = (f"{node.agent.home}/hostdev-helper usb-rebind --state-dir /run/usb-rebind-state "
+              f"port={STICK} bus={bus} device=")
+    node.guest.sh(f"mkdir -p /run/mounted; mkfs.ext2 -q -F /dev/{disk}; mount /dev/{disk} /run/mounted")
+    try:
+        assert '"reason":"InUse"' in node.guest.sh(helper + device)
+        descriptor.wait(IDS)
+    finally:
+        node.guest.sh("umount /run/mounted")
+    assert '"result":"Done"' in node.guest.sh(helper + "99")
+    descriptor.wait(IDS)
+    assert '"result":"Done"' in node.guest.sh(helper + device)
+    descriptor.wait("No such device")
+    wait_until(lambda: driver(node, f"{STICK}:1.0") == "usb-storage", 30, "the host's driver")
+
+
+def test_a_release_that_was_cut_off_is_finished(node, usb, passed_on):
+    """The power went between the two writes: the device has no driver."""
+    name, _ = usb.claim(STICK, lent=False)
+    node.agent.kill()
+    usb.delete(name)
+    node.guest.sh(f"echo {STICK} >/sys/bus/usb/drivers/usb/unbind")
+    descriptor = passed_on(usb.path(STICK))
+    node.agent.start()
+    usb.wait_gone(name, timeout=60)
+    descriptor.wait("No such device")
+    assert driver(node, STICK) == "usb"
+    wait_until(lambda: driver(node, f"{STICK}:1.0") == "usb-storage", 30, "the host's driver")
 
 
 def test_qemu_opens_what_a_pod_was_given(node, kubelet, usb, pods):

@@ -44,6 +44,12 @@ class UsbClaims:
     def wait_gone(self, name, timeout=30):
         wait_until(lambda: self.now(name) is None, timeout, f"the end of claim {name}")
 
+    def events(self, name):
+        """The reasons of the events about a claim, oldest first."""
+        found = self.node.cluster.get("events", "-A", "--field-selector",
+                                      f"involvedObject.kind=USBDeviceClaim,involvedObject.name={name}")
+        return [e["reason"] for e in sorted(found, key=lambda e: e["metadata"]["creationTimestamp"])]
+
     def registrations(self, resource):
         """How often the kubelet took the resource."""
         return sum(value for (name, labels), value in self.node.agent.metrics().items()
@@ -134,3 +140,43 @@ class Gadget:
     def remove(self):
         self.guest.sh(f"[ -d {GADGET} ] || exit 0; cd {GADGET}; echo >UDC 2>/dev/null || true; "
                       "rm -f configs/c.1/acm.0; rmdir configs/c.1 functions/acm.0 strings/0x409; cd ..; rmdir test")
+
+
+class OpenDescriptor:
+    """A program of the guest that has the node of a USB device open, as one that a pod has passed it on to."""
+
+    PROGRAM = """
+import array, fcntl, os, struct, sys, time
+node, folder = sys.argv[1:]
+fd = os.open(node, os.O_RDWR)
+def try_control():  # the device's descriptor, by USBDEVFS_CONTROL
+    data = array.array("B", bytes(18))
+    request = struct.pack("=BBHHHI4xQ", 0x80, 6, 0x100, 0, 18, 1000, data.buffer_info()[0])
+    return fcntl.ioctl(fd, 0xC0185500, request) and bytes(data)[8:12].hex()
+def attempt(call):
+    try:
+        return call()
+    except OSError as error:
+        return error.strerror
+while True:
+    lines = f"{attempt(try_control)}|{attempt(lambda: os.pread(fd, 18, 0)[8:12].hex())}"
+    with open(f"{folder}/new", "w") as file:
+        file.write(lines)
+    os.rename(f"{folder}/new", f"{folder}/now")
+    time.sleep(0.1)
+"""
+
+    def __init__(self, guest, path):
+        self.guest = guest
+        self.folder = guest.sh("mktemp -d /run/open-descriptor-XXXXXX").strip()
+        guest.write(f"{self.folder}/program.py", self.PROGRAM)
+        self.pid = guest.sh(f"setsid python3 {self.folder}/program.py {path} {self.folder} </dev/null "
+                            f">{self.folder}/log 2>&1 & echo $!").strip()
+
+    def wait(self, wanted, timeout=30):
+        """What a control transfer and a read of the descriptor give: the device's ids, or the error."""
+        wait_until(lambda: self.guest.sh(f"cat {self.folder}/now 2>/dev/null || true") == f"{wanted}|{wanted}", timeout,
+                   f"{wanted} of the open descriptor")
+
+    def close(self):
+        self.guest.sh(f"kill -9 {self.pid} || true; while [ -e /proc/{self.pid} ]; do sleep 0.1; done; rm -r {self.folder}")

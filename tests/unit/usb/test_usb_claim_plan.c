@@ -1,6 +1,7 @@
 /* usb_claim_plan: the next step for one claim, for each state of device, claim and pod. */
 #include "agent/usb/usb_claim_plan.h"
 
+#include "agent/task/task_line.h"
 #include "api/object.h"
 #include "unit/usb/sticks.h"
 
@@ -24,6 +25,13 @@
 #define HUB \
 	"{'kind':'usb','name':'1-2','bus':1,'device':5,'vendor':'0951','product':'1666','hub':true}"
 
+static const struct task_outcome failed = { .result = TASK_FAILED,
+					    .reason = (char[]){ "UnbindFailed" },
+					    .message = (char[]){ "it is read-only" } };
+static const struct task_outcome in_use = { .result = TASK_REFUSED,
+					    .reason = (char[]){ "InUse" },
+					    .message = (char[]){ "the host uses it" } };
+
 static struct plan_case {
 	const char *name;
 	const char *plugged;
@@ -40,8 +48,11 @@ static struct plan_case {
 	const char *says[4];  /* parts of the body */
 	const char *never[2]; /* not in it         */
 	const char *event;    /* NULL: none        */
+	const char *message;  /* NULL: any         */
 	unsigned again_ms;
 	uint64_t unproven_ms;
+	bool acting;
+	struct usb_rebind_state rebind;
 } cases[] = {
 	/* clang-format off */
 	{ "a claim is marked first", "1-2=5:A", { NEW }, .step = "mark",
@@ -189,8 +200,38 @@ static struct plan_case {
 	{ "a deleted claim that was never marked is nobody's business", "1-2=5:A",
 	  { CLAIM_OF(STICK, ",'finalizers':['a.io/b'],'deletionTimestamp':'2026-01-01T00:00:00Z'", "") }, .step = "rest" },
 	{ "a deleted claim is read anew before it is released", "1-2=5:A", { DELETED }, .step = "read" },
-	{ "then it is released", "1-2=5:A", { DELETED }, .fresh = true, .step = "unmark",
+	{ "then what pods have passed on of the device is ended", "1-2=5:A", { DELETED }, .fresh = true, .step = "rebind" },
+	{ "then it is released", "1-2=5:A", { DELETED }, .fresh = true, .rebind = { .done = true }, .step = "unmark",
 	  .says = { "\"finalizers\":[]", "\"uid\":\"u\"" }, .event = "Normal Released" },
+	{ "what has moved to another socket has been unplugged, which ends all", "1-4=9:A", { DELETED }, .fresh = true,
+	  .step = "unmark", .event = "Normal Released" },
+	{ "what the node has mounted is not pulled away", "1-2=5:A", { DELETED }, MOUNTED, .fresh = true, .step = "unmark",
+	  .event = "Normal Released", .message = "the device in port 1-2 is the node's again; the node uses it, so it was "
+						 "not taken from processes that have it open" },
+	{ "nor what it has mounted since, as the helper says", "1-2=5:A", { DELETED }, .fresh = true,
+	  .rebind = { .failure = &in_use, .hold_ms = 1000 }, .step = "unmark", .event = "Normal Released" },
+	{ "nor what it may use", "1-2=5:A", { DELETED }, UNSEEN, .fresh = true, .step = "unmark", .event = "Normal Released" },
+	{ "unless the claim says that it does not", "1-2=5:A",
+	  { CLAIM_OF(STICK, "," MARKED "," OVERRIDES ",'deletionTimestamp':'2026-01-01T00:00:00Z'", KNOWN("1-2", "A")) },
+	  UNSEEN, .fresh = true, .step = "rebind" },
+	{ "a claim that was never told its device never offered one", "1-2=5:A",
+	  { CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", "") }, .fresh = true, .step = "unmark" },
+	{ "a helper that failed is told", "1-2=5:A", { DELETED }, .rebind = { .failure = &failed, .hold_ms = 1000 },
+	  .step = "tell", .says = { "\"reason\":\"UnbindFailed\"", "it is read-only" }, .event = "Warning UnbindFailed" },
+	{ "and waited for", "1-2=5:A",
+	  { CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'",
+		     KNOWN("1-2", "A") ",'observedGeneration':1,'conditions':[{'type':'Ready','status':'False','reason':"
+		     "'UnbindFailed','message':'it is read-only','observedGeneration':1,"
+		     "'lastTransitionTime':'2026-01-01T00:00:00Z'}]") },
+	  .rebind = { .failure = &failed, .hold_ms = 1000 }, .step = "rest", .again_ms = 1000 },
+	{ "then it is tried again", "1-2=5:A", { DELETED }, .fresh = true, .rebind = { .failure = &failed }, .step = "rebind" },
+	{ "unless the device is gone by then", "", { DELETED }, .fresh = true,
+	  .rebind = { .failure = &failed, .hold_ms = 1000 }, .step = "unmark", .event = "Normal Released" },
+	{ "a helper that is stuck is told", "1-2=5:A", { DELETED }, .fresh = true, .rebind = { .stuck = (char[]){ "it sleeps" } },
+	  .step = "tell", .says = { "\"reason\":\"Stuck\"", "it sleeps; the device is released when it ends" },
+	  .event = "Warning Stuck" },
+	{ "one that takes long is told without an event", "1-2=5:A", { DELETED }, .acting = true, .step = "tell",
+	  .says = { "\"reason\":\"Releasing\"" } },
 	{ "also when the device is gone", "", { DELETED }, .fresh = true, .step = "unmark", .event = "Normal Released" },
 	{ "also when another one is in the socket", "1-2=5:B", { DELETED }, .fresh = true, .step = "unmark",
 	  .event = "Normal Released" },
@@ -203,7 +244,7 @@ static struct plan_case {
 
 static const char *const steps[] = {
 	[USB_CLAIM_REST] = "rest", [USB_CLAIM_MARK] = "mark",     [USB_CLAIM_TELL] = "tell",
-	[USB_CLAIM_READ] = "read", [USB_CLAIM_UNMARK] = "unmark",
+	[USB_CLAIM_READ] = "read", [USB_CLAIM_REBIND] = "rebind", [USB_CLAIM_UNMARK] = "unmark",
 };
 
 static const char *name_of(const struct plan_case *row)
@@ -249,6 +290,8 @@ static void assert_event(const struct plan_case *row, const struct usb_claim_dec
 			  decision->event_reason);
 	assert_non_null(decision->event_message);
 	assert_string_equal(event, row->event ? row->event : "");
+	if (row->message)
+		assert_string_equal(decision->event_message, row->message);
 }
 
 static void is_planned(void **state)
@@ -274,6 +317,8 @@ static void is_planned(void **state)
 						 .not_offered = row->not_offered,
 						 .out_of_reach = row->out_of_reach,
 						 .unproven_ms = row->unproven_ms,
+						 .acting = row->acting,
+						 .rebind = row->rebind,
 						 .now_wall_ms = 1000 },
 		       &decision);
 	assert_string_equal(steps[decision.step], row->step);

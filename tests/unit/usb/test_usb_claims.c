@@ -19,9 +19,12 @@ static void a_life_takes_three_writes(void **state)
 	assert_has(b, "\"portPath\":\"1-2\"");
 	bench_delete(b);
 	bench_serve(b);
-	assert_log(b, READ "give back 1-2|" UNMARK);
+	assert_log(b, READ);
+	assert_string_equal(fake_task.verb, "usb-rebind");
+	assert_string_equal(str_cstr(&fake_task.words), "port=1-2 bus=1 device=5");
+	bench_rebind(b);
+	assert_log(b, "give back 1-2|" UNMARK);
 	assert_said(b, "Normal Released of the device|Normal Released|");
-	assert_null(b->claim);
 }
 
 static void a_ready_claim_is_left_alone(void **state)
@@ -81,11 +84,11 @@ static void a_pod_keeps_the_claim(void **state)
 	fake_clock_advance(b->clock, 60000);
 	bench_serve(b);
 	assert_log(b, "");
+	assert_int_equal(fake_task.starts, 0);
 	b->pod = NULL;
 	usb_claims_enqueue_all(b->claims);
-	bench_serve(b);
+	bench_rebind(b);
 	assert_log(b, READ "give back 1-2|" UNMARK);
-	assert_null(b->claim);
 }
 
 static void a_held_device_is_looked_at_again(void **state)
@@ -97,8 +100,132 @@ static void a_held_device_is_looked_at_again(void **state)
 	bench_serve(b);
 	b->pod = NULL; /* without an event */
 	fake_clock_advance(b->clock, 6000);
+	bench_rebind(b);
+}
+
+static void a_rebind_that_fails_is_told_and_tried_again(void **state)
+{
+	struct bench *b = *state;
+
+	bench_delete(b);
+	bench_serve(b);
+	fake_task_end(TASK_FAILED, "UnbindFailed");
+	bench_serve(b);
+	assert_log(b, READ TELL);
+	assert_said(b, "Warning UnbindFailed of the device|Warning UnbindFailed|");
+	assert_has(b, "\"reason\":\"UnbindFailed\"");
+	for (int i = 2; i < 5; i++) {
+		assert_false(fake_task.runs);
+		fake_clock_advance(b->clock, 1000 << (i - 2));
+		bench_serve(b);
+		assert_int_equal(fake_task.starts, i);
+		fake_task_end(TASK_FAILED, "UnbindFailed");
+		bench_serve(b);
+		assert_log(b, READ);
+	}
+	assert_said(b, "");
+	fake_clock_advance(b->clock, 8000);
+	bench_rebind(b);
+	assert_log(b, READ "give back 1-2|" UNMARK);
+}
+
+static void what_the_node_uses_by_now_is_released_without(void **state)
+{
+	struct bench *b = *state;
+
+	bench_delete(b);
+	bench_serve(b);
+	fake_task_end(TASK_REFUSED, "InUse");
 	bench_serve(b);
 	assert_null(b->claim);
+	assert_int_equal(fake_task.starts, 1);
+}
+
+static void another_helper_that_works_on_the_port_is_waited_for(void **state)
+{
+	struct bench *b = *state;
+
+	bench_delete(b);
+	bench_serve(b);
+	fake_task_end(TASK_BUSY, "Busy");
+	bench_serve(b);
+	assert_has(b, "\"reason\":\"Busy\"");
+	fake_clock_advance(b->clock, 1000);
+	bench_rebind(b);
+}
+
+static void a_helper_that_cannot_be_started_is_told(void **state)
+{
+	struct bench *b = *state;
+
+	fake_task.refuses = true;
+	bench_delete(b);
+	bench_serve(b);
+	assert_has(b, "\"reason\":\"HelperFailed\"");
+	assert_said(b, "Warning HelperFailed of the device|Warning HelperFailed|");
+	fake_task.refuses = false;
+	fake_clock_advance(b->clock, 1000);
+	bench_rebind(b);
+}
+
+static void a_stuck_helper_keeps_the_claim(void **state)
+{
+	struct bench *b = *state;
+
+	bench_delete(b);
+	bench_serve(b);
+	fake_task_get_stuck();
+	bench_serve(b);
+	assert_has(b, "\"reason\":\"Stuck\"");
+	fake_clock_advance(b->clock, 600000);
+	bench_serve(b);
+	assert_log(b, READ TELL);
+	fake_task_go();
+	bench_serve(b);
+	assert_int_equal(fake_task.starts, 2);
+	bench_rebind(b);
+}
+
+static void a_slow_helper_is_told(void **state)
+{
+	struct bench *b = *state;
+
+	bench_delete(b);
+	bench_serve(b);
+	assert_log(b, READ);
+	fake_task.task.spec.on_late(fake_task.task.spec.arg);
+	bench_serve(b);
+	assert_log(b, TELL);
+	assert_said(b, "");
+	assert_has(b, "\"reason\":\"Releasing\"");
+	bench_rebind(b);
+}
+
+static void an_unplugged_device_needs_no_helper(void **state)
+{
+	struct bench *b = *state;
+
+	bench_look(b, "");
+	bench_serve(b);
+	bench_delete(b);
+	bench_serve(b);
+	assert_null(b->claim);
+	assert_int_equal(fake_task.starts, 0);
+}
+
+/* A claim of the same name is another one. */
+static void the_next_claim_is_rebound_for_itself(void **state)
+{
+	struct bench *b = *state;
+
+	bench_delete(b);
+	bench_rebind(b);
+	bench_create(b);
+	bench_serve(b);
+	bench_delete(b);
+	bench_serve(b);
+	assert_int_equal(fake_task.starts, 2);
+	bench_rebind(b);
 }
 
 static void nothing_is_decided_without_an_inventory(void **state)
@@ -178,5 +305,19 @@ int main(void)
 	suite_add(&suite, "a held device is looked at again", a_held_device_is_looked_at_again,
 		  NULL);
 	suite_add(&suite, "claims are counted by reason", claims_are_counted_by_reason, NULL);
+	suite_add(&suite, "a rebind that fails is told once, and tried again at growing intervals",
+		  a_rebind_that_fails_is_told_and_tried_again, NULL);
+	suite_add(&suite, "what the node uses by now is released without",
+		  what_the_node_uses_by_now_is_released_without, NULL);
+	suite_add(&suite, "another helper that works on the port is waited for",
+		  another_helper_that_works_on_the_port_is_waited_for, NULL);
+	suite_add(&suite, "a helper that cannot be started is told",
+		  a_helper_that_cannot_be_started_is_told, NULL);
+	suite_add(&suite, "a stuck helper keeps the claim", a_stuck_helper_keeps_the_claim, NULL);
+	suite_add(&suite, "a slow helper is told, without an event", a_slow_helper_is_told, NULL);
+	suite_add(&suite, "an unplugged device needs no helper",
+		  an_unplugged_device_needs_no_helper, NULL);
+	suite_add(&suite, "the next claim of the name is rebound for itself",
+		  the_next_claim_is_rebound_for_itself, NULL);
 	return suite_run(&suite, "usb_claims");
 }

@@ -20,6 +20,7 @@ static void a_conflict_at_the_release_is_tried_again(void **state)
 
 	bench_delete(b);
 	assert_true(bench_serve_one(b));
+	fake_task_end(TASK_DONE, NULL);
 	path = bench_next(b);
 	assert_non_null(path);
 	somebody_writes(b);
@@ -31,6 +32,7 @@ static void a_conflict_at_the_release_is_tried_again(void **state)
 	fake_clock_advance(b->clock, 60000);
 	bench_serve(b);
 	assert_null(b->claim);
+	assert_int_equal(fake_task.starts, 1);
 	assert_said(b, "Normal Released of the device|Normal Released|");
 }
 
@@ -75,6 +77,8 @@ static void a_failure_is_outlived(void **state)
 				bench_delete(&b);
 			served = (int)(path ? 100 : served + 1);
 			bench_settle(&b);
+			if (fake_task.runs)
+				fake_task_end(TASK_DONE, NULL);
 			fake_clock_advance(b.clock, 60000);
 		}
 		assert_null(b.claim);

@@ -12,6 +12,7 @@
 #include "kube/metrics.h"
 #include "unit/kube/kind_bench.h"
 #include "unit/kube/objects.h"
+#include "unit/task/fake_task.h"
 #include "unit/this_node.h"
 #include "unit/usb/sticks.h"
 
@@ -173,6 +174,7 @@ static inline void bench_open(struct bench *b)
 static inline void bench_close(struct bench *b)
 {
 	usb_claims_free(b->claims);
+	fake_task_reset();
 	informer_free(b->claim_informer);
 	informer_free(b->device_informer);
 	informer_free(b->pci_informer);
@@ -275,6 +277,16 @@ static inline void bench_serve(struct bench *b)
 {
 	while (bench_serve_one(b))
 		;
+}
+
+/* The helper for the device has done its work, and the claim is gone. */
+static inline void bench_rebind(struct bench *b)
+{
+	bench_serve(b);
+	assert_true(fake_task.runs);
+	fake_task_end(TASK_DONE, NULL);
+	bench_serve(b);
+	assert_null(b->claim);
 }
 
 static inline void assert_log(struct bench *b, const char *wanted)

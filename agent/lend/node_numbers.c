@@ -1,7 +1,9 @@
 #include "agent/lend/node_numbers.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +14,22 @@
 #include "agent/lend/lent_pods.h"
 #include "agent/lend/vfio_node.h"
 #include "agent/node/this_node.h"
+#include "api/json_map.h"
 #include "api/json_values.h"
 #include "api/names.h"
 #include "base/array.h"
+#include "base/err.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
-enum { ATTRIBUTE_MAX = 32 };
+enum { ATTRIBUTE_MAX = 32, BOOT_ID_MAX = 64, RECORD_MAX = 4 << 20, RECORD_MODE = 0600 };
+
+static const char record_name[] = "node-numbers.json";
+static const char boot_id_path[] = "/proc/sys/kernel/random/boot_id"; /* of all containers, too */
 
 struct numbers {
 	dev_t *items;
@@ -37,7 +46,10 @@ struct given {
 struct node_numbers {
 	const struct this_node *node;
 	struct node_numbers_deps deps;
-	struct map *given; /* ID -> struct given * */
+	struct map *given;  /* ID -> struct given *                                        */
+	struct map *before; /* likewise, of the process before, until the device is held or given */
+	char *boot;         /* NULL: not known                                             */
+	char *kept;         /* the record's text                                           */
 };
 
 static struct given *given_free(struct given *given)
@@ -47,6 +59,118 @@ static struct given *given_free(struct given *given)
 	free(given);
 	return NULL;
 }
+
+static void given_map_free(struct map *map)
+{
+	size_t cursor = 0;
+	void *given;
+
+	while (map_next(map, &cursor, NULL, &given))
+		given_free(given);
+	map_free(map);
+}
+
+/* --- the record ------------------------------------------------------------------------------- */
+
+static void add_record(json_t *ids, const char *id, const struct given *given)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < given->numbers.len; i++)
+		json_array_append_new(list, json_integer((json_int_t)given->numbers.items[i]));
+	if (json_array_size(list) > 0)
+		json_object_set_new(ids, id, list);
+	else
+		json_decref(list);
+}
+
+static void add_records(json_t *ids, const struct map *map)
+{
+	size_t cursor = 0;
+	const char *id;
+	void *given;
+
+	while (map_next(map, &cursor, &id, &given))
+		add_record(ids, id, given);
+}
+
+/* It has to outlive this process, and no power failure. */
+static int write_record(const struct node_numbers *numbers, const char *text)
+{
+	const char *folder = numbers->node->helper.state_dir;
+	auto_free char *path = xasprintf("%s/%s", folder, record_name);
+	auto_free char *fresh = xasprintf("%s.new", path);
+	auto_close int fd =
+		open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, RECORD_MODE);
+
+	if (fd < 0 || file_write_all(fd, text, strlen(text)) < 0 || rename(fresh, path) < 0)
+		return -errno;
+	return 0;
+}
+
+/* If it has changed. */
+static void keep(struct node_numbers *numbers)
+{
+	auto_json json_t *json = NULL;
+	json_t *ids = json_object();
+	char *text;
+	int r;
+
+	add_records(ids, numbers->before);
+	add_records(ids, numbers->given);
+	json = json_pack("{s:s*, s:o}", "boot", numbers->boot, "given", ids);
+	text = json_map_text(json);
+	if (!numbers->node->helper.state_dir || !numbers->boot || str_equal(text, numbers->kept)) {
+		free(text);
+		return;
+	}
+	r = write_record(numbers, text);
+	if (r < 0)
+		log_warn("the numbers of device nodes that pods have cannot be kept",
+			 log_str("folder", numbers->node->helper.state_dir),
+			 log_str("reason", strerror(-r)));
+	free(numbers->kept);
+	numbers->kept = text;
+}
+
+static void recall_one(struct node_numbers *numbers, const char *id, const json_t *list)
+{
+	struct given *given = xcalloc(1, sizeof(*given));
+	json_t *item;
+	size_t i;
+
+	given->known = true;
+	json_array_foreach (list, i, item) {
+		if (json_is_integer(item))
+			*array_add(&given->numbers) = (dev_t)json_integer_value(item);
+	}
+	given_free(map_set(numbers->before, id, given));
+}
+
+static void recall(struct node_numbers *numbers)
+{
+	auto_free char *path = xasprintf("%s/%s", numbers->node->helper.state_dir, record_name);
+	auto_free char *text = NULL;
+	auto_json json_t *json = NULL;
+	struct err err = { 0 };
+	const char *id;
+	json_t *list;
+	size_t len = 0;
+
+	if (file_read(AT_FDCWD, path, RECORD_MAX, &text, &len, &err) < 0) {
+		if (err.code != -ENOENT)
+			log_warn("the numbers of device nodes that pods have cannot be read",
+				 log_str("reason", err.msg));
+		return;
+	}
+	if (json_map_load(text, len, &json, NULL) < 0 ||
+	    !str_match(json_string_value(json_object_get(json, "boot")), numbers->boot))
+		return;
+	json_object_foreach (json_object_get(json, "given"), id, list)
+		recall_one(numbers, id, list);
+}
+
+/* --- devices ---------------------------------------------------------------------------------- */
 
 static const char *sysfs_of(const struct node_numbers *numbers)
 {
@@ -193,7 +317,7 @@ static void look_at(struct node_numbers *numbers, const char *id, struct given *
 	json_strs_done(&nodes);
 }
 
-void node_numbers_look_at(struct node_numbers *numbers, const char *id)
+static void look_at_id(struct node_numbers *numbers, const char *id)
 {
 	struct given *given;
 
@@ -201,17 +325,24 @@ void node_numbers_look_at(struct node_numbers *numbers, const char *id)
 		return;
 	given = map_get(numbers->given, id);
 	if (!given) {
-		given = xcalloc(1, sizeof(*given));
+		given = map_remove(numbers->before, id);
+		if (!given)
+			given = xcalloc(1, sizeof(*given));
 		map_set(numbers->given, id, given);
 	}
 	look_at(numbers, id, given);
+}
+
+void node_numbers_look_at(struct node_numbers *numbers, const char *id)
+{
+	look_at_id(numbers, id);
+	keep(numbers);
 }
 
 void node_numbers_look(struct node_numbers *numbers)
 {
 	struct json_strs ids = { 0 };
 	struct map *before = numbers->given;
-	size_t cursor = 0;
 	void *given;
 
 	numbers->deps.held(numbers->deps.arg, &ids);
@@ -220,12 +351,11 @@ void node_numbers_look(struct node_numbers *numbers)
 		given = map_remove(before, ids.items[i]);
 		if (given)
 			map_set(numbers->given, ids.items[i], given);
-		node_numbers_look_at(numbers, ids.items[i]);
+		look_at_id(numbers, ids.items[i]);
 	}
-	while (map_next(before, &cursor, NULL, &given))
-		given_free(given);
-	map_free(before);
+	given_map_free(before);
 	json_strs_done(&ids);
+	keep(numbers);
 }
 
 void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids)
@@ -237,9 +367,11 @@ void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids
 
 		while ((id = strsep(&rest, ","))) {
 			given_free(map_remove(numbers->given, id));
-			node_numbers_look_at(numbers, id);
+			given_free(map_remove(numbers->before, id));
+			look_at_id(numbers, id);
 		}
 	}
+	keep(numbers);
 }
 
 /* May the device @id have the number of @other, which a pod has? Devices of one group have one node; that a group has one
@@ -392,19 +524,21 @@ struct node_numbers *node_numbers_new(const struct this_node *node,
 	numbers->node = node;
 	numbers->deps = *deps;
 	numbers->given = map_new();
+	numbers->before = map_new();
+	if (file_read(AT_FDCWD, boot_id_path, BOOT_ID_MAX, &numbers->boot, NULL, NULL) == 0 &&
+	    node->helper.state_dir)
+		recall(numbers);
 	return numbers;
 }
 
 struct node_numbers *node_numbers_free(struct node_numbers *numbers)
 {
-	size_t cursor = 0;
-	void *given;
-
 	if (!numbers)
 		return NULL;
-	while (map_next(numbers->given, &cursor, NULL, &given))
-		given_free(given);
-	map_free(numbers->given);
+	given_map_free(numbers->given);
+	given_map_free(numbers->before);
+	free(numbers->boot);
+	free(numbers->kept);
 	free(numbers);
 	return NULL;
 }

@@ -4,8 +4,10 @@
  * When a device is unplugged, a pod that has it keeps the device node and the right to open it. The kernel may give the
  * number of that node to another device, which the pod can then open. Therefore a device is not offered while its node has a
  * number that a pod was given for another device, and none is bound to a VFIO driver while a pod may open a number that none
- * of its devices has any more: the kernel takes the lowest free number. The numbers are kept in memory only. If a VFIO device was unplugged while no
- * agent ran, its number is unknown: then only VFIO devices that pods already have are offered. This does not apply to USB,
+ * of its devices has any more: the kernel takes the lowest free number. The numbers are kept in
+ * a file of the state directory, for the next process of this boot. If a VFIO device was unplugged while no agent ran and the
+ * file does not have its number, that is unknown: then no VFIO devices are bound or offered but those that pods already have.
+ * This does not apply to USB,
  * where the kernel uses the numbers in turn.
  */
 #pragma once
@@ -27,7 +29,7 @@ struct node_numbers_deps {
 	void *arg;
 };
 
-/* @node is borrowed. Looks at nothing yet. */
+/* @node is borrowed. Reads what the process before has kept; looks at no device yet. */
 struct node_numbers *node_numbers_new(const struct this_node *node,
 				      const struct node_numbers_deps *deps);
 /* Takes NULL, returns NULL. */

@@ -1,6 +1,9 @@
 /* The number of a pod's device node, which comes back for another device. */
 #include "agent/lend/node_numbers.h"
 
+#include <fcntl.h>
+
+#include "base/file.h"
 #include "fake/fake_clock.h"
 #include "unit/lend/lend_scene.h"
 
@@ -544,6 +547,72 @@ static void what_is_given_in_parts_has_the_numbers_of_all(void **state)
 	node_numbers_free(numbers);
 }
 
+static void held_nic(void *arg, struct json_strs *ids)
+{
+	(void)arg;
+	json_strs_add(ids, NIC);
+}
+
+/* A process of the agent whose pod has NIC. */
+static struct node_numbers *next_process(struct scene *scene)
+{
+	return node_numbers_new(
+		&scene->node.this_node,
+		&(struct node_numbers_deps){ held_nic, held_by_eve, is_never_the_same, NULL });
+}
+
+static void assert_next(struct scene *scene, const char *trouble)
+{
+	struct node_numbers *numbers = next_process(scene);
+	auto_free char *text = node_numbers_bind_trouble(numbers, TWIN);
+
+	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
+	node_numbers_free(numbers);
+}
+
+/* Another card is in the slot, so that the device is there; it has no node. */
+static void the_next_process_knows_the_numbers(void **state)
+{
+	struct scene *scene = *state;
+	auto_free char *path = folder_path(&scene->stage.folder, "node-numbers.json");
+	struct node_numbers *numbers;
+	struct json_strs ids = { 0 };
+	auto_free char *text = NULL;
+	char *boot;
+
+	scene->node.this_node.helper.state_dir = scene->stage.folder.path;
+	set_node(scene, "13", NULL);
+	numbers = next_process(scene);
+	json_strs_add(&ids, NIC);
+	node_numbers_give(numbers, &ids);
+	node_numbers_free(numbers);
+	assert_next(scene, NULL);
+	set_node(scene, "12", NULL);
+	assert_next(scene, NEXT);
+	assert_next(scene, NEXT); /* and the one after that */
+
+	numbers = next_process(scene);
+	node_numbers_give(numbers, &ids); /* to another pod */
+	text = node_numbers_bind_trouble(numbers, TWIN);
+	assert_null(text);
+	node_numbers_free(numbers);
+	json_strs_done(&ids);
+	assert_next(scene, NULL);
+
+	set_node(scene, "12", A);
+	assert_next(scene, NULL);
+	set_node(scene, "12", NULL);
+	assert_int_equal(file_read(AT_FDCWD, path, 4096, &text, NULL, NULL), 0);
+	boot = strstr(text, "\"boot\":\"");
+	assert_non_null(boot);
+	boot[strlen("\"boot\":\"")] ^= 1;
+	folder_put(&scene->stage.folder, "node-numbers.json", text);
+	assert_next(scene, NULL); /* of another boot */
+	folder_put(&scene->stage.folder, "node-numbers.json", "{\"boot\":7,\"given\":[]}");
+	assert_next(scene, NULL);
+	scene->node.this_node.helper.state_dir = NULL;
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -593,5 +662,7 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a stick that is gone hinders no bind",
 		  a_stick_that_is_gone_hinders_no_bind, NULL);
+	suite_add(&suite, "the next process knows the numbers", the_next_process_knows_the_numbers,
+		  NULL);
 	return suite_run(&suite, "node_numbers");
 }

@@ -26,7 +26,13 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum { ATTRIBUTE_MAX = 32, BOOT_ID_MAX = 64, RECORD_MAX = 4 << 20, RECORD_MODE = 0600 };
+enum {
+	ATTRIBUTE_MAX = 32,
+	BOOT_ID_MAX = 64,
+	RECORD_MAX = 4 << 20,
+	RECORD_MODE = 0600,
+	FOLDER_MODE = 0700
+};
 
 static const char record_name[] = "node-numbers.json";
 static const char boot_id_path[] = "/proc/sys/kernel/random/boot_id"; /* of all containers, too */
@@ -100,9 +106,10 @@ static int write_record(const struct node_numbers *numbers, const char *text)
 	const char *folder = numbers->node->helper.state_dir;
 	auto_free char *path = xasprintf("%s/%s", folder, record_name);
 	auto_free char *fresh = xasprintf("%s.new", path);
-	auto_close int fd =
-		open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, RECORD_MODE);
+	auto_close int fd = -1;
 
+	(void)mkdir(folder, FOLDER_MODE);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, RECORD_MODE);
 	if (fd < 0 || file_write_all(fd, text, strlen(text)) < 0 || rename(fresh, path) < 0)
 		return -errno;
 	return 0;
@@ -120,7 +127,8 @@ static void keep(struct node_numbers *numbers)
 	add_records(ids, numbers->given);
 	json = json_pack("{s:s*, s:o}", "boot", numbers->boot, "given", ids);
 	text = json_map_text(json);
-	if (!numbers->node->helper.state_dir || !numbers->boot || str_equal(text, numbers->kept)) {
+	if (!numbers->node->helper.state_dir || !numbers->boot || str_equal(text, numbers->kept) ||
+	    (!numbers->kept && json_object_size(ids) == 0)) {
 		free(text);
 		return;
 	}
@@ -168,6 +176,7 @@ static void recall(struct node_numbers *numbers)
 		return;
 	json_object_foreach (json_object_get(json, "given"), id, list)
 		recall_one(numbers, id, list);
+	numbers->kept = take_ptr(text);
 }
 
 /* --- devices ---------------------------------------------------------------------------------- */

@@ -116,7 +116,7 @@ static void a_rebind_that_fails_is_told_and_tried_again(void **state)
 	assert_has(b, "\"reason\":\"UnbindFailed\"");
 	for (int i = 2; i < 5; i++) {
 		assert_false(fake_task.runs);
-		fake_clock_advance(b->clock, 1000 << (i - 2));
+		fake_clock_advance(b->clock, UINT64_C(1000) << (i - 2));
 		bench_serve(b);
 		assert_int_equal(fake_task.starts, i);
 		fake_task_end(TASK_FAILED, "UnbindFailed");

@@ -733,9 +733,26 @@ void claims_enqueue_all(struct claims *claims)
 	claim_foreign_look(claims->foreign);
 }
 
+/* A pod may have lost its device since the helper was started, which may not have begun. */
+static void cancel_troubled(struct claims *claims)
+{
+	const struct claims_deps *deps = &claims->deps;
+	const char *name;
+	size_t cursor = 0;
+
+	while (deps->bind_trouble && map_next(claims->works, &cursor, &name, NULL)) {
+		auto_free char *address = address_of(claims, name);
+		auto_free char *trouble = address ? deps->bind_trouble(deps->arg, address) : NULL;
+
+		if (trouble)
+			binder_cancel(claims->binder, name, NULL);
+	}
+}
+
 void claims_update_history(struct claims *claims)
 {
 	claim_history_update(claims->history);
+	cancel_troubled(claims);
 }
 
 /* A claim that is gone wants nothing bound any more: what is not begun need not be taken back. */

@@ -42,7 +42,7 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 /* Takes NULL, returns NULL. Helpers under way are left to end by themselves. */
 struct claims *claims_free(struct claims *claims);
 
-/* The node has a new inventory: forget what it supersedes, wake what it shows to have changed.
+/* The node has a new inventory: forget what it supersedes, wake what it shows to have changed, cancel what must not be bound.
  * claims_enqueue_all() is to follow. */
 void claims_update_history(struct claims *claims);
 

@@ -533,6 +533,21 @@ static void a_claim_deleted_under_a_helper_without_a_record_stays(void **state)
 	assert_int_equal(json_object_size(b->objects), 0);
 }
 
+/* A pod has lost its device, whose number would be this one's. */
+static void a_number_that_becomes_free_cancels_the_bind(void **state)
+{
+	struct bench *b = *state;
+
+	assert_false(fake.binder->jobs.items[0]->cancelled);
+	bench_look(b, free_nic);
+	bench_serve(b);
+	assert_false(fake.binder->jobs.items[0]->cancelled);
+	b->bind_trouble = "a pod may still open it";
+	bench_look(b, free_nic);
+	bench_serve(b);
+	assert_true(fake.binder->jobs.items[0]->cancelled);
+}
+
 static void a_deleted_claim_cancels_its_bind(void **state)
 {
 	struct bench *b = *state;
@@ -609,6 +624,8 @@ static struct claims_case {
 	  &binding_fixture, a_stuck_claim_that_is_deleted_waits_for_the_helper },
 	{ "a claim deleted under a helper that has recorded nothing stays until that ends",
 	  &binding_fixture, a_claim_deleted_under_a_helper_without_a_record_stays },
+	{ "a number that becomes free cancels the bind", &binding_fixture,
+	  a_number_that_becomes_free_cancels_the_bind },
 	{ "a deleted claim cancels its bind", &binding_fixture, a_deleted_claim_cancels_its_bind },
 };
 /* clang-format on */

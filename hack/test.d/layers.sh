@@ -51,7 +51,7 @@ start_beside() {
 	"$ROOT/hack/packages" install build test
 	rm -f "$LOGS/beside-$name.status"
 	export ROOT LOGS CHANGED
-	export -f build_preset check_tidy tidy_one tidy_files changed_parts
+	export -f build_preset check_tidy tidy_one tidy_files changed_parts fuzz_when_built fuzz_all fuzz_one
 	# A session of its own has a share of its own (sched(7), autogroup), whatever the nice values in it.
 	# shellcheck disable=SC2016 # the variables are those of the shell that it starts
 	setsid nice -n 19 bash -o pipefail -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null
@@ -212,23 +212,33 @@ layer_bench() {
 	check_shown bench "$ROOT/tests/bench/run"
 }
 
-# Two at a time; new inputs are kept below build/ and help the next run. The seed is fixed, so that a run on
-# another machine goes the same ways; FUZZ_SEED=0 takes a new one.
 layer_fuzz() {
 	local target failed=''
 	"$ROOT/hack/packages" install build test
 	check build-fuzz beside fuzz build_preset fuzz
-	rm -rf "$LOGS/fuzz"
-	mkdir -p "$LOGS/fuzz"
-	step "fuzzing each target for ${FUZZ_SECONDS:=5} s, two at a time"
-	export ROOT LOGS FUZZ_SECONDS FUZZ_SEED=${FUZZ_SEED:-1}
-	export -f fuzz_one
-	printf '%s\0' "$ROOT"/build/fuzz/bin/fuzz_* | xargs -0 -P 2 -I '{}' bash -c 'fuzz_one "{}"' || failed=yes
+	step "fuzzing each target for ${FUZZ_SECONDS:-5} s, two at a time"
+	beside fuzzing fuzz_all || failed=yes
 	for target in "$ROOT"/build/fuzz/bin/fuzz_*; do
 		target=${target##*/}
 		check "$target" test -e "$LOGS/fuzz/$target.clean"
 	done
 	[[ -z $failed ]] || step "fuzz: inputs that failed and logs are in $LOGS/fuzz"
+}
+
+# Beside the layer before it, whose tests wait for most of the time.
+fuzz_when_built() {
+	until [[ -e $LOGS/beside-fuzz.status ]]; do sleep 1; done
+	fuzz_all
+}
+
+# Two at a time; new inputs are kept below build/ and help the next run. The seed is fixed, so that a run on
+# another machine goes the same ways; FUZZ_SEED=0 takes a new one.
+fuzz_all() {
+	rm -rf "$LOGS/fuzz"
+	mkdir -p "$LOGS/fuzz"
+	export ROOT LOGS FUZZ_SECONDS=${FUZZ_SECONDS:-5} FUZZ_SEED=${FUZZ_SEED:-1}
+	export -f fuzz_one
+	printf '%s\0' "$ROOT"/build/fuzz/bin/fuzz_* | xargs -0 -P 2 -I '{}' bash -c 'fuzz_one "{}"'
 }
 
 # fuzz_one PROGRAM: seeds are in tests/fuzz/corpus/NAME.

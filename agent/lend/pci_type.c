@@ -526,33 +526,22 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return 0;
 }
 
-static int add_nodes_now(const struct pci_view *view, const char *address,
-			 struct allocation *allocation, struct err *err)
+static int find_nodes(void *arg, const char *address, struct json_strs *nodes, struct err *err)
 {
-	const struct pcidevice *device = find(view, address);
+	const struct pci_type *type = arg;
+	const struct pcidevice *device = find(type->view, address);
 	auto_free char *trouble = NULL;
+	struct allocation now = { 0 };
 
 	if (!device)
 		return refuse(err, address, "it is gone from the node");
-	trouble = pci_now_trouble(view, device);
+	trouble = pci_now_trouble(type->view, device);
 	if (trouble)
 		return refuse(err, address, trouble);
-	add_nodes(view, device, allocation);
-	return 0;
-}
-
-static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
-		      struct err *err)
-{
-	const struct pci_type *type = arg;
-	struct allocation now = { 0 };
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ids->len; i++)
-		r = add_nodes_now(type->view, ids->items[i], &now, err);
+	add_nodes(type->view, device, &now);
 	allocation_add_nodes(&now, nodes);
 	allocation_done(&now);
-	return r;
+	return 0;
 }
 
 /* Of a group that a pod has, none but to that pod, which gets @musts again. */

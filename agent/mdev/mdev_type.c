@@ -313,35 +313,20 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return 0;
 }
 
-static int add_nodes_now(const struct mdev_view *view, const char *uuid,
-			 struct allocation *allocation, struct err *err)
-{
-	const struct mediateddevice *device = find(view, uuid);
-	auto_free char *trouble = NULL;
-
-	if (!device)
-		return err_set(err, ERR_INVALID, -EHOSTDOWN,
-			       "device '%s' is not ready: it is gone from the node", uuid);
-	trouble = trouble_now(view, device);
-	if (trouble)
-		return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", uuid,
-			       trouble);
-	add_nodes(view, device, allocation);
-	return 0;
-}
-
-static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
-		      struct err *err)
+static int find_nodes(void *arg, const char *uuid, struct json_strs *nodes, struct err *err)
 {
 	const struct mdev_type *type = arg;
+	const struct mediateddevice *device = find(type->view, uuid);
+	auto_free char *trouble = device ? trouble_now(type->view, device) : NULL;
 	struct allocation now = { 0 };
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ids->len; i++)
-		r = add_nodes_now(type->view, ids->items[i], &now, err);
+	if (!device || trouble)
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", uuid,
+			       trouble ? trouble : "it is gone from the node");
+	add_nodes(type->view, device, &now);
 	allocation_add_nodes(&now, nodes);
 	allocation_done(&now);
-	return r;
+	return 0;
 }
 
 const struct device_type mdev_device_type = { .name = "mdev",

@@ -133,13 +133,12 @@ struct device_type {
 	unsigned later_ms; /* then the kubelet gets an error; 0: DEFERRED_MS */
 
 	/*
-	 * Optional: a container with the devices @ids starts, perhaps not for the first time. The
+	 * Optional: a container with the device @id starts, perhaps not for the first time. The
 	 * kubelet gives it the nodes of its allocation each time, without a question. Add the nodes
-	 * that the devices have now to @nodes: others are refused. Fail as `allocate` does if one
-	 * is gone.
+	 * that the device has now to @nodes: others are refused. Fail as `allocate` does if it is
+	 * gone.
 	 */
-	int (*nodes)(void *arg, const struct json_strs *ids, struct json_strs *nodes,
-		     struct err *err);
+	int (*nodes)(void *arg, const char *id, struct json_strs *nodes, struct err *err);
 
 	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and
 	 * remove those that `allocate` would refuse. The order decides where the rule leaves a

@@ -167,8 +167,8 @@ enum grpc_status plugin_answer_start(const struct plugin_source *source, const c
 	struct json_strs now = { 0 };
 	int r = source->type->nodes ? plugin_codec_read_start(request, len, &ids, err) : 0;
 
-	if (r >= 0 && ids.len > 0)
-		r = source->type->nodes(source->arg, &ids, &now, err);
+	for (size_t i = 0; r >= 0 && i < ids.len; i++)
+		r = source->type->nodes(source->arg, ids.items[i], &now, err);
 	if (r >= 0 && ids.len > 0)
 		r = nodes_check(source, &ids, &now, err);
 	if (r < 0)

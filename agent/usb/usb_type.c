@@ -321,34 +321,25 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return r;
 }
 
-static int add_nodes_now(const struct usb_lents *lents, const char *id, struct json_strs *nodes,
-			 struct err *err)
-{
-	const struct usb_lent *lent = NULL;
-
-	for (size_t i = 0; i < lents->len && !lent; i++)
-		lent = strcmp(lents->items[i].id, id) == 0 ? &lents->items[i] : NULL;
-	for (size_t i = 0; lent && i < lent->len; i++) {
-		if (lent->devices[i]->status.device_path)
-			json_strs_add(nodes, lent->devices[i]->status.device_path);
-	}
-	if (lent && lent->len > 0)
-		return 0;
-	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is gone from the node", id);
-}
-
-static int find_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
-		      struct err *err)
+static int find_nodes(void *arg, const char *id, struct json_strs *nodes, struct err *err)
 {
 	struct usb_type *type = arg;
 	struct usb_lents lents;
-	int r = 0;
+	size_t before = nodes->len;
 
 	usb_lents_look(type->view, &type->units, &lents, NULL);
-	for (size_t i = 0; r == 0 && i < ids->len; i++)
-		r = add_nodes_now(&lents, ids->items[i], nodes, err);
+	for (size_t i = 0; i < lents.len && nodes->len == before; i++) {
+		const struct usb_lent *lent = &lents.items[i];
+
+		for (size_t k = 0; strcmp(lent->id, id) == 0 && k < lent->len; k++) {
+			if (lent->devices[k]->status.device_path)
+				json_strs_add(nodes, lent->devices[k]->status.device_path);
+		}
+	}
 	usb_lents_done(&lents);
-	return r;
+	if (nodes->len > before)
+		return 0;
+	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is gone from the node", id);
 }
 
 const struct device_type usb_device_type = { .name = "usb",

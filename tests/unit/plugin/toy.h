@@ -104,15 +104,18 @@ static inline void toy_allocate_later(void *arg, const char *resource, const str
 }
 
 /* As toy_allocate() gives them. */
-static inline int toy_nodes(void *arg, const struct json_strs *ids, struct json_strs *nodes,
-			    struct err *err)
+static inline int toy_nodes(void *arg, const char *id, struct json_strs *nodes, struct err *err)
 {
 	struct toy *toy = arg;
 	struct allocation allocation = { 0 };
-	int r = toy_allocate(toy, "t.io/toy", ids, &allocation, err);
+	struct json_strs ids = { 0 };
+	int r;
 
+	json_strs_add(&ids, id);
+	r = toy_allocate(toy, "t.io/toy", &ids, &allocation, err);
 	allocation_add_nodes(&allocation, nodes);
 	allocation_done(&allocation);
+	json_strs_done(&ids);
 	return r;
 }
 

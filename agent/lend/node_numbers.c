@@ -475,7 +475,7 @@ static bool has_left_number(const struct node_numbers *numbers, const char *id,
 	return left;
 }
 
-/* Whoever claims a device need not learn whose pod it is. */
+/* The message does not name the pod, which may be another user's. */
 static char *next_trouble(const struct node_numbers *numbers, const char *other)
 {
 	auto_free char *name =

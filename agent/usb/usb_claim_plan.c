@@ -276,7 +276,7 @@ static bool is_node_using(const struct usb_claim_case *c, const struct usbdevice
 						       strcmp(failure->reason, "InUse") == 0);
 }
 
-/* True: what the last try came to is told, and waited for. */
+/* True: the status shows how the last attempt ended, and the next one is not due yet. */
 static bool plan_failed(const struct usb_claim_case *c, struct usb_claim_decision *decision)
 {
 	const struct task_outcome *failure = c->rebind.failure;

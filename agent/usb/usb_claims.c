@@ -168,7 +168,7 @@ static void on_rest(void *arg, const char *name, const void *object,
 		usb_rebinds_forget(claims->rebinds, name);
 }
 
-/* --- the helper that takes the device from whoever has it open ------------------------------ */
+/* --- the helper that ends open descriptors of the device ------------------------------------- */
 
 static bool act(void *arg, const struct reconcile_view *view, const struct decision *decision)
 {

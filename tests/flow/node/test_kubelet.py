@@ -246,7 +246,7 @@ def test_a_node_that_is_removed_is_told_at_once(node, kubelet, claims):
 
 def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods):
     """A pod keeps the node of a NIC that is pulled; the kernel gives its number to the next group, which the pod could open.
-    So nothing is bound; and what somebody binds by hand is not lent."""
+    The agent therefore binds nothing, and does not offer a device that somebody binds by hand."""
     nic = node.guest.plug("nic", "--bus", "spare1", "--model", "e1000e", "--mac", "52:54:00:12:01:07")
     claims.wait_drivers(SLOT, "e1000e")
     claims.bind(SLOT, disableResourcePooling=True)

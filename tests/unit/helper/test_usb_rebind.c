@@ -80,7 +80,7 @@ static struct rebind_case {
 				      "driver usb: the kernel accepted the write, but the device has its driver'") },
 	{ "an error with effect is no failure", { STICK, BOUND }, WORDS, 1, ERROR_ONLY, "unbind usb|probe|",
 	  LOOKED STEP("Unbind") STEP("Probe") DONE },
-	{ "a device that does not come back is told", { STICK, BOUND }, WORDS, 2, -EIO, "unbind usb|probe|",
+	{ "the helper fails if the device does not come back", { STICK, BOUND }, WORDS, 2, -EIO, "unbind usb|probe|",
 	  LOOKED STEP("Unbind") STEP("Probe") ENDED("Failed", "ProbeFailed", "'step':'Probe','errno':'EIO','message':"
 		"'give the device in port 1-2 its driver back: Input/output error; plug it in again'") },
 	{ "also if the kernel names no error", { STICK, BOUND }, WORDS, 2, NO_EFFECT, "unbind usb|probe|",

@@ -592,7 +592,7 @@ static struct storage_case {
 	  USE("0000:03:00.1", "Unknown", "without a driver it does not show its disks, which may be those of its physical "
 	      "function 0000:03:00.0: in /sys: list 'md0/slaves': Too many levels of symbolic links") },
 	{ "nobody uses these disks", { NVME, OF_A_VF("0x010802"), PROC_MOUNTS }, "" },
-	{ "a function of which it cannot be read whether it is a virtual one",
+	{ "a function whose link to its physical function cannot be read",
 	  { VF "class=0x010802\n", VF "physfn->" TREE_UNREADABLE, PROC_MOUNTS },
 	  UNKNOWN_STORAGE("Disks", "true", "in /sys: 'bus/pci/devices/0000:03:00.1/physfn' has more than 1023 bytes")
 	  USE("0000:03:00.1", "Unknown", "without a driver it does not show its disks, and whether it is a virtual function "

@@ -82,6 +82,18 @@ static uint64_t settled_wait_ms(struct settled *settled, int64_t began_ms, int64
 enum {
 	GROWN_ANSWER_MS = 2000, /* an answer that was asked for is here by then */
 	STARTING_MS = 20000,    /* a pod that was admitted shows in podresources by then */
+	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
+	WRITTEN_LOOKS = 30,     /* so often, until it has                                 */
+	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
+};
+
+/* What the checkpoint names and no list does. */
+struct unlisted {
+	struct json_strs ids;   /* when the kubelet had written it last     */
+	struct json_strs asked; /* since when the kubelet was made to write it */
+	struct clock_timer *timer;
+	unsigned looks; /* left, until the kubelet has written; 0: it is to be asked for its list */
+	uint64_t version; /* the checkpoint's when it was made to write                      */
 };
 
 struct custody {
@@ -91,6 +103,7 @@ struct custody {
 	struct lent_pods *pods;
 	struct checkpoint *checkpoint;
 	struct map *starting; /* ID -> struct starting *              */
+	struct unlisted unlisted;
 	struct settled settled;
 	struct clock_timer *grown; /* the kubelet may have settled, and is asked again */
 	bool asked_grown;
@@ -256,6 +269,111 @@ static void on_podresources(void *arg)
 	look_when_grown(custody, unsure_ms);
 }
 
+/* --- what only the checkpoint names ----------------------------------------------------------- */
+
+/*
+ * The kubelet lists the devices of containers, but not those of init containers (List() of
+ * pkg/kubelet/apis/podresources/server_v1.go, 1.34); it keeps them for their pod until that ends. Its checkpoint names them, but
+ * may name pods that have ended, too. The kubelet forgets these when it is asked for its list, and writes what it knows when a
+ * plugin sends it a list: so after each of its answers it is made to write. Where no resource is offered that cannot be, and
+ * only what was found before counts.
+ */
+
+static bool is_unlisted(struct custody *custody, const char *id)
+{
+	const char *resource;
+
+	if (lent_pods_of(custody->pods, id)->len > 0 ||
+	    checkpoint_find(custody->checkpoint, id) != CHECKPOINT_NAMES)
+		return false;
+	if (json_strs_has(&custody->unlisted.ids, id))
+		return true;
+	if (!custody->deps.has_kubelet || !custody->deps.has_kubelet(custody->deps.arg))
+		return false;
+	resource = checkpoint_resource(custody->checkpoint, id);
+	return lent_pods_is_device(id) || (resource && is_offered(custody, resource));
+}
+
+static void add_unlisted(struct custody *custody, struct json_strs *ids)
+{
+	struct json_strs all = { 0 };
+
+	checkpoint_ids(custody->checkpoint, &all);
+	for (size_t i = 0; i < all.len; i++) {
+		if (is_unlisted(custody, all.items[i]))
+			json_strs_add_new(ids, all.items[i]);
+	}
+	json_strs_done(&all);
+}
+
+/* Adds the items of @ids that @others do not have. */
+static void add_missing(const struct json_strs *ids, const struct json_strs *others,
+			struct json_strs *missing)
+{
+	for (size_t i = 0; i < ids->len; i++) {
+		if (!json_strs_has(others, ids->items[i]))
+			json_strs_add(missing, ids->items[i]);
+	}
+}
+
+static void look_at_unlisted(struct custody *custody)
+{
+	struct unlisted *unlisted = &custody->unlisted;
+	struct json_strs differ = { 0 };
+	struct json_strs now = { 0 };
+
+	add_unlisted(custody, &now);
+	add_missing(&now, &unlisted->ids, &differ);
+	add_missing(&unlisted->ids, &now, &differ);
+	add_missing(&unlisted->asked, &now, &differ);
+	json_strs_done(&unlisted->ids);
+	json_strs_done(&unlisted->asked);
+	unlisted->ids = now;
+	for (size_t i = 0; i < differ.len; i++)
+		custody->deps.changed(custody->deps.arg, differ.items[i]);
+	json_strs_done(&differ);
+}
+
+static void on_unlisted(void *arg)
+{
+	struct custody *custody = arg;
+	struct unlisted *unlisted = &custody->unlisted;
+
+	if (unlisted->looks == 0) {
+		podresources_ask(custody->podresources);
+		return;
+	}
+	unlisted->looks = checkpoint_version(custody->checkpoint) != unlisted->version
+				  ? 0
+				  : unlisted->looks - 1;
+	if (unlisted->looks == 0)
+		look_at_unlisted(custody);
+	if (unlisted->looks > 0 || unlisted->ids.len > 0)
+		clock_timer_start(custody->node->clock, unlisted->timer,
+				  unlisted->looks > 0 ? WRITTEN_MS : UNLISTED_MS);
+}
+
+static void on_answered(void *arg)
+{
+	struct custody *custody = arg;
+	struct unlisted *unlisted = &custody->unlisted;
+
+	if (is_silent(custody))
+		return;
+	clock_timer_stop(custody->node->clock, unlisted->timer);
+	json_strs_done(&unlisted->asked);
+	add_unlisted(custody, &unlisted->asked);
+	if (unlisted->asked.len == 0) {
+		look_at_unlisted(custody);
+		return;
+	}
+	unlisted->version = checkpoint_version(custody->checkpoint);
+	unlisted->looks = WRITTEN_LOOKS;
+	if (custody->deps.make_kubelet_write)
+		custody->deps.make_kubelet_write(custody->deps.arg);
+	clock_timer_start(custody->node->clock, unlisted->timer, WRITTEN_MS);
+}
+
 /* The answer may be older than what was given since: it may name who had that before. */
 void custody_offered(struct custody *custody)
 {
@@ -358,7 +476,9 @@ const char *custody_resource(struct custody *custody, const char *id)
 	if (starting && !is_listed(custody, id, starting) &&
 	    (clock_now_ms(custody->node->clock) < starting->until_ms || is_silent(custody)))
 		return starting->resource;
-	return is_silent(custody) ? checkpoint_resource(custody->checkpoint, id) : NULL;
+	return is_silent(custody) || is_unlisted(custody, id)
+		       ? checkpoint_resource(custody->checkpoint, id)
+		       : NULL;
 }
 
 /* Has the kubelet written its checkpoint since? What it named before that somebody had before. */
@@ -456,6 +576,17 @@ bool custody_same_pod(struct custody *custody, const char *a, const char *b)
 	return uid && other && strcmp(uid, other) == 0;
 }
 
+/* NULL: it is not known yet whether the pod has ended. */
+static char *unlisted_holder(struct custody *custody, const char *id)
+{
+	const char *uid = checkpoint_pod(custody->checkpoint, id);
+
+	if (!json_strs_has(&custody->unlisted.ids, id))
+		return NULL;
+	return uid ? xasprintf("the pod with the UID %s, in an init container", uid)
+		   : xstrdup("a pod, in an init container");
+}
+
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 {
 	const struct pcidevice_allocations *list = lent_pods_of(custody->pods, id);
@@ -466,6 +597,8 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 	else if (is_starting(custody, id))
 		*ret_holder = xstrdup(is_silent(custody) ? "a pod that the kubelet does not name"
 							 : "a pod that is being started");
+	else if (custody->answered && is_unlisted(custody, id))
+		*ret_holder = unlisted_holder(custody, id);
 	else if (custody->answered || clock_now_ms(custody->node->clock) >= custody->known_ms)
 		return true;
 	custody_ask(custody);
@@ -482,7 +615,9 @@ static void doubt(struct custody *custody)
 const char *custody_written(struct custody *custody, const char *id)
 {
 	if (!is_silent(custody))
-		return NULL;
+		return is_unlisted(custody, id)
+			       ? "a pod in the kubelet's checkpoint, which lists init containers too"
+			       : NULL;
 	switch (checkpoint_find(custody->checkpoint, id)) {
 	case CHECKPOINT_NAMES:
 		doubt(custody);
@@ -511,6 +646,8 @@ void custody_ids(struct custody *custody, struct json_strs *ids)
 	}
 	if (is_silent(custody))
 		checkpoint_ids(custody->checkpoint, ids);
+	else
+		add_unlisted(custody, ids);
 }
 
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,
@@ -537,6 +674,7 @@ struct custody *custody_new(const struct this_node *node, const struct custody_d
 	custody->starting = map_new();
 	custody->grown = clock_timer_new(node->clock, on_grown, custody);
 	custody->passed = clock_timer_new(node->clock, on_passed, custody);
+	custody->unlisted.timer = clock_timer_new(node->clock, on_unlisted, custody);
 	custody->known_ms = clock_now_ms(node->clock) + CUSTODY_UNKNOWN_MS;
 	tell_when_passed(custody, CUSTODY_UNKNOWN_MS);
 	custody->podresources = podresources_new(&(struct podresources_deps){
@@ -544,6 +682,7 @@ struct custody *custody_new(const struct this_node *node, const struct custody_d
 		.clock = node->clock,
 		.socket_path = deps->socket_path,
 		.changed = on_podresources,
+		.answered = on_answered,
 		.arg = custody,
 		.metrics = node->metrics,
 	});
@@ -560,6 +699,9 @@ struct custody *custody_free(struct custody *custody)
 	podresources_free(custody->podresources);
 	clock_timer_free(custody->node->clock, custody->grown);
 	clock_timer_free(custody->node->clock, custody->passed);
+	clock_timer_free(custody->node->clock, custody->unlisted.timer);
+	json_strs_done(&custody->unlisted.ids);
+	json_strs_done(&custody->unlisted.asked);
 	lent_pods_free(custody->pods);
 	checkpoint_free(custody->checkpoint);
 	while (map_next(custody->starting, &cursor, NULL, &starting))

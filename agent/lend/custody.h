@@ -38,6 +38,8 @@ struct custody_deps {
 	void (*changed)(void *arg, const char *id);
 	bool (*offers)(void *arg, const char *resource);         /* as lent_pods.h says */
 	bool (*had)(void *arg, const struct pod_device *device); /* likewise            */
+	bool (*has_kubelet)(void *arg);        /* as plugins_have_kubelet()       */
+	void (*make_kubelet_write)(void *arg); /* as plugins_make_kubelet_write() */
 	void *arg;
 };
 
@@ -58,8 +60,8 @@ void custody_hear(struct custody *custody, int64_t heartbeat_ms);
 /* The devices @ids of @resource were just given to a pod, whose name is not known yet. */
 void custody_give(struct custody *custody, const char *resource, const struct json_strs *ids);
 
-/* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. While the kubelet
- * does not say who has what its checkpoint counts. Valid until the next question about a device, or `changed` is called. */
+/* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. What the kubelet's
+ * checkpoint says counts as for custody_written(). Valid until the next question about a device, or `changed` is called. */
 const char *custody_resource(struct custody *custody, const char *id);
 
 /*
@@ -78,13 +80,14 @@ bool custody_same_pod(struct custody *custody, const char *a, const char *b);
  * without pods; one that answers no more has those that it had. */
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder);
 
-/* The holder of the device from the kubelet's checkpoint, while the kubelet itself does not say it: it has not answered
- * yet, does not answer any more, or has just started. If the checkpoint exists and cannot be read, any pod may have the
- * device. NULL: no holder, or the kubelet says it. Static. */
+/* The holder of the device from the kubelet's checkpoint, if the kubelet itself does not say it: because it has not answered
+ * yet, does not answer any more, or has just started; or because it never lists what only an init container was given. In the
+ * first three cases any pod may have the device if the checkpoint exists and cannot be read. NULL: no holder, or the
+ * kubelet says it. Static. */
 const char *custody_written(struct custody *custody, const char *id);
 
-/* Add the IDs of the devices that pods have, or are about to, as far as is known; while the kubelet does not say who has what
- * those in its checkpoint, too, which may be other plugins'. In any order, perhaps twice. */
+/* Add the IDs of the devices that pods have, or are about to, as far as is known; of those in the kubelet's checkpoint what
+ * counts for custody_written(), which may be other plugins'. In any order, perhaps twice. */
 void custody_ids(struct custody *custody, struct json_strs *ids);
 
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */

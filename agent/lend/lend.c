@@ -119,6 +119,20 @@ static bool was_told(void *arg, const struct pod_device *device)
 	return false;
 }
 
+static bool has_kubelet(void *arg)
+{
+	const struct lend *lend = arg;
+
+	return plugins_have_kubelet(lend->plugins);
+}
+
+static void make_kubelet_write(void *arg)
+{
+	const struct lend *lend = arg;
+
+	plugins_make_kubelet_write(lend->plugins);
+}
+
 const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
 {
 	const char *resource = lend->custody ? custody_resource(lend->custody, id) : NULL;
@@ -407,6 +421,8 @@ static void begin(struct lend *lend)
 					      .changed = on_custody,
 					      .offers = is_offered,
 					      .had = was_told,
+					      .has_kubelet = has_kubelet,
+					      .make_kubelet_write = make_kubelet_write,
 					      .arg = lend };
 	struct plugins_deps deps;
 

@@ -333,6 +333,16 @@ void offer_withdraw(struct offer *offer)
 		clock_timer_start(clock, offer->timer, 0);
 }
 
+bool offer_send_again(const struct offer *offer)
+{
+	return offer->plugin && !offer->withdrawn && plugin_send_again(offer->plugin);
+}
+
+bool offer_has_kubelet(const struct offer *offer)
+{
+	return offer->plugin && !offer->withdrawn && plugin_has_kubelet(offer->plugin);
+}
+
 const char *offer_resource(const struct offer *offer)
 {
 	return offer->resource;

@@ -296,6 +296,14 @@ void plugin_update(struct plugin *plugin, struct device_list *list)
 		stream_tell(s, &plugin->list->message);
 }
 
+bool plugin_send_again(const struct plugin *plugin)
+{
+	if (!plugin->kubelets || plugin->ending)
+		return false;
+	stream_tell(plugin->kubelets, &plugin->list->message);
+	return true;
+}
+
 static void on_stop_look(void *arg)
 {
 	struct plugin *plugin = arg;

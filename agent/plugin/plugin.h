@@ -59,6 +59,10 @@ struct plugin *plugin_free(struct plugin *plugin);
  * one; a slow stream gets only the newest list. */
 void plugin_update(struct plugin *plugin, struct device_list *list);
 
+/* Send the kubelet the list that it has: it then writes its checkpoint (agent/plugin/checkpoint.h). False: its stream is not
+ * open. */
+bool plugin_send_again(const struct plugin *plugin);
+
 /*
  * Withdraw the resource: every stream gets an empty list and ends, no call is taken any more. @stopped
  * is called once, when all connections are gone or after PLUGIN_STOP_MS, never before this returns; it

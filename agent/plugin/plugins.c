@@ -481,6 +481,29 @@ bool plugins_list(const struct plugins *plugins, const struct device_type *type,
 	return offer && offer_type(offer) == type && offer_lists(offer, id);
 }
 
+bool plugins_have_kubelet(const struct plugins *plugins)
+{
+	size_t cursor = 0;
+	void *offer = NULL;
+
+	while (map_next(plugins->offers, &cursor, NULL, &offer)) {
+		if (offer_has_kubelet(offer))
+			return true;
+	}
+	return false;
+}
+
+void plugins_make_kubelet_write(const struct plugins *plugins)
+{
+	size_t cursor = 0;
+	void *offer = NULL;
+
+	while (map_next(plugins->offers, &cursor, NULL, &offer)) {
+		if (offer_send_again(offer))
+			return;
+	}
+}
+
 void plugins_stop(struct plugins *plugins, void (*stopped)(void *arg), void *arg)
 {
 	plugins->stopped = stopped;

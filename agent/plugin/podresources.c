@@ -74,6 +74,7 @@ static void schedule_after_answer(struct podresources *p)
 /* Takes the fresh devices. Comes last: `changed` may free @p. */
 static void answered(struct podresources *p)
 {
+	const struct podresources_deps deps = p->deps;
 	bool same = p->stale.kind == ERR_NONE && pod_devices_same(&p->devices, &p->fresh);
 
 	pod_devices_done(&p->devices);
@@ -84,7 +85,9 @@ static void answered(struct podresources *p)
 	metric_count(p->calls, "done");
 	schedule_after_answer(p);
 	if (!same)
-		p->deps.changed(p->deps.arg);
+		deps.changed(deps.arg);
+	if (deps.answered)
+		deps.answered(deps.arg);
 }
 
 static void failed(struct podresources *p, const struct err *err)

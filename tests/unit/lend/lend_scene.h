@@ -21,6 +21,12 @@
 
 #define MODEL "unknown.com/10d3"
 
+/* A checkpoint that says what pods have. */
+#define CHECKPOINT_ENTRY(uid, resource, ids)               \
+	"{\"PodUID\":\"" uid "\",\"ContainerName\":\"c\"," \
+	"\"ResourceName\":\"" resource "\",\"DeviceIDs\":{\"-1\":[" ids "]}}"
+#define CHECKPOINT_OF(entries) "{\"Data\":{\"PodDeviceEntries\":[" entries "]}}"
+
 struct scene {
 	struct stage stage;
 	struct node1 node;
@@ -173,6 +179,13 @@ static inline void await_stream(struct scene *scene)
 	fake_clock_settle(scene->stage.fake);
 	while (!scene->kubelet.stream)
 		stage_turn(&scene->stage);
+}
+
+/* What the kubelet has on disk, and what it writes as lists come. */
+static inline void checkpoint_put(struct scene *scene, const char *before, const char *later)
+{
+	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint", before);
+	scene->kubelet.checkpoint = later;
 }
 
 /* "free", "not known", or who has it. */

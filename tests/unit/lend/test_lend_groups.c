@@ -109,10 +109,8 @@ static void an_agent_that_began_anew(void **state)
 }
 
 /* What the kubelet's checkpoint says that two pods have, or one pod. */
-#define ENTRY(uid, id)                                     \
-	"{\"PodUID\":\"" uid "\",\"ContainerName\":\"c\"," \
-	"\"ResourceName\":\"" MODEL "\",\"DeviceIDs\":{\"-1\":[\"" id "\"]}}"
-#define ENTRIES(entries) "{\"Data\":{\"PodDeviceEntries\":[" entries "]}}"
+#define ENTRY(uid, id)   CHECKPOINT_ENTRY(uid, MODEL, "\"" id "\"")
+#define ENTRIES(entries) CHECKPOINT_OF(entries)
 
 static struct written_case {
 	const char *name;
@@ -165,9 +163,10 @@ static void an_agent_goes_by_the_checkpoint_until_the_kubelet_answers(void **sta
 	assert_int_equal(allocate_one(scene, TWIN), wanted);
 	scene->pods = grpc_uv_server_free(scene->pods);
 	scene->pods_service = (struct grpc_service){ pods_methods, 1, scene };
+	scene->kubelet.checkpoint = ENTRIES("");
 	pods_serve(scene);
 	pass(scene, 60000);
-	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK); /* whatever the file says */
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
 }
 
 /* The kubelet's socket was made now. */
@@ -200,14 +199,14 @@ static void agent_and_kubelet_began_anew_without_an_api_server(void **state)
 	struct scene *scene = *state;
 	int64_t before_ms = clock_wall_ms(scene->stage.clock) - 20000;
 
-	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
-		   ENTRIES(ENTRY("u", NIC)));
+	checkpoint_put(scene, ENTRIES(ENTRY("u", NIC)), ENTRIES(ENTRY("u", NIC)));
 	pods_serve(scene);
 	make_young(scene);
 	lend_begin(scene, false);
 	await_stream(scene);
 	pass(scene, 30000);
-	assert_holder(scene, "free"); /* as far as is known */
+	assert_holder(scene,
+		      "the pod with the UID u, in an init container"); /* as far as is known */
 	lend_set_heartbeat(scene->lend, before_ms);
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
 	lend_touch(scene->lend);
@@ -215,27 +214,30 @@ static void agent_and_kubelet_began_anew_without_an_api_server(void **state)
 	assert_int_equal(scene->kubelet.unhealthy, 1);
 	lend_set_heartbeat(scene->lend, clock_wall_ms(scene->stage.clock));
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	scene->kubelet.checkpoint = ENTRIES("");
 	pass(scene, 60000);
+	lend_touch(scene->lend);
+	pass(scene, 50);
 	assert_int_equal(scene->kubelet.unhealthy, 0);
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
 }
 
-/* The pod is gone, and the checkpoint names it until the kubelet writes it again. */
+/* A pod comes and goes, and the checkpoint names it until the kubelet writes it again. */
 static void a_kubelet_that_is_away_for_a_while(void **state)
 {
 	struct scene *scene = *state;
 
-	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
-		   ENTRIES(ENTRY("u", NIC)));
 	add(scene, "other", "z"); /* who has something is asked for again and again */
 	begin(scene);
 	pass(scene, 5000);
 	assert_int_equal(scene->kubelet.unhealthy, 0);
 	scene->pods = grpc_uv_server_free(scene->pods);
+	checkpoint_put(scene, ENTRIES(ENTRY("u", NIC)), NULL);
 	pass(scene, 60000);
 	lend_touch(scene->lend);
 	pass(scene, 50);
 	assert_int_equal(scene->kubelet.unhealthy, 1);
+	scene->kubelet.checkpoint = ENTRIES("");
 	pods_serve(scene);
 	pass(scene, 120000);
 	assert_int_equal(scene->kubelet.unhealthy, 0);

@@ -136,6 +136,7 @@ static void what_the_checkpoint_says_it_was_given_as_holds_likewise(void **state
 	assert_string_equal(lend_resource(scene->lend, NIC, &ours), "a.io/old");
 	assert_false(ours);
 	assert_int_equal(allocate_one(scene, NIC), GRPC_FAILED_PRECONDITION);
+	scene->kubelet.checkpoint = CHECKPOINT_OF("");
 	pods_serve(scene);
 	pass(scene, 40000);
 	assert_null(lend_resource(scene->lend, NIC, &ours));
@@ -372,6 +373,56 @@ static void what_its_object_says_a_pod_had_is_the_pods(void **state)
 	assert_string_equal(holder, "pod default/vm-1");
 }
 
+/* The kubelet lists no init containers; its checkpoint has what they were given, and what pods had that have ended. */
+static void what_an_init_container_has_is_its_pods_until_that_ends(void **state)
+{
+	static const char nobody[] = CHECKPOINT_OF("");
+	static const char init[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u", MODEL, "\"" NIC "\""));
+	struct scene *scene = *state;
+	bool ours = false;
+
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	checkpoint_put(scene, nobody, nobody);
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 200);
+	allocate(scene);
+	checkpoint_put(scene, init, init);
+	pass(scene, 60000);
+	assert_holder(scene, "the pod with the UID u, in an init container");
+	assert_string_equal(lend_resource(scene->lend, NIC, &ours), MODEL);
+	assert_true(ours);
+	scene->kubelet.checkpoint = nobody;
+	str_clear(&scene->stage.log);
+	pass(scene, 31000); /* it is asked at least so often */
+	assert_true(told(scene, "changed " NIC "|"));
+	assert_holder(scene, "free");
+	assert_null(lend_resource(scene->lend, NIC, &ours));
+}
+
+/* What the file has is older than the list. */
+static void a_pod_that_has_ended_has_nothing_once_the_kubelet_has_written_that(void **state)
+{
+	static const char it[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u", MODEL, "\"" NIC "\""));
+	struct scene *scene = *state;
+
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	give(scene, "vm-1");
+	checkpoint_put(scene, it, NULL);
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 5000);
+	assert_holder(scene, "pod default/vm-1");
+	list_none(scene);
+	pass(scene, 1000);
+	assert_holder(scene, "not known");
+	scene->kubelet.checkpoint = CHECKPOINT_OF("");
+	pass(scene, 6000); /* it is made to write again */
+	assert_holder(scene, "free");
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -409,5 +460,9 @@ int main(void)
 		  the_word_of_a_kubelet_without_its_api_server_does_not_count, NULL);
 	suite_add(&suite, "what was given is a pod's although its resource went",
 		  what_was_given_is_a_pods_although_its_resource_went, NULL);
+	suite_add(&suite, "what an init container has is its pod's until that ends",
+		  what_an_init_container_has_is_its_pods_until_that_ends, NULL);
+	suite_add(&suite, "a pod that has ended has nothing once the kubelet has written that",
+		  a_pod_that_has_ended_has_nothing_once_the_kubelet_has_written_that, NULL);
 	return suite_run(&suite, "lend_holders");
 }

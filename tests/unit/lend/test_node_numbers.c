@@ -282,6 +282,7 @@ static void the_checkpoints_word_counts_while_the_kubelet_is_silent(void **state
 	assert_twin(scene, LOST("a pod in the kubelet's checkpoint"));
 	pass(scene, 30000);
 	assert_twin(scene, LOST("a pod in the kubelet's checkpoint"));
+	scene->kubelet.checkpoint = CHECKPOINT_OF("");
 	pods_serve(scene);
 	pass(scene, 60000);
 	assert_twin(scene, NULL);

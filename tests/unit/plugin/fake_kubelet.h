@@ -30,7 +30,9 @@ struct fake_kubelet {
 	char *endpoint;
 	struct grpc_uv_client *plugin;
 	struct grpc_rpc *stream;
-	size_t unhealthy; /* devices, by the last list */
+	size_t unhealthy;       /* devices, by the last list                                      */
+	const char *checkpoint; /* what it writes as each list comes; NULL: nothing. The real one
+				 * forgets pods that have ended as it lists its pods              */
 };
 
 static inline void kubelet_on_message(void *arg, const char *data, size_t len)
@@ -47,6 +49,9 @@ static inline void kubelet_on_list(void *arg, const char *data, size_t len)
 		v1beta1__list_and_watch_response__unpack(NULL, len, (const uint8_t *)data);
 
 	assert_non_null(list);
+	if (kubelet->checkpoint)
+		folder_put(&kubelet->stage->folder, "device-plugins/kubelet_internal_checkpoint",
+			   kubelet->checkpoint);
 	kubelet->unhealthy = 0;
 	for (size_t i = 0; i < list->n_devices; i++)
 		kubelet->unhealthy += strcmp(list->devices[i]->health, "Healthy") != 0;

@@ -112,7 +112,8 @@ struct custody {
 	bool answered;              /* the kubelet has said once who has what */
 	bool doubted;               /* somebody was told what its checkpoint says instead */
 	uint64_t calls;             /* Allocate calls so far */
-	uint64_t known_ms;          /* who has what counts as known from then on, answer or not */
+	uint64_t began_ms;
+	uint64_t known_ms; /* who has what counts as known from then on, answer or not */
 };
 
 /* Given to a pod that the kubelet has not named yet. */
@@ -401,12 +402,15 @@ static void on_passed(void *arg)
 	bool silent = is_silent(custody);
 	uint64_t now_ms = clock_now_ms(custody->node->clock);
 	uint64_t next_ms = UINT64_MAX;
-	bool due = !custody->answered;
+	bool due = !custody->answered &&
+		   (now_ms >= custody->known_ms || checkpoint_version(custody->checkpoint) > 0);
 	const char *id;
 	size_t cursor = 0;
 	void *value;
 
 	custody->waits = false;
+	if (!custody->answered && now_ms < custody->known_ms)
+		next_ms = custody->known_ms;
 	while (map_next(custody->starting, &cursor, &id, &value)) {
 		const struct starting *starting = value;
 
@@ -576,6 +580,14 @@ bool custody_same_pod(struct custody *custody, const char *a, const char *b)
 	return uid && other && strcmp(uid, other) == 0;
 }
 
+/* The checkpoint may name too many, but has all devices that were given, but for those that a process before this one has just
+ * given. */
+static bool is_written_nobodys(struct custody *custody, const char *id)
+{
+	return clock_now_ms(custody->node->clock) >= custody->began_ms + CUSTODY_RECENT_MS &&
+	       checkpoint_find(custody->checkpoint, id) == CHECKPOINT_NAMES_NOT;
+}
+
 /* NULL: it is not known yet whether the pod has ended. */
 static char *unlisted_holder(struct custody *custody, const char *id)
 {
@@ -599,7 +611,8 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 							 : "a pod that is being started");
 	else if (custody->answered && is_unlisted(custody, id))
 		*ret_holder = unlisted_holder(custody, id);
-	else if (custody->answered || clock_now_ms(custody->node->clock) >= custody->known_ms)
+	else if (custody->answered || clock_now_ms(custody->node->clock) >= custody->known_ms ||
+		 is_written_nobodys(custody, id))
 		return true;
 	custody_ask(custody);
 	return false;
@@ -675,8 +688,9 @@ struct custody *custody_new(const struct this_node *node, const struct custody_d
 	custody->grown = clock_timer_new(node->clock, on_grown, custody);
 	custody->passed = clock_timer_new(node->clock, on_passed, custody);
 	custody->unlisted.timer = clock_timer_new(node->clock, on_unlisted, custody);
-	custody->known_ms = clock_now_ms(node->clock) + CUSTODY_UNKNOWN_MS;
-	tell_when_passed(custody, CUSTODY_UNKNOWN_MS);
+	custody->began_ms = clock_now_ms(node->clock);
+	custody->known_ms = custody->began_ms + CUSTODY_UNKNOWN_MS;
+	tell_when_passed(custody, CUSTODY_RECENT_MS);
 	custody->podresources = podresources_new(&(struct podresources_deps){
 		.loop = node->loop,
 		.clock = node->clock,

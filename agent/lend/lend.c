@@ -93,9 +93,8 @@ static void on_custody(void *arg, const char *id)
 {
 	struct lend *lend = arg;
 
-	if (id)
-		node_numbers_look_at(lend->numbers, id); /* before the node goes */
-	lend_touch(lend);                                /* what was renamed while a pod had it */
+	lend_touch(
+		lend); /* what was renamed while a pod had it; and its node's number, before that goes */
 	lend->deps.changed(lend->deps.arg, id);
 }
 

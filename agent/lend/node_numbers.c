@@ -342,12 +342,6 @@ static void look_at_id(struct node_numbers *numbers, const char *id)
 	look_at(numbers, id, given);
 }
 
-void node_numbers_look_at(struct node_numbers *numbers, const char *id)
-{
-	look_at_id(numbers, id);
-	keep(numbers);
-}
-
 void node_numbers_look(struct node_numbers *numbers)
 {
 	struct json_strs ids = { 0 };

@@ -38,9 +38,6 @@ struct node_numbers *node_numbers_free(struct node_numbers *numbers);
 /* Who has what may have changed, or what there is: look at the nodes of all devices that pods have. */
 void node_numbers_look(struct node_numbers *numbers);
 
-/* The same of the device @id alone, which a pod may have now. */
-void node_numbers_look_at(struct node_numbers *numbers, const char *id);
-
 /* The devices were just given to a container: what pods had them before is gone. */
 void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids);
 

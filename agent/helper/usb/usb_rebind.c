@@ -168,7 +168,6 @@ static int unbind(struct rebind *b, const char *driver)
 	code = run_write(&b->run, path, b->job->port);
 	if (read_driver(b, now) < 0)
 		return RUN_STOPPED;
-	b->run.changed = !now[0];
 	if (!now[0])
 		return 0;
 	return run_stop(&b->run, REASON_UNBIND_FAILED, code,

@@ -284,6 +284,24 @@ def test_a_number_that_comes_back_is_lent_to_nobody(node, kubelet, claims, pods)
                   f"echo {IGB} >/sys/bus/pci/drivers_probe")
 
 
+def test_what_an_init_container_was_given_is_its_pods_until_that_ends(node, kubelet, claims, pods):
+    """The kubelet keeps the device for the pod, but lists no init containers."""
+    claims.bind(IGB)
+    resource = node.resource_of(IGB)
+    kubelet.wait_allocatable(resource, 1)
+    pod = pods("vm-init", {}, first={resource: 1})
+    pod.wait_running()
+    time.sleep(22)  # no longer counted as a pod that is being started
+    claims.delete(IGB)
+    claims.wait(IGB, "Ready", "False", "Held", f"the pod with the UID {pod.get()['metadata']['uid']}, in an init container")
+    assert claims.function(IGB).drivers()[0] == "vfio-pci"
+    deleted = time.monotonic()
+    pod.delete()
+    claims.wait_gone(IGB, timeout=60)
+    assert time.monotonic() - deleted < 45  # it is asked for twice a minute
+    assert claims.function(IGB).drivers()[0] == "igb"
+
+
 def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):
     claims.bind(NIC, disableResourcePooling=True)
     own = f"intel.com/{pci_name(NIC)}"

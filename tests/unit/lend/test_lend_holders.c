@@ -106,6 +106,21 @@ static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state
 	assert_holder(scene, "free"); /* whatever the file still says */
 }
 
+/* Every device that a pod has is in it. What the process before gave just before it ended may not be yet. */
+static void what_the_checkpoint_does_not_name_is_free_soon(void **state)
+{
+	struct scene *scene = *state;
+
+	kubelet_start(&scene->kubelet);
+	checkpoint_put(scene, CHECKPOINT_OF(CHECKPOINT_ENTRY("u", MODEL, "\"" TWIN "\"")), NULL);
+	lend_begin(scene, false);
+	pass(scene, CUSTODY_RECENT_MS - 50);
+	assert_holder(scene, "not known");
+	pass(scene, 50);
+	assert_true(told(scene, "changed all|"));
+	assert_holder(scene, "free");
+}
+
 /* What stands there is not known: it may be a pod that has the device. */
 static void a_checkpoint_that_cannot_be_read_holds_likewise(void **state)
 {
@@ -440,6 +455,8 @@ int main(void)
 		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet speaks",
 		  what_the_checkpoint_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "what the checkpoint does not name is free soon",
+		  what_the_checkpoint_does_not_name_is_free_soon, NULL);
 	suite_add(&suite, "a checkpoint that cannot be read holds likewise",
 		  a_checkpoint_that_cannot_be_read_holds_likewise, NULL);
 	suite_add(&suite, "and so does the resource that the checkpoint names",

@@ -289,7 +289,8 @@ static bool is_unlisted(struct custody *custody, const char *id)
 		return false;
 	if (json_strs_has(&custody->unlisted.ids, id))
 		return true;
-	if (!custody->deps.has_kubelet || !custody->deps.has_kubelet(custody->deps.arg))
+	if (!custody->deps.can_make_kubelet_write ||
+	    !custody->deps.can_make_kubelet_write(custody->deps.arg))
 		return false;
 	resource = checkpoint_resource(custody->checkpoint, id);
 	return lent_pods_is_device(id) || (resource && is_offered(custody, resource));

@@ -38,7 +38,8 @@ struct custody_deps {
 	void (*changed)(void *arg, const char *id);
 	bool (*offers)(void *arg, const char *resource);         /* as lent_pods.h says */
 	bool (*had)(void *arg, const struct pod_device *device); /* likewise            */
-	bool (*has_kubelet)(void *arg);        /* as plugins_have_kubelet()       */
+	/* Will the kubelet be made to write: is a resource offered, or not known yet whether one is? NULL: no. */
+	bool (*can_make_kubelet_write)(void *arg);
 	void (*make_kubelet_write)(void *arg); /* as plugins_make_kubelet_write() */
 	void *arg;
 };

@@ -118,11 +118,11 @@ static bool was_told(void *arg, const struct pod_device *device)
 	return false;
 }
 
-static bool has_kubelet(void *arg)
+static bool can_make_kubelet_write(void *arg)
 {
 	const struct lend *lend = arg;
 
-	return plugins_have_kubelet(lend->plugins);
+	return !lend->selects || plugins_offer_any(lend->plugins);
 }
 
 static void make_kubelet_write(void *arg)
@@ -420,7 +420,7 @@ static void begin(struct lend *lend)
 					      .changed = on_custody,
 					      .offers = is_offered,
 					      .had = was_told,
-					      .has_kubelet = has_kubelet,
+					      .can_make_kubelet_write = can_make_kubelet_write,
 					      .make_kubelet_write = make_kubelet_write,
 					      .arg = lend };
 	struct plugins_deps deps;

@@ -338,11 +338,6 @@ bool offer_send_again(const struct offer *offer)
 	return offer->plugin && !offer->withdrawn && plugin_send_again(offer->plugin);
 }
 
-bool offer_has_kubelet(const struct offer *offer)
-{
-	return offer->plugin && !offer->withdrawn && plugin_has_kubelet(offer->plugin);
-}
-
 const char *offer_resource(const struct offer *offer)
 {
 	return offer->resource;

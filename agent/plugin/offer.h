@@ -42,9 +42,6 @@ void offer_update(struct offer *offer, struct device_list *list);
 /* As plugin_send_again(). */
 bool offer_send_again(const struct offer *offer);
 
-/* Is the kubelet's stream open? */
-bool offer_has_kubelet(const struct offer *offer);
-
 /* Tell the kubelet that there are no devices any more, and stop. `withdrawn` is called once, after at most
  * PLUGIN_STOP_MS and never before this returns; it frees the offer. A second call changes nothing. */
 void offer_withdraw(struct offer *offer);

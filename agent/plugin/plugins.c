@@ -481,16 +481,9 @@ bool plugins_list(const struct plugins *plugins, const struct device_type *type,
 	return offer && offer_type(offer) == type && offer_lists(offer, id);
 }
 
-bool plugins_have_kubelet(const struct plugins *plugins)
+bool plugins_offer_any(const struct plugins *plugins)
 {
-	size_t cursor = 0;
-	void *offer = NULL;
-
-	while (map_next(plugins->offers, &cursor, NULL, &offer)) {
-		if (offer_has_kubelet(offer))
-			return true;
-	}
-	return false;
+	return map_len(plugins->offers) > 0;
 }
 
 void plugins_make_kubelet_write(const struct plugins *plugins)

@@ -68,8 +68,8 @@ const char *plugins_owner(const struct plugins *plugins, const char *resource);
 bool plugins_list(const struct plugins *plugins, const struct device_type *type,
 		  const char *resource, const char *id);
 
-/* Has the kubelet an open stream of any resource? */
-bool plugins_have_kubelet(const struct plugins *plugins);
+/* Is any resource offered, or being withdrawn? */
+bool plugins_offer_any(const struct plugins *plugins);
 
 /* Have the kubelet write its checkpoint anew, by sending it the list of one resource again. Without an open stream this does
  * nothing. */

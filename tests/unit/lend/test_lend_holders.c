@@ -1,4 +1,5 @@
 /* lend: the holder of a device, also while the kubelet does not answer. */
+#include "agent/config/config.h"
 #include "agent/lend/custody.h"
 #include "api/mediateddevice.h"
 #include "fake/fake_clock.h"
@@ -101,9 +102,39 @@ static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state
 	assert_holder(scene, "a pod in the kubelet's checkpoint; the kubelet does not say who "
 			     "has what");
 	assert_null(lend_allocations(scene->lend, NIC)); /* it is a reason to hold, not to tell */
+	scene->kubelet.checkpoint = CHECKPOINT_OF("");
+	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
-	pass(scene, 40000);
-	assert_holder(scene, "free"); /* whatever the file still says */
+	pass(scene, 60000);
+	assert_holder(scene, "free");
+}
+
+/* The kubelet answers, and has not asked for the lists that make it write. What can never make it write holds nothing. */
+static void what_the_checkpoint_says_holds_until_it_is_written(void **state)
+{
+	static const struct config none = { 0 };
+	struct scene *scene = *state;
+
+	checkpoint_put(scene, CHECKPOINT_OF(CHECKPOINT_ENTRY("u", MODEL, "\"" NIC "\"")), NULL);
+	pods_serve(scene);
+	lend_begin(scene, false);
+	pass(scene, 250);
+	assert_holder(scene, "not known");
+	pass(scene, 120000);
+	assert_holder(scene, "the pod with the UID u, in an init container");
+	store_remove(scene->node.claims, "node1-000001000", NULL, object_ignore_change, NULL);
+	lend_set_config(scene->lend, &none);
+	lend_offer(scene->lend);
+	pass(scene, 5000);
+	assert_holder(scene, "the pod with the UID u, in an init container"); /* once found */
+	lend_free(scene->lend);
+	lend_begin(scene, false);
+	pass(scene, 5000);
+	assert_holder(scene, "not known"); /* something may be offered soon */
+	lend_set_config(scene->lend, &none);
+	lend_offer(scene->lend);
+	pass(scene, 120000);
+	assert_holder(scene, "free");
 }
 
 /* Every device that a pod has is in it. What the process before gave just before it ended may not be yet. */
@@ -455,6 +486,8 @@ int main(void)
 		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet speaks",
 		  what_the_checkpoint_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "what the checkpoint says holds until it is written",
+		  what_the_checkpoint_says_holds_until_it_is_written, NULL);
 	suite_add(&suite, "what the checkpoint does not name is free soon",
 		  what_the_checkpoint_does_not_name_is_free_soon, NULL);
 	suite_add(&suite, "a checkpoint that cannot be read holds likewise",

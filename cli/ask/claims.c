@@ -258,32 +258,6 @@ int claim_read(struct session *session, const struct claim_target *target,
 	return ask(session, target, &question, ret_answer, err);
 }
 
-/* The caller's user name; NULL: not known. The caller of this function frees it. */
-static char *claims_caller(struct session *session)
-{
-	static const char body[] = "{\"apiVersion\":\"authentication.k8s.io/v1\","
-				   "\"kind\":\"SelfSubjectReview\"}";
-	auto_answer struct session_answer answer = { 0 };
-	auto_json json_t *review = NULL;
-	const json_t *info;
-	int r = session_ask(session,
-			    &(struct kube_request){
-				    .verb = "create",
-				    .resource = "selfsubjectreviews",
-				    .method = "POST",
-				    .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-				    .content_type = "application/json",
-				    .body = body,
-				    .body_len = sizeof(body) - 1,
-			    },
-			    &answer, NULL);
-
-	if (r < 0 || json_map_load(answer.body, answer.len, &review, NULL) < 0)
-		return NULL;
-	info = json_object_get(json_object_get(review, "status"), "userInfo");
-	return xstrdup_or_null(json_string_value(json_object_get(info, "username")));
-}
-
 bool claims_mine(struct session *session, const struct cluster_device *device,
 		 const struct claim_spec *spec)
 {
@@ -291,7 +265,7 @@ bool claims_mine(struct session *session, const struct cluster_device *device,
 
 	if (!device->user[0] || (spec->user && strcmp(device->user, spec->user) == 0))
 		return true;
-	caller = claims_caller(session);
+	caller = session_caller(session);
 	return !caller || strcmp(device->user, caller) == 0;
 }
 

@@ -10,6 +10,7 @@
 #include "api/json_map_read.h"
 #include "api/names.h"
 #include "api/object.h"
+#include "api/pcideviceclaim.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -210,6 +211,21 @@ void lists_select(const struct lists_want *want, enum cluster_kind kind, char **
 		label && kind == CLUSTER_NODE ? xasprintf("metadata.name=%s", want->node) : NULL;
 }
 
+/* For them it matters who asks. */
+static bool has_owned_claims(const struct cluster *cluster)
+{
+	size_t len;
+	auto_free const void **claims = cluster_objects(cluster, CLUSTER_PCICLAIM, &len);
+	bool owned = false;
+
+	for (size_t i = 0; i < len && !owned; i++) {
+		const struct pcideviceclaim *claim = claims[i];
+
+		owned = claim->spec.user_name && *claim->spec.user_name;
+	}
+	return owned;
+}
+
 int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
 	       struct lists_missing *ret_missing, struct err *err)
 {
@@ -246,6 +262,11 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 	}
 	if (want->selector)
 		narrow_to_listed(cluster);
+	if (r == 0 && has_owned_claims(cluster)) {
+		auto_free char *caller = session_caller(session);
+
+		cluster_set_caller(cluster, caller);
+	}
 	return r;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/ask/session.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "api/json_map.h"
 #include "api/status.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -300,6 +302,31 @@ char *session_answer_message(const struct session_answer *answer)
 	message = take_ptr(status.message);
 	json_map_done(api_status_map, &status);
 	return message;
+}
+
+char *session_caller(struct session *session)
+{
+	static const char body[] = "{\"apiVersion\":\"authentication.k8s.io/v1\","
+				   "\"kind\":\"SelfSubjectReview\"}";
+	auto_answer struct session_answer answer = { 0 };
+	auto_json json_t *review = NULL;
+	const json_t *info;
+	int r = session_ask(session,
+			    &(struct kube_request){
+				    .verb = "create",
+				    .resource = "selfsubjectreviews",
+				    .method = "POST",
+				    .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+				    .content_type = "application/json",
+				    .body = body,
+				    .body_len = sizeof(body) - 1,
+			    },
+			    &answer, NULL);
+
+	if (r < 0 || json_map_load(answer.body, answer.len, &review, NULL) < 0)
+		return NULL;
+	info = json_object_get(json_object_get(review, "status"), "userInfo");
+	return xstrdup_or_null(json_string_value(json_object_get(info, "username")));
 }
 
 static void on_timer(uv_timer_t *timer)

@@ -85,6 +85,9 @@ bool session_again(struct session *session, int result, const struct err *err, u
  * no Status. The caller frees. */
 char *session_answer_message(const struct session_answer *answer);
 
+/* The user name of the caller, as the API server says; NULL: not known. The caller of this function frees it. */
+char *session_caller(struct session *session);
+
 /* Run the loop until *@pending is 0: 0, or -EINTR. */
 int session_run(struct session *session, const size_t *pending);
 

@@ -22,6 +22,7 @@
 struct cluster {
 	struct map *objects[CLUSTER_KINDS]; /* by name */
 	struct cluster_made made;
+	char *caller; /* NULL: not known */
 	bool nodes_known;
 	bool changed;
 };
@@ -84,6 +85,7 @@ struct cluster *cluster_free(struct cluster *cluster)
 	cluster_made_done(&cluster->made);
 	for (int kind = 0; kind < CLUSTER_KINDS; kind++)
 		free_objects(cluster->objects[kind], cluster_kind((enum cluster_kind)kind));
+	free(cluster->caller);
 	free(cluster);
 	return NULL;
 }
@@ -116,6 +118,18 @@ void cluster_know_nodes(struct cluster *cluster)
 bool cluster_nodes_known(const struct cluster *cluster)
 {
 	return cluster->nodes_known;
+}
+
+void cluster_set_caller(struct cluster *cluster, const char *user)
+{
+	free(cluster->caller);
+	cluster->caller = xstrdup_or_null(user);
+	cluster->changed = true;
+}
+
+bool cluster_is_others(const struct cluster *cluster, const char *user)
+{
+	return *user && cluster->caller && strcmp(user, cluster->caller) != 0;
 }
 
 struct node_fault cluster_node_fault(const struct cluster *cluster, const char *name)

@@ -81,6 +81,7 @@ struct cluster_device {
 	const void *claim_object;     /* struct pcideviceclaim or usbdeviceclaim */
 	const struct api_conditions *claim_conditions;
 	const char *user; /* spec.userName of the claim, or "" */
+	bool others;      /* that is not the caller (cluster_set_caller()) */
 
 	/* Objects about the same PCI function; NULL: none. */
 	const struct sriovnetworkdevice *sriov;
@@ -137,6 +138,12 @@ bool cluster_nodes_known(const struct cluster *cluster);
 struct node_fault cluster_node_fault(const struct cluster *cluster, const char *name);
 
 size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind);
+
+/* The user who asks; NULL: not known. Copied. Another user's claim in an IOMMU group refuses the caller's. */
+void cluster_set_caller(struct cluster *cluster, const char *user);
+
+/* Is the claim of @user ("": of nobody) another user's? False if the caller is not known. */
+bool cluster_is_others(const struct cluster *cluster, const char *user);
 
 /* The objects of @kind by name, in an array that the caller frees (not what it points to); it ends in
  * NULL. */

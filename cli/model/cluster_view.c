@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "api/mediateddevice.h"
+#include "api/meta.h"
 #include "api/migconfiguration.h"
+#include "api/names.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/sriovgpudevice.h"
@@ -433,6 +435,13 @@ static bool claims_group(const struct cluster_device *device)
 	return device->type == DEVICE_PCI && claim && claim->spec.include_iommu_group;
 }
 
+/* Is it claimed by another user? A claim that leaves the device on its driver does not count in its group. */
+static bool is_others(const struct cluster_device *device)
+{
+	return device->type == DEVICE_PCI && device->others &&
+	       !api_meta_annotation(device->claim, NAMES_ANNOTATION_SKIP_VFIO);
+}
+
 /* Is @fits true for another function of the IOMMU group of @device? */
 static bool has_sibling(const struct cluster_made *made, const struct cluster_device *device,
 			bool (*fits)(const struct cluster_device *sibling))
@@ -471,6 +480,8 @@ static enum state_conflict pci_conflict(const struct cluster_made *made,
 		return CONFLICT_DIVIDED;
 	if (has_usb_in_use(device) || has_sibling(made, device, has_usb_in_use))
 		return CONFLICT_USB;
+	if (has_sibling(made, device, is_others))
+		return CONFLICT_OWNER;
 	return has_sibling(made, device, claims_group) ? CONFLICT_GROUP : CONFLICT_NONE;
 }
 
@@ -536,8 +547,12 @@ void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
 	add_devices(view, cluster, CLUSTER_MDEV);
 	add_lone_claims(view, cluster, CLUSTER_PCICLAIM);
 	add_lone_claims(view, cluster, CLUSTER_USBCLAIM);
-	for (size_t i = 0; i < view->len; i++)
-		cluster_device_add_claim(&view->devices[i], cluster);
+	for (size_t i = 0; i < view->len; i++) {
+		struct cluster_device *device = &view->devices[i];
+
+		cluster_device_add_claim(device, cluster);
+		device->others = cluster_is_others(cluster, device->user);
+	}
 	qsort(view->devices, view->len, sizeof(*view->devices), compare_devices);
 	index_devices(made);
 	link_devices(made);

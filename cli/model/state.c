@@ -98,6 +98,9 @@ static const struct {
 			   "claimed, or a pod has them" },
 	[CONFLICT_CONTROLLER] = { "ControllerClaimed",
 				  "the USB controller of this device is claimed" },
+	[CONFLICT_OWNER] = { "GroupOwned",
+			     "another user has claimed a function of its IOMMU group, and all claims "
+			     "of a group must have one owner" },
 	[CONFLICT_GROUP] = { "GroupClaimed",
 			     "the claim of another function has its whole IOMMU group, which one "
 			     "pod at a time can use" },

@@ -36,6 +36,7 @@ enum state_conflict {
 	CONFLICT_PF,      /* it is one, and its physical function is claimed */
 	CONFLICT_USB, /* USB devices behind it, or its IOMMU group, are claimed, or a pod has them */
 	CONFLICT_CONTROLLER, /* its USB controller is claimed */
+	CONFLICT_OWNER,      /* another function of its IOMMU group is another user's */
 	CONFLICT_GROUP,      /* another function is claimed with its whole IOMMU group; claimable */
 };
 

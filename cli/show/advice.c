@@ -31,6 +31,7 @@ static const struct {
 	{ "Divided", "Set spec.numVFs: 0 of its SRIOVNetworkDevice, or spec.enabled: false of its SRIOVGPUDevice or VGPUDevice, first." },
 	{ "VirtualFunctionClaimed", "Release its virtual functions that are claimed or in use." },
 	{ "PhysicalFunctionClaimed", "Release its physical function first." },
+	{ "GroupOwned", "Ask that user to release the function, or, with the verb manage on both, claim this one for them: kubectl hostdev claim DEVICE --for USER" },
 	{ "GroupClaimed", "If the pod that uses the group shall have this function as well, claim it, too: kubectl hostdev claim DEVICE" },
 	{ "NotSaid", "Check that hostdev-agent runs on its node: kubectl -n hostdev-system get pods -l app.kubernetes.io/component=agent -o wide" },
 	{ "NotLent", "Add an entry for its type to mediatedDevices of the HostDeviceConfig." },

@@ -246,7 +246,8 @@ static const char *native_of(const struct pcideviceclaim *claim, const struct vi
 	if (!claim->status.passthrough_enabled &&
 	    known_same(view_text(device, VIEW_TEXT_DRIVER), driver_of(claim)))
 		return driver_of(claim);
-	return known_empty(native) ? "no driver" : native;
+	/* The view of a device without a native driver has its present one in that place. */
+	return known_empty(native) || known_same(native, driver_of(claim)) ? "no driver" : native;
 }
 
 /* A misspelled driver would be found out only by who reads the claim's conditions. */

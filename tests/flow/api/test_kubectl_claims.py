@@ -248,6 +248,12 @@ def test_a_function_of_a_group_that_is_claimed(plugin, world, node, rest):  # no
     finally:
         rest.remove(f"{PATH}/pcideviceclaims/{first}")
         rest.remove(f"{PATH}/pcideviceclaims/{second}")
+    try:
+        plugin("claim", first, "--include-group", "--for", "bob", "--no-wait")
+        assert re.search("0000:07:02.0 +- refused: GroupOwned ", plugin("tree", node))
+        assert f"kubectl hostdev claim {second} --for USER" in " ".join(plugin("why", second).split())
+    finally:
+        rest.remove(f"{PATH}/pcideviceclaims/{first}")
 
 
 def test_one_function_of_a_shared_group_is_not_waited_for(plugin, world, webhook, node, rest):  # noqa: F811

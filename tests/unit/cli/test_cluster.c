@@ -123,6 +123,18 @@ static struct conflict_case {
 	  "{'metadata':{'name':'w-1'},'spec':{'includeIOMMUGroup':true}}", "w-3", "GroupClaimed" },
 	{ "but not if that one alone is claimed", CLUSTER_PCICLAIM, "{'metadata':{'name':'w-1'}}",
 	  "w-3", "Available" },
+	{ "a function of a group in which another user has one", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-1'},'spec':{'userName':'eve'}}", "w-3", "GroupOwned" },
+	{ "also of one that eve has with its group", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-1'},'spec':{'userName':'eve','includeIOMMUGroup':true}}", "w-3",
+	  "GroupOwned" },
+	{ "but not of one that the caller has", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-1'},'spec':{'userName':'ann','includeIOMMUGroup':true}}", "w-3",
+	  "GroupClaimed" },
+	{ "nor if eve's stays on its driver", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-1','annotations':{'pcidevices.harvesterhci.io/skip-vfio-binding':'true'}},"
+	  "'spec':{'userName':'eve'}}",
+	  "w-3", "Available" },
 	{ "a function of another group", CLUSTER_PCICLAIM,
 	  "{'metadata':{'name':'w-3'},'spec':{'includeIOMMUGroup':true}}", "w-2", "Available" },
 	{ "a USB device whose controller is claimed with its group", CLUSTER_PCICLAIM,
@@ -160,6 +172,7 @@ static void what_would_be_refused_is_not_claimable(void **state)
 		"{'metadata':{'name':'w-u'},'status':{'nodeName':'w','pciAddress':'0000:01:00.0','portPath':'1-1',"
 		"'conditions':[" MADE_CONDITION("Claimable", "True", "Available", "") "]}}");
 	made_put(cluster, c->kind, c->other);
+	cluster_set_caller(cluster, "ann");
 	d = device(cluster, c->device);
 	assert_string_equal(d->verdict.reason, c->reason);
 	assert_int_equal(d->verdict.state, strcmp(c->reason, "Available") == 0 ||

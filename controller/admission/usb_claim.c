@@ -118,5 +118,8 @@ void usb_claim_delete(const struct rule_case *c)
 
 	if (known_empty(node) && device)
 		node = view_text(device, VIEW_TEXT_NODE);
+	/* The pod has the device by the HostDeviceConfig, and the claim never had it. */
+	if (usbdeviceclaim_waits(claim))
+		return;
 	claim_deletion(c, &claim->meta, node);
 }

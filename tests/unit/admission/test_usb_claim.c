@@ -69,6 +69,9 @@ static struct cluster_case deletions[] = {
 	  .warned = "a virtual machine names it, and does not have it" },
 	{ .name = "a pod has it", .more = OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','pciAddress':'0000:00:14.0',"
 	  "'allocations':[{'namespace':'default','pod':'launcher'}]}"), .old = ON("node1"), .refused = "pod default/launcher has it: delete the pod" },
+	{ .name = "a pod has it, and the claim waits for it", .more = OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','pciAddress':'0000:00:14.0',"
+	  "'allocations':[{'namespace':'default','pod':'launcher'}]}"),
+	  .old = "{'metadata':{'name':'" STICK "'},'status':{'nodeName':'node1','portPath':'1-2','conditions':[{'type':'Accepted','status':'False','reason':'InUse'}]}}" },
 	{ .name = "a machine names it, and the node is gone", .more = VM("{'name':'" STICK "'}"), .old = ON("node3") },
 	{ .name = "a machine names it, and it is being deleted", .more = VM("{'name':'" STICK "'}"), .old = DELETING },
 };

@@ -163,11 +163,11 @@ static const struct table_column columns[COLUMNS] = {
 	  .final = 22 }, /* cuts only UUIDs, and deep addresses last */
 	{ .title = "STATE" },
 	{ .title = "GROUP", .spare = 1 },
-	{ .title = "DRIVER", .spare = 3 },
+	{ .title = "DRIVER", .spare = 2 },
 	{ .title = "CLAIM OF", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
 	{ .title = "POD", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
 	{ .title = "RESOURCE", .wide = true },
-	{ .title = "DESCRIPTION", .least = 24, .headed = true, .spare = 2 },
+	{ .title = "DESCRIPTION", .least = 24, .headed = true, .spare = 3 },
 };
 
 /* The lines to the left of an entry, from the outermost: does each of these levels continue

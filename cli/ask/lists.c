@@ -142,7 +142,7 @@ static int explain(struct listing *listing, struct err *err)
 	if (listing->result == -ENOENT)
 		return err_set(err, ERR_INVALID, -ENOENT,
 			       "the cluster at %s knows no %s: is hostdev installed there (kubectl "
-			       "apply -f crds/)?",
+			       "apply --server-side -f crds/)?",
 			       session_server(listing->session), kind->plural);
 	return err->code;
 }

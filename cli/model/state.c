@@ -68,8 +68,10 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 	if (!ready)
 		return plain(
 			device->is_there ? STATE_PENDING : STATE_MISSING, "NotSeen",
-			"waiting for the agent of its node: is there a device of that name, and "
-			"does hostdev-agent run there?");
+			device->is_there
+				? "waiting for the agent of its node: does hostdev-agent run there?"
+				: "waiting for the agent of its node: is there a device of that "
+				  "name, and does hostdev-agent run there?");
 	/* The device of such a claim has an object; the caller may not read it. */
 	if (says(ready, "True") && !device->is_there)
 		return plain(STATE_UNKNOWN, "NotRead",

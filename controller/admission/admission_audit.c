@@ -58,12 +58,16 @@ struct claim_action {
 	const char *action; /* in the log */
 	const char *reason; /* in the log and the event */
 	const char *message;
+	const char *refused; /* "the webhook refused to ..." */
 };
 
 static const struct claim_action claim_actions[] = {
-	[ADMISSION_CREATE] = { "claim", "Claimed", "a claim of the device was created" },
-	[ADMISSION_UPDATE] = { "change", "ClaimChanged", "the claim of the device was changed" },
-	[ADMISSION_DELETE] = { "unclaim", "Unclaimed", "the claim of the device was deleted" },
+	[ADMISSION_CREATE] = { "claim", "Claimed", "a claim of the device was created",
+			       "create a claim of the device" },
+	[ADMISSION_UPDATE] = { "change", "ClaimChanged", "the claim of the device was changed",
+			       "change the claim of the device" },
+	[ADMISSION_DELETE] = { "unclaim", "Unclaimed", "the claim of the device was deleted",
+			       "delete the claim of the device" },
 };
 
 static const struct row *find_row(const struct admission_request *request)
@@ -330,7 +334,7 @@ static bool is_too_early(const struct known *known, const struct admission_reque
 
 /* The event of a refusal does not repeat the message, which may name other users and pods. */
 static void record_refusal(const struct known *known, struct events *events, const struct row *row,
-			   const struct audit *audit, bool verified)
+			   const struct audit *audit, const char *refused, bool verified)
 {
 	static const char doubt[] = "; it is not verified that an API server sent the request";
 	const char *uid = known_uid(known, row->view, audit->device);
@@ -341,11 +345,12 @@ static void record_refusal(const struct known *known, struct events *events, con
 	meta.name = xstrdup(audit->device);
 	meta.uid = xstrdup(uid);
 	if (audit->warning)
-		events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
-			      audit->reason,
-			      "the webhook refused a request (%s) for its claim: the controller's "
-			      "log has the user and the cause%s",
-			      audit->action, verified ? "" : doubt);
+		events_record(
+			events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
+			audit->reason,
+			"the webhook refused to %s: the controller's log has the user and the "
+			"cause%s",
+			refused, verified ? "" : doubt);
 	else
 		events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_NORMAL,
 			      audit->reason, "its claim was not deleted: a pod has the device%s",
@@ -382,9 +387,9 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 		.kind = claim ? row->device->kind : row->kind->kind,
 		.device = name ? name : request->name,
 		.node = node_of(known, row, object, name),
-		.reason = !answer->allowed ? "ClaimRefused"
-			  : claim          ? claim_actions[request->operation].reason
-					   : NULL,
+		.reason = !claim            ? NULL
+			  : answer->allowed ? claim_actions[request->operation].reason
+					    : "ClaimRefused",
 		.message = !answer->allowed   ? answer->message.buf
 			   : changes.text.len ? str_cstr(&changes.text)
 					      : NULL,
@@ -394,7 +399,8 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 	};
 	audit_quota_log(trail->quota, &audit);
 	if (claim && !answer->allowed)
-		record_refusal(known, trail->events, row, &audit, request->verified);
+		record_refusal(known, trail->events, row, &audit,
+			       claim_actions[request->operation].refused, request->verified);
 	str_done(&changes.text);
 }
 

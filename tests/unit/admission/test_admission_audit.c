@@ -31,9 +31,9 @@ void events_record(struct events *events, const struct events_about *about, enum
 	str_add(&events->said, message);
 }
 
-#define REFUSED(kind, name, action)                                                              \
-	kind " " name " u-" name " Warning ClaimRefused: the webhook refused a request (" action \
-	     ") for its claim: the controller's log has the user and the cause"
+#define REFUSED(kind, name, action)                                                      \
+	kind " " name " u-" name " Warning ClaimRefused: the webhook refused to " action \
+	     ": the controller's log has the user and the cause"
 #define DOUBTED "; it is not verified that an API server sent the request"
 #define VM(device)                                                                            \
 	"{'metadata':{'name':'web','namespace':'team'},'spec':{'template':{'spec':{'domain':" \
@@ -60,14 +60,14 @@ static struct audit_case {
 	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .refused = "pod team-b/vm has it" },
 	  "level=warn msg=audit action=claim result=Refused user=alice owner=alice kind=PCIDevice device=" NAME " node=node1 "
 	  "reason=ClaimRefused message=\"pod team-b/vm has it\" verified=true\n",
-	  REFUSED("PCIDevice", NAME, "claim") },
+	  REFUSED("PCIDevice", NAME, "create a claim of the device") },
 	{ { .name = "a review that anybody may have sent says so", .operation = ADMISSION_CREATE,
 	    .resource = "pcideviceclaims", .object = CLAIM("", MINE) },
 	  "reason=Claimed message=\"a claim of the device was created\" verified=false\n", "" },
 	{ { .name = "also if it is refused, and so does the event", .operation = ADMISSION_CREATE,
 	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .refused = "no" },
 	  "reason=ClaimRefused message=no verified=false\n",
-	  REFUSED("PCIDevice", NAME, "claim") DOUBTED },
+	  REFUSED("PCIDevice", NAME, "create a claim of the device") DOUBTED },
 	{ { .name = "a claim of what is not there has no event", .operation = ADMISSION_CREATE,
 	    .resource = "pcideviceclaims", .object = "{'metadata':{'name':'x'}}", .refused = "no such device" },
 	  "action=claim result=Refused user=alice kind=PCIDevice device=x reason=ClaimRefused", "" },
@@ -111,15 +111,15 @@ static struct audit_case {
 	  "PCIDevice " NAME " u-" NAME " Normal ClaimRefused: its claim was not deleted: a pod has the device" },
 	{ { .name = "one that is refused for another reason is a warning", .operation = ADMISSION_DELETE,
 	    .resource = "pcideviceclaims", .old = CLAIM("", MINE), .more = HELD, .refused = "no" },
-	  "level=warn msg=audit action=unclaim result=Refused ", REFUSED("PCIDevice", NAME, "unclaim") },
+	  "level=warn msg=audit action=unclaim result=Refused ", REFUSED("PCIDevice", NAME, "delete the claim of the device") },
 	{ { .name = "and so is a conflict without a pod", .operation = ADMISSION_DELETE, .resource = "pcideviceclaims",
 	    .old = CLAIM("", MINE), .refused = "conflict: a vGPU's" },
-	  "level=warn msg=audit action=unclaim result=Refused ", REFUSED("PCIDevice", NAME, "unclaim") },
+	  "level=warn msg=audit action=unclaim result=Refused ", REFUSED("PCIDevice", NAME, "delete the claim of the device") },
 	{ { .name = "a claim that exists already is not created", .operation = ADMISSION_CREATE,
 	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .more = HAS_CLAIM }, NULL, "" },
 	{ { .name = "but its refusal is told", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims",
 	    .object = CLAIM("", MINE), .more = HAS_CLAIM, .refused = "no" }, "result=Refused ",
-	  REFUSED("PCIDevice", NAME, "claim") },
+	  REFUSED("PCIDevice", NAME, "create a claim of the device") },
 	{ { .name = "a dry run is not told", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims",
 	    .object = CLAIM("", MINE), .dry_run = true }, NULL, "" },
 	{ { .name = "a claim of a USB device", .operation = ADMISSION_CREATE, .resource = "usbdeviceclaims",

@@ -596,8 +596,8 @@ static char *unlisted_holder(struct custody *custody, const char *id)
 
 	if (!json_strs_has(&custody->unlisted.ids, id))
 		return NULL;
-	return uid ? xasprintf("the pod with the UID %s, in an init container", uid)
-		   : xstrdup("a pod, in an init container");
+	return uid ? xasprintf("an init container of the pod with the UID %s", uid)
+		   : xstrdup("an init container of a pod");
 }
 
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)

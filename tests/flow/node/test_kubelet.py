@@ -293,7 +293,7 @@ def test_what_an_init_container_was_given_is_its_pods_until_that_ends(node, kube
     pod.wait_running()
     time.sleep(22)  # no longer counted as a pod that is being started
     claims.delete(IGB)
-    claims.wait(IGB, "Ready", "False", "Held", f"the pod with the UID {pod.get()['metadata']['uid']}, in an init container")
+    claims.wait(IGB, "Ready", "False", "Held", f"an init container of the pod with the UID {pod.get()['metadata']['uid']}")
     assert claims.function(IGB).drivers()[0] == "vfio-pci"
     deleted = time.monotonic()
     pod.delete()

@@ -206,7 +206,7 @@ static void agent_and_kubelet_began_anew_without_an_api_server(void **state)
 	await_stream(scene);
 	pass(scene, 30000);
 	assert_holder(scene,
-		      "the pod with the UID u, in an init container"); /* as far as is known */
+		      "an init container of the pod with the UID u"); /* as far as is known */
 	lend_set_heartbeat(scene->lend, before_ms);
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
 	lend_touch(scene->lend);

@@ -121,12 +121,12 @@ static void what_the_checkpoint_says_holds_until_it_is_written(void **state)
 	pass(scene, 250);
 	assert_holder(scene, "not known");
 	pass(scene, 120000);
-	assert_holder(scene, "the pod with the UID u, in an init container");
+	assert_holder(scene, "an init container of the pod with the UID u");
 	store_remove(scene->node.claims, "node1-000001000", NULL, object_ignore_change, NULL);
 	lend_set_config(scene->lend, &none);
 	lend_offer(scene->lend);
 	pass(scene, 5000);
-	assert_holder(scene, "the pod with the UID u, in an init container"); /* once found */
+	assert_holder(scene, "an init container of the pod with the UID u"); /* once found */
 	lend_free(scene->lend);
 	lend_begin(scene, false);
 	pass(scene, 5000);
@@ -436,7 +436,7 @@ static void what_an_init_container_has_is_its_pods_until_that_ends(void **state)
 	allocate(scene);
 	checkpoint_put(scene, init, init);
 	pass(scene, 60000);
-	assert_holder(scene, "the pod with the UID u, in an init container");
+	assert_holder(scene, "an init container of the pod with the UID u");
 	assert_string_equal(lend_resource(scene->lend, NIC, &ours), MODEL);
 	assert_true(ours);
 	scene->kubelet.checkpoint = nobody;

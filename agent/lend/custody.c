@@ -276,24 +276,16 @@ static void on_podresources(void *arg)
  * The kubelet lists the devices of containers, but not those of init containers (List() of
  * pkg/kubelet/apis/podresources/server_v1.go, 1.34); it keeps them for their pod until that ends. Its checkpoint names them, but
  * may name pods that have ended, too. The kubelet forgets these when it is asked for its list, and writes what it knows when a
- * plugin sends it a list: so after each of its answers it is made to write. Where no resource is offered that cannot be, and
- * only what was found before counts.
+ * plugin sends it a list: so after each of its answers it is made to write.
  */
 
+/* An ID of the forms that are ours is a device of ours whatever its resource: the entry of the HostDeviceConfig by which it was
+ * given may have gone while no agent ran. */
 static bool is_unlisted(struct custody *custody, const char *id)
 {
-	const char *resource;
-
-	if (lent_pods_of(custody->pods, id)->len > 0 ||
-	    checkpoint_find(custody->checkpoint, id) != CHECKPOINT_NAMES)
-		return false;
-	if (json_strs_has(&custody->unlisted.ids, id))
-		return true;
-	if (!custody->deps.can_make_kubelet_write ||
-	    !custody->deps.can_make_kubelet_write(custody->deps.arg))
-		return false;
-	resource = checkpoint_resource(custody->checkpoint, id);
-	return lent_pods_is_device(id) || (resource && is_offered(custody, resource));
+	return (lent_pods_is_device(id) || lent_pods_is_port(id)) &&
+	       lent_pods_of(custody->pods, id)->len == 0 &&
+	       checkpoint_find(custody->checkpoint, id) == CHECKPOINT_NAMES;
 }
 
 static void add_unlisted(struct custody *custody, struct json_strs *ids)
@@ -353,6 +345,11 @@ static void on_unlisted(void *arg)
 	if (unlisted->looks > 0 || unlisted->ids.len > 0)
 		clock_timer_start(custody->node->clock, unlisted->timer,
 				  unlisted->looks > 0 ? WRITTEN_MS : UNLISTED_MS);
+}
+
+bool custody_wants_written(const struct custody *custody)
+{
+	return custody->unlisted.asked.len > 0 || custody->unlisted.ids.len > 0;
 }
 
 static void on_answered(void *arg)

@@ -38,9 +38,8 @@ struct custody_deps {
 	void (*changed)(void *arg, const char *id);
 	bool (*offers)(void *arg, const char *resource);         /* as lent_pods.h says */
 	bool (*had)(void *arg, const struct pod_device *device); /* likewise            */
-	/* Will the kubelet be made to write: is a resource offered, or not known yet whether one is? NULL: no. */
-	bool (*can_make_kubelet_write)(void *arg);
-	void (*make_kubelet_write)(void *arg); /* as plugins_make_kubelet_write() */
+	/* Have the kubelet write its checkpoint, as long as custody_wants_written(): at once if it has a stream open, else soon. */
+	void (*make_kubelet_write)(void *arg);
 	void *arg;
 };
 
@@ -90,6 +89,9 @@ const char *custody_written(struct custody *custody, const char *id);
 /* Add the IDs of the devices that pods have, or are about to, as far as is known; of those in the kubelet's checkpoint what
  * counts for custody_written(), which may be other plugins'. In any order, perhaps twice. */
 void custody_ids(struct custody *custody, struct json_strs *ids);
+
+/* Does the checkpoint name devices that the kubelet does not list? It is then to be written again from time to time. */
+bool custody_wants_written(const struct custody *custody);
 
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,

@@ -118,18 +118,12 @@ static bool was_told(void *arg, const struct pod_device *device)
 	return false;
 }
 
-static bool can_make_kubelet_write(void *arg)
-{
-	const struct lend *lend = arg;
-
-	return !lend->selects || plugins_offer_any(lend->plugins);
-}
-
 static void make_kubelet_write(void *arg)
 {
-	const struct lend *lend = arg;
+	struct lend *lend = arg;
 
-	plugins_make_kubelet_write(lend->plugins);
+	if (!plugins_make_kubelet_write(lend->plugins))
+		lend_touch(lend); /* to begin a stream */
 }
 
 const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
@@ -420,7 +414,6 @@ static void begin(struct lend *lend)
 					      .changed = on_custody,
 					      .offers = is_offered,
 					      .had = was_told,
-					      .can_make_kubelet_write = can_make_kubelet_write,
 					      .make_kubelet_write = make_kubelet_write,
 					      .arg = lend };
 	struct plugins_deps deps;
@@ -478,6 +471,32 @@ static void nodes_of_pci(void *arg, struct json_strs *nodes)
 	pci_type_nodes(arg, nodes);
 }
 
+/*
+ * The kubelet writes its checkpoint for whichever resource it has a stream of. If nothing else is offered, a resource without
+ * devices is, as long as the checkpoint has to be written.
+ */
+#define STREAM_RESOURCE "hostdev.io/no-devices"
+
+static int allocate_nothing(void *arg, const char *resource, const struct json_strs *ids,
+			    struct allocation *allocation, struct err *err)
+{
+	(void)arg;
+	(void)ids;
+	(void)allocation;
+	return err_set(err, ERR_INVALID, -ENODEV, "%s has no devices", resource);
+}
+
+static const struct device_type stream_type = { .name = "none", .allocate = allocate_nothing };
+
+static void offer_stream(struct lend *lend)
+{
+	static const struct plugin_resource resource = { .name = STREAM_RESOURCE };
+	bool wanted = lend->selects && custody_wants_written(lend->custody) &&
+		      !plugins_offer_others(lend->plugins, &stream_type);
+
+	plugins_set(lend->plugins, &stream_type, lend, &resource, wanted ? 1 : 0);
+}
+
 /* They are watched before they are looked at, so that nothing falls in between. */
 static void watch_nodes(struct lend *lend)
 {
@@ -510,11 +529,13 @@ void lend_offer(struct lend *lend)
 	watch_nodes(lend);
 	for (size_t i = 0; i < lend->types.len; i++)
 		lend->types.items[i].offer(lend->types.items[i].arg, lend->plugins);
+	offer_stream(lend);
 	custody_offered(lend->custody);
 	offered_look_again(lend->offered);
 	if (lend->selects || !lend->view.config || !lend->node->inventory)
 		return;
 	lend->selects = true;
+	lend_touch(lend);
 	lend->deps.changed(lend->deps.arg, NULL);
 }
 

@@ -88,6 +88,14 @@ bool lent_pods_is_device(const char *id)
 	return is_address(id) || is_uuid(id);
 }
 
+bool lent_pods_is_port(const char *id)
+{
+	size_t bus = strspn(id, "0123456789");
+	size_t ports = bus > 0 && id[bus] == '-' ? strspn(id + bus + 1, "0123456789.") : 0;
+
+	return ports > 0 && id[bus + 1 + ports] == '\0';
+}
+
 static bool has(const struct pcidevice_allocations *list, const struct pod_device *device)
 {
 	for (size_t i = 0; i < list->len; i++) {

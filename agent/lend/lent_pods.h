@@ -33,6 +33,9 @@ void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bo
 /* Is the ID a PCI address or a UUID, so that it is the same device whatever plugin lists it? */
 bool lent_pods_is_device(const char *id);
 
+/* Is the ID a USB port path ("1-2.3")? Other plugins may use such IDs for something else. */
+bool lent_pods_is_port(const char *id);
+
 /* Add the IDs of all devices that pods have; in any order. */
 void lent_pods_ids(const struct lent_pods *pods, struct json_strs *ids);
 

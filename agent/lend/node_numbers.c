@@ -186,18 +186,9 @@ static const char *sysfs_of(const struct node_numbers *numbers)
 	return numbers->node->helper.sysfs_root ? numbers->node->helper.sysfs_root : "/sys";
 }
 
-/* "1-2.3" */
-static bool is_usb(const char *id)
-{
-	size_t bus = strspn(id, "0123456789");
-	size_t ports = bus > 0 && id[bus] == '-' ? strspn(id + bus + 1, "0123456789.") : 0;
-
-	return ports > 0 && id[bus + 1 + ports] == '\0';
-}
-
 static const char *bus_of(const char *id)
 {
-	if (is_usb(id))
+	if (lent_pods_is_port(id))
 		return "usb";
 	return strchr(id, ':') ? "pci" : "mdev";
 }
@@ -271,7 +262,7 @@ static void vfio_nodes_of(const struct node_numbers *numbers, const char *id,
 
 static void nodes_of(const struct node_numbers *numbers, const char *id, struct json_strs *nodes)
 {
-	if (is_usb(id))
+	if (lent_pods_is_port(id))
 		usb_node_of(numbers, id, nodes);
 	else
 		vfio_nodes_of(numbers, id, nodes);
@@ -330,7 +321,7 @@ static void look_at_id(struct node_numbers *numbers, const char *id)
 {
 	struct given *given;
 
-	if (!lent_pods_is_device(id) && !is_usb(id))
+	if (!lent_pods_is_device(id) && !lent_pods_is_port(id))
 		return;
 	given = map_get(numbers->given, id);
 	if (!given) {
@@ -436,7 +427,8 @@ char *node_numbers_trouble(struct node_numbers *numbers, const char *id)
 		if (!given->known)
 			look_at(numbers, other, given);
 		trouble = other_trouble(numbers, id, &nodes, other, given);
-		if (!trouble && given->lost && !held && !is_usb(id) && !is_usb(other))
+		if (!trouble && given->lost && !held && !lent_pods_is_port(id) &&
+		    !lent_pods_is_port(other))
 			trouble = lost_trouble(numbers, other);
 	}
 	json_strs_done(&nodes);
@@ -511,7 +503,8 @@ char *node_numbers_bind_trouble(struct node_numbers *numbers, const char *id)
 	while (!trouble && map_next(numbers->given, &cursor, &other, &value)) {
 		const struct given *given = value;
 
-		if (strcmp(other, id) == 0 || is_usb(other) || goes_along(numbers, id, other))
+		if (strcmp(other, id) == 0 || lent_pods_is_port(other) ||
+		    goes_along(numbers, id, other))
 			continue;
 		if ((given->lost && !held) || has_left_number(numbers, other, given))
 			trouble = next_trouble(numbers, other);

@@ -481,20 +481,28 @@ bool plugins_list(const struct plugins *plugins, const struct device_type *type,
 	return offer && offer_type(offer) == type && offer_lists(offer, id);
 }
 
-bool plugins_offer_any(const struct plugins *plugins)
+bool plugins_offer_others(const struct plugins *plugins, const struct device_type *type)
 {
-	return map_len(plugins->offers) > 0;
+	size_t cursor = 0;
+	void *offer = NULL;
+
+	while (map_next(plugins->offers, &cursor, NULL, &offer)) {
+		if (!offer_is_withdrawn(offer) && offer_type(offer) != type)
+			return true;
+	}
+	return false;
 }
 
-void plugins_make_kubelet_write(const struct plugins *plugins)
+bool plugins_make_kubelet_write(const struct plugins *plugins)
 {
 	size_t cursor = 0;
 	void *offer = NULL;
 
 	while (map_next(plugins->offers, &cursor, NULL, &offer)) {
 		if (offer_send_again(offer))
-			return;
+			return true;
 	}
+	return false;
 }
 
 void plugins_stop(struct plugins *plugins, void (*stopped)(void *arg), void *arg)

@@ -68,12 +68,11 @@ const char *plugins_owner(const struct plugins *plugins, const char *resource);
 bool plugins_list(const struct plugins *plugins, const struct device_type *type,
 		  const char *resource, const char *id);
 
-/* Is any resource offered, or being withdrawn? */
-bool plugins_offer_any(const struct plugins *plugins);
+/* Does a type other than @type offer any resource? */
+bool plugins_offer_others(const struct plugins *plugins, const struct device_type *type);
 
-/* Have the kubelet write its checkpoint anew, by sending it the list of one resource again. Without an open stream this does
- * nothing. */
-void plugins_make_kubelet_write(const struct plugins *plugins);
+/* Have the kubelet write its checkpoint anew, by sending it the list of one resource again. False: it has no stream open. */
+bool plugins_make_kubelet_write(const struct plugins *plugins);
 
 /* Withdraw everything. @stopped is called once when that is done, at the latest after PLUGIN_STOP_MS,
  * never before this returns, and may free the plugins. plugins_set() must not follow. */

@@ -109,7 +109,7 @@ static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state
 	assert_holder(scene, "free");
 }
 
-/* The kubelet answers, and has not asked for the lists that make it write. What can never make it write holds nothing. */
+/* The kubelet answers, but has asked for no list, which makes it write. If nothing is offered, a resource without devices is. */
 static void what_the_checkpoint_says_holds_until_it_is_written(void **state)
 {
 	static const struct config none = { 0 };
@@ -129,12 +129,20 @@ static void what_the_checkpoint_says_holds_until_it_is_written(void **state)
 	assert_holder(scene, "an init container of the pod with the UID u"); /* once found */
 	lend_free(scene->lend);
 	lend_begin(scene, false);
-	pass(scene, 5000);
-	assert_holder(scene, "not known"); /* something may be offered soon */
+	kubelet_start(&scene->kubelet);
+	pass(scene, 15000);
+	assert_null(scene->kubelet.stream); /* something else may be offered soon */
+	assert_holder(scene, "an init container of the pod with the UID u");
 	lend_set_config(scene->lend, &none);
+	scene->kubelet.checkpoint = CHECKPOINT_OF("");
+	str_clear(&scene->stage.log);
 	lend_offer(scene->lend);
-	pass(scene, 120000);
+	await_stream(scene);
+	pass(scene, 35000);
 	assert_holder(scene, "free");
+	pass(scene, 2000);
+	assert_true(told(scene, "hostdev.io/no-devices at "));
+	assert_null(scene->kubelet.stream);
 }
 
 /* Every device that a pod has is in it. What the process before gave just before it ended may not be yet. */

@@ -113,7 +113,6 @@ struct custody {
 	bool doubted;               /* somebody was told what its checkpoint says instead */
 	uint64_t calls;             /* Allocate calls so far */
 	uint64_t began_ms;
-	uint64_t known_ms; /* who has what counts as known from then on, answer or not */
 };
 
 /* Given to a pod that the kubelet has not named yet. */
@@ -393,6 +392,12 @@ static void tell_when_passed(struct custody *custody, uint64_t wait_ms)
 	clock_timer_start(custody->node->clock, custody->passed, wait_ms);
 }
 
+/* From then on who has what counts as known, answer or not. */
+static uint64_t known_ms(const struct custody *custody)
+{
+	return custody->began_ms + CUSTODY_UNKNOWN_MS;
+}
+
 /* A device counts as free after a time without an answer, or when no list names its pod. No event reports that. */
 static void on_passed(void *arg)
 {
@@ -401,14 +406,14 @@ static void on_passed(void *arg)
 	uint64_t now_ms = clock_now_ms(custody->node->clock);
 	uint64_t next_ms = UINT64_MAX;
 	bool due = !custody->answered &&
-		   (now_ms >= custody->known_ms || checkpoint_version(custody->checkpoint) > 0);
+		   (now_ms >= known_ms(custody) || checkpoint_version(custody->checkpoint) > 0);
 	const char *id;
 	size_t cursor = 0;
 	void *value;
 
 	custody->waits = false;
-	if (!custody->answered && now_ms < custody->known_ms)
-		next_ms = custody->known_ms;
+	if (!custody->answered && now_ms < known_ms(custody))
+		next_ms = known_ms(custody);
 	while (map_next(custody->starting, &cursor, &id, &value)) {
 		const struct starting *starting = value;
 
@@ -609,7 +614,7 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 							 : "a pod that is being started");
 	else if (custody->answered && is_unlisted(custody, id))
 		*ret_holder = unlisted_holder(custody, id);
-	else if (custody->answered || clock_now_ms(custody->node->clock) >= custody->known_ms ||
+	else if (custody->answered || clock_now_ms(custody->node->clock) >= known_ms(custody) ||
 		 is_written_nobodys(custody, id))
 		return true;
 	custody_ask(custody);
@@ -687,7 +692,6 @@ struct custody *custody_new(const struct this_node *node, const struct custody_d
 	custody->passed = clock_timer_new(node->clock, on_passed, custody);
 	custody->unlisted.timer = clock_timer_new(node->clock, on_unlisted, custody);
 	custody->began_ms = clock_now_ms(node->clock);
-	custody->known_ms = custody->began_ms + CUSTODY_UNKNOWN_MS;
 	tell_when_passed(custody, CUSTODY_RECENT_MS);
 	custody->podresources = podresources_new(&(struct podresources_deps){
 		.loop = node->loop,

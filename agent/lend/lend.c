@@ -94,7 +94,7 @@ static void on_custody(void *arg, const char *id)
 	struct lend *lend = arg;
 
 	lend_touch(
-		lend); /* what was renamed while a pod had it; and its node's number, before that goes */
+		lend); /* its name may have changed while a pod had it; its node's number is noted */
 	lend->deps.changed(lend->deps.arg, id);
 }
 
@@ -123,7 +123,7 @@ static void make_kubelet_write(void *arg)
 	struct lend *lend = arg;
 
 	if (!plugins_make_kubelet_write(lend->plugins))
-		lend_touch(lend); /* to begin a stream */
+		lend_touch(lend); /* offers something for which the kubelet opens one */
 }
 
 const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)

@@ -71,7 +71,7 @@ bool plugins_list(const struct plugins *plugins, const struct device_type *type,
 /* Does a type other than @type offer any resource? */
 bool plugins_offer_others(const struct plugins *plugins, const struct device_type *type);
 
-/* Have the kubelet write its checkpoint anew, by sending it the list of one resource again. False: it has no stream open. */
+/* Send the kubelet the list of one resource again: it then writes its checkpoint. False: it has no stream open. */
 bool plugins_make_kubelet_write(const struct plugins *plugins);
 
 /* Withdraw everything. @stopped is called once when that is done, at the latest after PLUGIN_STOP_MS,

@@ -54,9 +54,8 @@ struct podresources_deps {
 	const char *socket_path;                        /* PODRESOURCES_SOCKET           */
 	bool (*wants)(void *arg, const char *resource); /* NULL: every resource          */
 	void (*changed)(void *arg); /* what the functions below say is not what it was */
-	void (*answered)(
-		void *arg); /* the kubelet has answered, after `changed`; NULL: none. With it, `changed` must not
-				      * free the podresources */
+	/* The kubelet has answered; after `changed`, which then must not free the podresources. NULL: none. */
+	void (*answered)(void *arg);
 	void *arg;
 	struct metrics *metrics; /* may be NULL */
 };

@@ -51,17 +51,8 @@ int rights_read(struct session *session, struct rights **ret_rights, struct err 
 				   "\"kind\":\"SelfSubjectRulesReview\","
 				   "\"spec\":{\"namespace\":\"default\"}}";
 	auto_answer struct session_answer answer = { 0 };
-	int r = session_ask(session,
-			    &(struct kube_request){
-				    .verb = "create",
-				    .resource = "selfsubjectrulesreviews",
-				    .method = "POST",
-				    .path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
-				    .content_type = "application/json",
-				    .body = body,
-				    .body_len = sizeof(body) - 1,
-			    },
-			    &answer, err);
+	int r = session_review(session, "authorization.k8s.io", "selfsubjectrulesreviews", body,
+			       &answer, err);
 
 	return r < 0 ? r : rights_parse(answer.body, answer.len, ret_rights, err);
 }

@@ -304,6 +304,24 @@ char *session_answer_message(const struct session_answer *answer)
 	return message;
 }
 
+int session_review(struct session *session, const char *group, const char *resource,
+		   const char *body, struct session_answer *ret_answer, struct err *err)
+{
+	auto_free char *path = xasprintf("/apis/%s/v1/%s", group, resource);
+
+	return session_ask(session,
+			   &(struct kube_request){
+				   .verb = "create",
+				   .resource = resource,
+				   .method = "POST",
+				   .path = path,
+				   .content_type = "application/json",
+				   .body = body,
+				   .body_len = strlen(body),
+			   },
+			   ret_answer, err);
+}
+
 char *session_caller(struct session *session)
 {
 	static const char body[] = "{\"apiVersion\":\"authentication.k8s.io/v1\","
@@ -311,17 +329,8 @@ char *session_caller(struct session *session)
 	auto_answer struct session_answer answer = { 0 };
 	auto_json json_t *review = NULL;
 	const json_t *info;
-	int r = session_ask(session,
-			    &(struct kube_request){
-				    .verb = "create",
-				    .resource = "selfsubjectreviews",
-				    .method = "POST",
-				    .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-				    .content_type = "application/json",
-				    .body = body,
-				    .body_len = sizeof(body) - 1,
-			    },
-			    &answer, NULL);
+	int r = session_review(session, "authentication.k8s.io", "selfsubjectreviews", body,
+			       &answer, NULL);
 
 	if (r < 0 || json_map_load(answer.body, answer.len, &review, NULL) < 0)
 		return NULL;

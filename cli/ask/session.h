@@ -85,6 +85,11 @@ bool session_again(struct session *session, int result, const struct err *err, u
  * no Status. The caller frees. */
 char *session_answer_message(const struct session_answer *answer);
 
+/* Have the API server answer a question about the caller: create @body, an object of @resource ("selfsubjectreviews") in version
+ * v1 of @group, which is not stored. As session_ask(). */
+int session_review(struct session *session, const char *group, const char *resource,
+		   const char *body, struct session_answer *ret_answer, struct err *err);
+
 /* The user name of the caller, as the API server says; NULL: not known. The caller of this function frees it. */
 char *session_caller(struct session *session);
 

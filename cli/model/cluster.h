@@ -142,7 +142,8 @@ size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind);
 /* The user who asks; NULL: not known. Copied. Another user's claim in an IOMMU group refuses the caller's. */
 void cluster_set_caller(struct cluster *cluster, const char *user);
 
-/* Is the claim of @user ("": of nobody) another user's? False if the caller is not known. */
+/* Is @user, the owner of a claim, somebody else than the caller? False if the claim has no owner (""), or the caller is not
+ * known. */
 bool cluster_is_others(const struct cluster *cluster, const char *user);
 
 /* The objects of @kind by name, in an array that the caller frees (not what it points to); it ends in

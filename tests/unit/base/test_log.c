@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "unit/captured.h"
 #include "unit/suite.h"
 
 static struct line_case {
@@ -167,47 +169,20 @@ static void values_cannot_forge(void **state)
 	}
 }
 
-/* Standard error as a file, while it lives. */
-struct captured {
-	FILE *file;
-	int saved;
-};
-
-static void capture_begin(struct captured *c)
-{
-	c->file = tmpfile();
-	assert_non_null(c->file);
-	c->saved = dup(STDERR_FILENO);
-	assert_true(c->saved >= 0);
-	assert_true(dup2(fileno(c->file), STDERR_FILENO) >= 0);
-}
-
-static void capture_end(struct captured *c, char *text, size_t size)
-{
-	size_t n;
-
-	dup2(c->saved, STDERR_FILENO);
-	close(c->saved);
-	rewind(c->file);
-	n = fread(text, 1, size - 1, c->file);
-	text[n] = '\0';
-	assert_int_equal(fclose(c->file), 0);
-}
-
 static void levels_below_are_dropped(void **state)
 {
 	struct captured captured;
-	char text[512];
+	auto_free char *text = NULL;
 	const char *end;
 
-	capture_begin(&captured);
+	captured_begin(&captured);
 	log_set_level(LOG_WARN);
 	log_debug("no");
 	log_info("no", log_int("n", 1));
 	log_warn("yes", log_int("n", 2), log_str("none", NULL));
 	log_set_level(LOG_INFO);
 	log_debug("no");
-	capture_end(&captured, text, sizeof(text));
+	text = captured_end(&captured);
 
 	assert_memory_equal(text, "time=2", 6);
 	end = strstr(text, "Z level=warn msg=yes n=2 none=\"\"\n");

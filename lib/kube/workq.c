@@ -22,6 +22,7 @@ struct item {
 	uint64_t since_ms;  /* when it began to wait */
 	uint64_t waited_ms; /* when running: how long it had waited */
 	unsigned failures;
+	int code; /* of the last failure; 0: none */
 };
 
 /* An entry of the heap. */
@@ -196,7 +197,8 @@ void workq_add_at(struct workq *q, const char *key, uint64_t due_ms)
 
 const struct workq_pace workq_usual_pace = { .first_ms = 5, .max_ms = 1000000 };
 
-void workq_retry(struct workq *q, const char *key, const struct workq_pace *pace, uint64_t now_ms)
+void workq_retry(struct workq *q, const char *key, int code, const struct workq_pace *pace,
+		 uint64_t now_ms)
 {
 	struct item *item = item_get(q, key);
 	struct backoff b = {
@@ -207,6 +209,7 @@ void workq_retry(struct workq *q, const char *key, const struct workq_pace *pace
 	uint64_t delay_ms = backoff_next(&b, now_ms, 0);
 
 	item->failures = b.failures;
+	item->code = code;
 	if (delay_ms < pace->least_ms)
 		delay_ms = pace->least_ms;
 	workq_add_at(q, key, now_ms + delay_ms);
@@ -219,6 +222,7 @@ void workq_forget(struct workq *q, const char *key)
 	if (!item)
 		return;
 	item->failures = 0;
+	item->code = 0;
 	drop_if_blank(q, item);
 }
 
@@ -288,4 +292,11 @@ unsigned workq_failures(const struct workq *q, const char *key)
 	const struct item *item = map_get(q->items, key);
 
 	return item ? item->failures : 0;
+}
+
+int workq_failed_with(const struct workq *q, const char *key)
+{
+	const struct item *item = map_get(q->items, key);
+
+	return item ? item->code : 0;
 }

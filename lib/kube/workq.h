@@ -30,8 +30,9 @@ void workq_add(struct workq *q, const char *key, uint64_t now_ms);
  * cancel the delay. */
 void workq_add_at(struct workq *q, const char *key, uint64_t due_ms);
 
-/* @key failed: add it again after its backoff. */
-void workq_retry(struct workq *q, const char *key, const struct workq_pace *pace, uint64_t now_ms);
+/* @key failed with @code: add it again after its backoff. */
+void workq_retry(struct workq *q, const char *key, int code, const struct workq_pace *pace,
+		 uint64_t now_ms);
 
 /* @key succeeded: reset its failures. */
 void workq_forget(struct workq *q, const char *key);
@@ -52,7 +53,10 @@ uint64_t workq_waited_ms(const struct workq *q, const char *key);
 /* Total number of adds. */
 uint64_t workq_added(const struct workq *q);
 
-/* Number of waiting keys; number of running keys; failures of a key since its last success. */
+/* Number of waiting keys; number of running keys. */
 size_t workq_waiting(const struct workq *q);
 size_t workq_running(const struct workq *q);
+
+/* Failures of a key since its last success, and the code of the last one; 0: none. */
 unsigned workq_failures(const struct workq *q, const char *key);
+int workq_failed_with(const struct workq *q, const char *key);

@@ -176,12 +176,13 @@ static const char *kind_text(int result, const struct err *err)
 }
 
 /* Conflicts are normal: the next attempt sees the newer object. A failure that affects every key
- * is logged once. */
-static enum log_level level_of(struct workq_run *run, const struct err *err)
+ * is logged once, and so is one that a key repeats while others succeed. */
+static enum log_level level_of(struct workq_run *run, const char *key, const struct err *err)
 {
 	if (err->kind == ERR_CONFLICT)
 		return LOG_DEBUG;
-	if (err->kind == ERR_RETRY && run->logged_code == err->code)
+	if (err->kind == ERR_RETRY &&
+	    (run->logged_code == err->code || workq_failed_with(run->queue, key) == err->code))
 		return LOG_DEBUG;
 	run->logged_code = err->code;
 	return LOG_WARN;
@@ -211,7 +212,7 @@ static void retry(struct workq_run *run, const char *key, const struct err *err)
 {
 	struct workq_pace pace = pace_of(run, err);
 
-	workq_retry(run->queue, key, &pace, clock_now_ms(run->spec.clock));
+	workq_retry(run->queue, key, err->code, &pace, clock_now_ms(run->spec.clock));
 	metric_add(run->retries, 1, &run->spec.name);
 }
 
@@ -224,7 +225,7 @@ static void handle_result(struct work *work, int result, const struct err *err)
 		workq_forget(run->queue, work->key);
 		return;
 	}
-	log_at_(level_of(run, err), "reconcile failed", log_str("queue", run->spec.name),
+	log_at_(level_of(run, work->key, err), "reconcile failed", log_str("queue", run->spec.name),
 		log_str("key", work->key), log_str("kind", kind_text(result, err)),
 		log_int("failures", workq_failures(run->queue, work->key) + 1),
 		log_str("error", err->msg));

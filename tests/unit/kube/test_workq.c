@@ -1,5 +1,6 @@
 #include "kube/workq.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -131,7 +132,7 @@ static void do_step(struct workq *q, const struct step *step)
 		workq_end(q, step->key);
 		break;
 	case RETRY:
-		workq_retry(q, step->key, &workq_usual_pace, step->n);
+		workq_retry(q, step->key, -EIO, &workq_usual_pace, step->n);
 		break;
 	case FORGET:
 		workq_forget(q, step->key);
@@ -178,13 +179,16 @@ static void failures_space_retries(void **state)
 	workq_add(q, "a", 0);
 	for (size_t i = 0; i < ARRAY_LEN(delays); i++) {
 		assert_takes(q, "a", now_ms);
-		workq_retry(q, "a", &workq_usual_pace, now_ms);
+		workq_retry(q, "a", -EIO, &workq_usual_pace, now_ms);
 		workq_end(q, "a");
 		assert_int_equal(workq_due_ms(q), now_ms + delays[i]);
 		assert_takes(q, NULL, now_ms + delays[i] - 1);
 		now_ms += delays[i];
 	}
 	assert_int_equal(workq_failures(q, "a"), ARRAY_LEN(delays));
+	assert_int_equal(workq_failed_with(q, "a"), -EIO);
+	workq_forget(q, "a");
+	assert_int_equal(workq_failed_with(q, "a"), 0);
 }
 
 enum { KEYS = 8, STEPS = 200000 };

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "fake/fake_clock.h"
 #include "kube/metrics.h"
+#include "unit/captured.h"
 #include "unit/suite.h"
 
 enum { RUNNING_MAX = 4 };
@@ -259,6 +260,49 @@ static void metrics_tell_how_a_queue_is_doing(void **state)
 	end_work(b, ERR_NONE);
 }
 
+static size_t lines_of(const char *text)
+{
+	size_t lines = 0;
+
+	for (const char *line = text; (line = strstr(line, "reconcile failed")); line++)
+		lines++;
+	return lines;
+}
+
+/* One key fails again and again, with @code and then with another, while a second one succeeds. */
+static void a_failure_is_logged_once_for_each_way(void **state)
+{
+	struct bench *b = *state;
+	struct captured captured;
+	auto_free char *text = NULL;
+
+	open_bench(b, 1);
+	log_set_level(LOG_INFO);
+	captured_begin(&captured);
+	workq_run_add(b->run, "a");
+	for (int i = 0; i < 6; i++) {
+		fake_clock_settle(b->clock);
+		end_work_with(b, &(struct err){ ERR_RETRY, i < 4 ? -EIO : -EACCES, 0, "" });
+		workq_run_add(b->run, "b");
+		fake_clock_settle(b->clock);
+		end_work(b, ERR_NONE);
+		fake_clock_advance(b->clock, fake_clock_next(b->clock));
+	}
+	text = captured_end(&captured);
+	log_set_level(LOG_ERROR);
+	assert_int_equal(lines_of(text), 2);
+	end_work(b, ERR_NONE);
+	captured_begin(&captured);
+	log_set_level(LOG_INFO);
+	workq_run_add(b->run, "a");
+	fake_clock_settle(b->clock);
+	end_work_with(b, &(struct err){ ERR_RETRY, -EACCES, 0, "" });
+	log_set_level(LOG_ERROR);
+	free(text);
+	text = captured_end(&captured);
+	assert_int_equal(lines_of(text), 1);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -273,6 +317,8 @@ int main(void)
 	suite_add(&suite, "a later look comes at its time", a_later_look_comes_at_its_time, NULL);
 	suite_add(&suite, "metrics tell how a queue is doing", metrics_tell_how_a_queue_is_doing,
 		  NULL);
+	suite_add(&suite, "a failure is logged once for each way",
+		  a_failure_is_logged_once_for_each_way, NULL);
 	suite_add(&suite, "work outlives its queue", work_outlives_its_queue, NULL);
 	return suite_run(&suite, "workq_run");
 }

@@ -25,7 +25,6 @@ from upgrades import Asked, Audit, Definitions, essence, reachable, without
 pytestmark = pytest.mark.timeout(1200)  # it waits for the node, a restart and four roll-outs
 STATUS_PERIOD = 10  # seconds after which the kubelet says what changed of its Node
 SLACK = 8  # seconds: an emulated machine is slow, and so is the way to read its clock
-NOISE = 8  # seconds: the kubelet looks at its plugins_registry once a second, and the machine is shared; a lease takes 15
 APPLY = ("apply", "--server-side", "--force-conflicts")
 ALL_BUT_AGENTS = "--selector=app.kubernetes.io/component!=agent"
 
@@ -152,14 +151,13 @@ class Gaps:
     def __init__(self, hostdev, allocatable, resource):
         self.kubelet, self.allocatable, self.resource = hostdev.kubelet, allocatable, resource
         self.registrations = Registrations(hostdev, resource)
-        self.longest = None
         self.found = {}
 
     def measure(self, what, act):
         """act() has one agent begin anew; the Node has the resource once the kubelet tells of the registered one.
 
-        The first is a plain restart, by which the others are judged: none may take longer to register, and of the time until
-        the next process they have nothing.
+        The first is a plain restart; at the others the next process stands by before the one before it ends, and nothing is
+        lost until it runs. How long each took is a figure of the test, and no reason to fail.
         """
         mark, seen = self.registrations.mark(), self.allocatable.mark()
         act()
@@ -168,9 +166,8 @@ class Gaps:
         ahead = self.registrations.ahead()
         none = [(begin + ahead, end + ahead) for begin, end in self._without(seen)]
         self.found[what] = f"{restart}; the Node had none for {sum(end - begin for begin, end in none):.1f} s"
-        assert restart.stood_by == (self.longest is not None), self.found
-        self.longest = self.longest or 2 * restart.took + NOISE
-        assert len(none) <= 1 and restart.took < self.longest, self.found
+        assert restart.stood_by == (len(self.found) > 1), self.found
+        assert len(none) <= 1, self.found
         for begin, end in none:
             assert restart.lost - SLACK < begin, self.found
             assert end < restart.offered + STATUS_PERIOD + SLACK, self.found

@@ -216,8 +216,9 @@ static void set_allocated(const struct claim_case *c, struct claim_trouble *trou
 	if (strcmp(name, c->name) == 0) {
 		trouble->holder = c->allocated_to;
 		set(trouble, "Held",
-		    xasprintf("%s has it: delete the pod, and the device is released",
-			      c->allocated_to));
+		    xasprintf(
+			    "%s has it: delete the pod if it still exists; the device is released when its processes have ended",
+			    c->allocated_to));
 		return;
 	}
 	trouble->holder = "a pod that has another function of the IOMMU group";

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "agent/lend/lent_pods.h"
+#include "agent/lend/pod_processes.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/checkpoint.h"
 #include "agent/plugin/podresources.h"
@@ -85,6 +86,7 @@ enum {
 	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
 	WRITTEN_LOOKS = 30,     /* so often, until it has                                 */
 	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
+	PROCESSES_MS = 250,     /* between two looks whether its processes have ended     */
 };
 
 /* What the checkpoint names and no list does. */
@@ -96,6 +98,15 @@ struct unlisted {
 	uint64_t version; /* the checkpoint's when it was made to write                      */
 };
 
+/* Pods that the checkpoint has named. */
+struct named {
+	struct map
+		*pods; /* UID -> struct json_strs *, the IDs of the devices that they have or had */
+	uint64_t version;       /* of the checkpoint, when they were read                     */
+	struct json_strs lasts; /* devices that are not free, as such a pod still has a process */
+	struct clock_timer *timer; /* to look at its processes again                          */
+};
+
 struct custody {
 	const struct this_node *node;
 	struct custody_deps deps;
@@ -104,6 +115,7 @@ struct custody {
 	struct checkpoint *checkpoint;
 	struct map *starting; /* ID -> struct starting *              */
 	struct unlisted unlisted;
+	struct named named;
 	struct settled settled;
 	struct clock_timer *grown; /* the kubelet may have settled, and is asked again */
 	bool asked_grown;
@@ -351,11 +363,159 @@ bool custody_wants_written(const struct custody *custody)
 	return custody->unlisted.asked.len > 0 || custody->unlisted.ids.len > 0;
 }
 
+/* --- processes of pods that have gone --------------------------------------------------------- */
+
+/*
+ * The kubelet forgets a pod that is deleted by force, and then ends its processes (agent/lend/pod_processes.h). As long as one
+ * lives it has what it was given, and could open the next device whose node has the same number.
+ */
+
+static struct json_strs *devices_free(struct json_strs *devices)
+{
+	if (devices)
+		json_strs_done(devices);
+	free(devices);
+	return NULL;
+}
+
+static int find_process(const struct custody *custody, const struct json_strs *uids,
+			const char **ret_uid, int *ret_pid, struct err *err)
+{
+	const struct helper_place *place = &custody->node->helper;
+	auto_free char *beside =
+		xasprintf("%s/../proc", place->sysfs_root ? place->sysfs_root : "/sys");
+
+	return pod_processes_find(place->proc_root ? place->proc_root : beside, uids, ret_uid,
+				  ret_pid, err);
+}
+
+static void note_pod(struct custody *custody, const char *uid, const char *id)
+{
+	struct json_strs *devices = map_get(custody->named.pods, uid);
+
+	if (!devices) {
+		devices = xcalloc(1, sizeof(*devices));
+		map_set(custody->named.pods, uid, devices);
+	}
+	json_strs_add_new(devices, id);
+}
+
+static bool is_named(struct custody *custody, const char *uid, const struct json_strs *devices)
+{
+	for (size_t i = 0; i < devices->len; i++) {
+		const char *named = checkpoint_pod(custody->checkpoint, devices->items[i]);
+
+		if (named && strcmp(named, uid) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Pods that the checkpoint names no more, and that have no process. */
+static void forget_pods(struct custody *custody)
+{
+	struct json_strs one = { 0 };
+	struct err err = { 0 };
+	const char *uid;
+	const char *found;
+	size_t cursor = 0;
+	void *devices;
+	int pid;
+
+	while (map_next(custody->named.pods, &cursor, &uid, &devices)) {
+		if (is_named(custody, uid, devices))
+			continue;
+		json_strs_add(&one, uid);
+		if (find_process(custody, &one, &found, &pid, &err) == 0)
+			devices_free(map_remove(custody->named.pods, uid));
+		json_strs_done(&one);
+	}
+}
+
+static void note_pods(struct custody *custody)
+{
+	struct json_strs ids = { 0 };
+
+	if (checkpoint_version(custody->checkpoint) == custody->named.version)
+		return;
+	custody->named.version = checkpoint_version(custody->checkpoint);
+	checkpoint_ids(custody->checkpoint, &ids);
+	for (size_t i = 0; i < ids.len; i++) {
+		const char *uid = checkpoint_pod(custody->checkpoint, ids.items[i]);
+
+		if (uid && *uid)
+			note_pod(custody, uid, ids.items[i]);
+	}
+	json_strs_done(&ids);
+	forget_pods(custody);
+}
+
+/* Of a device that the kubelet says nobody has: the pods that had it, and may have processes. */
+static void add_pods_of(const struct custody *custody, const char *id, struct json_strs *uids)
+{
+	const char *uid;
+	size_t cursor = 0;
+	void *devices;
+
+	while (map_next(custody->named.pods, &cursor, &uid, &devices)) {
+		if (json_strs_has(devices, id))
+			json_strs_add(uids, uid);
+	}
+}
+
+/* The process that has it yet; NULL: there is none. */
+static char *last_process(struct custody *custody, const char *id)
+{
+	struct json_strs uids = { 0 };
+	struct err err = { 0 };
+	char *holder = NULL;
+	const char *uid;
+	int pid;
+	int r = 0;
+
+	add_pods_of(custody, id, &uids);
+	if (uids.len > 0)
+		r = find_process(custody, &uids, &uid, &pid, &err);
+	if (r == POD_PROCESSES_RUN)
+		holder = xasprintf("process %d of the pod with the UID %s, which was deleted,", pid,
+				   uid);
+	else if (r < 0)
+		holder = xasprintf("a pod that was deleted and may have processes (%s)", err.msg);
+	json_strs_done(&uids);
+	return holder;
+}
+
+/* As last_process(), and its end is waited for. */
+static char *await_last_process(struct custody *custody, const char *id)
+{
+	char *holder = last_process(custody, id);
+
+	if (holder && json_strs_add_new(&custody->named.lasts, id))
+		clock_timer_start(custody->node->clock, custody->named.timer, PROCESSES_MS);
+	return holder;
+}
+
+static void on_processes(void *arg)
+{
+	struct custody *custody = arg;
+	struct json_strs waited = custody->named.lasts;
+
+	custody->named.lasts = (struct json_strs){ 0 };
+	for (size_t i = 0; i < waited.len; i++) {
+		auto_free char *holder = await_last_process(custody, waited.items[i]);
+
+		if (!holder)
+			custody->deps.changed(custody->deps.arg, waited.items[i]);
+	}
+	json_strs_done(&waited);
+}
+
 static void on_answered(void *arg)
 {
 	struct custody *custody = arg;
 	struct unlisted *unlisted = &custody->unlisted;
 
+	note_pods(custody);
 	if (is_silent(custody))
 		return;
 	clock_timer_stop(custody->node->clock, unlisted->timer);
@@ -605,6 +765,7 @@ static char *unlisted_holder(struct custody *custody, const char *id)
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 {
 	const struct pcidevice_allocations *list = lent_pods_of(custody->pods, id);
+	bool is_known = true;
 
 	*ret_holder = NULL;
 	if (list->len > 0)
@@ -613,9 +774,13 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 		*ret_holder = xstrdup(is_silent(custody) ? "a pod that the kubelet does not name"
 							 : "a pod that is being started");
 	else if (custody->answered && is_unlisted(custody, id))
-		*ret_holder = unlisted_holder(custody, id);
+		is_known = (*ret_holder = unlisted_holder(custody, id)) != NULL;
 	else if (custody->answered || clock_now_ms(custody->node->clock) >= known_ms(custody) ||
 		 is_written_nobodys(custody, id))
+		*ret_holder = await_last_process(custody, id);
+	else
+		is_known = false;
+	if (is_known && !*ret_holder)
 		return true;
 	custody_ask(custody);
 	return false;
@@ -691,6 +856,8 @@ struct custody *custody_new(const struct this_node *node, const struct custody_d
 	custody->grown = clock_timer_new(node->clock, on_grown, custody);
 	custody->passed = clock_timer_new(node->clock, on_passed, custody);
 	custody->unlisted.timer = clock_timer_new(node->clock, on_unlisted, custody);
+	custody->named.timer = clock_timer_new(node->clock, on_processes, custody);
+	custody->named.pods = map_new();
 	custody->began_ms = clock_now_ms(node->clock);
 	tell_when_passed(custody, CUSTODY_RECENT_MS);
 	custody->podresources = podresources_new(&(struct podresources_deps){
@@ -709,6 +876,7 @@ struct custody *custody_free(struct custody *custody)
 {
 	size_t cursor = 0;
 	void *starting;
+	void *devices;
 
 	if (!custody)
 		return NULL;
@@ -716,6 +884,7 @@ struct custody *custody_free(struct custody *custody)
 	clock_timer_free(custody->node->clock, custody->grown);
 	clock_timer_free(custody->node->clock, custody->passed);
 	clock_timer_free(custody->node->clock, custody->unlisted.timer);
+	clock_timer_free(custody->node->clock, custody->named.timer);
 	json_strs_done(&custody->unlisted.ids);
 	json_strs_done(&custody->unlisted.asked);
 	lent_pods_free(custody->pods);
@@ -723,6 +892,10 @@ struct custody *custody_free(struct custody *custody)
 	while (map_next(custody->starting, &cursor, NULL, &starting))
 		starting_free(starting);
 	map_free(custody->starting);
+	for (cursor = 0; map_next(custody->named.pods, &cursor, NULL, &devices);)
+		devices_free(devices);
+	map_free(custody->named.pods);
+	json_strs_done(&custody->named.lasts);
 	free(custody);
 	return NULL;
 }

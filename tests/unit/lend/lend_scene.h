@@ -32,6 +32,7 @@ struct scene {
 	struct node1 node;
 	struct store *mdevs; /* NULL: none */
 	struct fake_kubelet kubelet;
+	char *proc; /* the host's */
 	char *pods_path;
 	struct grpc_service pods_service;
 	struct grpc_uv_server *pods; /* NULL: podresources is not served */
@@ -136,6 +137,9 @@ static inline struct scene *scene_of(const char *const *functions)
 	assert_int_equal(mkdir(folder, 0700), 0);
 	scene->pods_path = xasprintf("%s/kubelet.sock", folder);
 	scene->pods_service = (struct grpc_service){ pods_methods, 1, scene };
+	scene->proc = folder_path(&scene->stage.folder, "proc");
+	assert_int_equal(mkdir(scene->proc, 0700), 0);
+	scene->node.this_node.helper.proc_root = scene->proc;
 	return scene;
 }
 
@@ -152,6 +156,7 @@ static inline void scene_free(struct scene *scene)
 	stage_done(&scene->stage);
 	node1_close(&scene->node);
 	free(scene->pods_path);
+	free(scene->proc);
 	free(scene);
 }
 
@@ -186,6 +191,26 @@ static inline void checkpoint_put(struct scene *scene, const char *before, const
 {
 	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint", before);
 	scene->kubelet.checkpoint = later;
+}
+
+/* The host has one process more, in @cgroup. */
+static inline void process_begin(struct scene *scene, const char *pid, const char *cgroup)
+{
+	const struct folder *folder = &scene->stage.folder;
+	auto_free char *process = xasprintf("proc/%s", pid);
+	auto_free char *file = xasprintf("proc/%s/cgroup", pid);
+	auto_free char *line = xasprintf("0::%s\n", cgroup);
+	auto_free char *path = folder_path(folder, process);
+
+	assert_int_equal(mkdir(path, 0700), 0);
+	folder_put(folder, file, line);
+}
+
+static inline void process_end(struct scene *scene, const char *pid)
+{
+	auto_free char *file = xasprintf("%s/%s/cgroup", scene->proc, pid);
+
+	assert_int_equal(remove(file), 0);
 }
 
 /* "free", "not known", or who has it. */

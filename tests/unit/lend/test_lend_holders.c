@@ -477,6 +477,65 @@ static void a_pod_that_has_ended_has_nothing_once_the_kubelet_has_written_that(v
 	assert_holder(scene, "free");
 }
 
+/* The kubelet forgets a pod that is deleted by force before it ends its processes. */
+static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
+{
+	static const char nobody[] = CHECKPOINT_OF("");
+	static const char it[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u-1", MODEL, "\"" NIC "\""));
+	struct scene *scene = *state;
+
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	give(scene, "vm-1");
+	checkpoint_put(scene, it, it);
+	process_begin(scene, "7", "/kubepods.slice/kubepods-podu_1.slice/cri-c.scope");
+	process_begin(scene, "8", "/kubepods.slice/kubepods-podu_12.slice/cri-c.scope");
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 5000);
+	assert_holder(scene, "pod default/vm-1");
+	list_none(scene);
+	checkpoint_put(scene, nobody, nobody);
+	pass(scene, 5000);
+	assert_holder(scene, "process 7 of the pod with the UID u-1, which was deleted,");
+	pass(scene, 60000);
+	assert_holder(scene, "process 7 of the pod with the UID u-1, which was deleted,");
+	process_end(scene, "7");
+	str_clear(&scene->stage.log);
+	pass(scene, 300);
+	assert_true(told(scene, "changed " NIC "|"));
+	assert_holder(scene, "free");
+	pass(scene, 1000);
+	str_clear(&scene->stage.log);
+	pass(scene, 5000);
+	assert_false(told(scene, "changed"));
+}
+
+static void what_cannot_be_looked_for_may_have_processes(void **state)
+{
+	static const char nobody[] = CHECKPOINT_OF("");
+	static const char it[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u-1", MODEL, "\"" NIC "\""));
+	struct scene *scene = *state;
+
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	give(scene, "vm-1");
+	checkpoint_put(scene, it, it);
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 5000);
+	list_none(scene);
+	checkpoint_put(scene, nobody, nobody);
+	scene->node.this_node.helper.proc_root = "/nowhere";
+	assert_holder(scene, "pod default/vm-1");
+	pass(scene, 5000);
+	assert_holder(scene, "a pod that was deleted and may have processes (read '/nowhere': No "
+			     "such file or directory)");
+	scene->node.this_node.helper.proc_root = scene->proc;
+	pass(scene, 300);
+	assert_holder(scene, "free");
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -522,5 +581,9 @@ int main(void)
 		  what_an_init_container_has_is_its_pods_until_that_ends, NULL);
 	suite_add(&suite, "a pod that has ended has nothing once the kubelet has written that",
 		  a_pod_that_has_ended_has_nothing_once_the_kubelet_has_written_that, NULL);
+	suite_add(&suite, "a process of a deleted pod has what the pod had",
+		  a_process_of_a_deleted_pod_has_what_the_pod_had, NULL);
+	suite_add(&suite, "what cannot be looked for may have processes",
+		  what_cannot_be_looked_for_may_have_processes, NULL);
 	return suite_run(&suite, "lend_holders");
 }

@@ -86,7 +86,9 @@ enum {
 	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
 	WRITTEN_LOOKS = 30,     /* so often, until it has                                 */
 	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
-	PROCESSES_MS = 250,     /* between two looks whether its processes have ended     */
+	PROCESSES_FIRST_MS =
+		250, /* between two looks whether its processes have ended, doubled after each */
+	PROCESSES_MAX_MS = 8000,
 };
 
 /* What the checkpoint names and no list does. */
@@ -100,11 +102,11 @@ struct unlisted {
 
 /* Pods that the checkpoint has named. */
 struct named {
-	struct map
-		*pods; /* UID -> struct json_strs *, the IDs of the devices that they have or had */
-	uint64_t version;       /* of the checkpoint, when they were read                     */
+	struct map *pods;       /* UID -> struct json_strs *: their devices                    */
+	uint64_t version;       /* the checkpoint's, when they were read                       */
 	struct json_strs lasts; /* devices that are not free, as such a pod still has a process */
-	struct clock_timer *timer; /* to look at its processes again                          */
+	struct clock_timer *timer; /* to look at the processes again */
+	uint64_t wait_ms;          /* until then                     */
 };
 
 struct custody {
@@ -411,27 +413,6 @@ static bool is_named(struct custody *custody, const char *uid, const struct json
 	return false;
 }
 
-/* Pods that the checkpoint names no more, and that have no process. */
-static void forget_pods(struct custody *custody)
-{
-	struct json_strs one = { 0 };
-	struct err err = { 0 };
-	const char *uid;
-	const char *found;
-	size_t cursor = 0;
-	void *devices;
-	int pid;
-
-	while (map_next(custody->named.pods, &cursor, &uid, &devices)) {
-		if (is_named(custody, uid, devices))
-			continue;
-		json_strs_add(&one, uid);
-		if (find_process(custody, &one, &found, &pid, &err) == 0)
-			devices_free(map_remove(custody->named.pods, uid));
-		json_strs_done(&one);
-	}
-}
-
 static void note_pods(struct custody *custody)
 {
 	struct json_strs ids = { 0 };
@@ -447,7 +428,6 @@ static void note_pods(struct custody *custody)
 			note_pod(custody, uid, ids.items[i]);
 	}
 	json_strs_done(&ids);
-	forget_pods(custody);
 }
 
 /* Of a device that the kubelet says nobody has: the pods that had it, and may have processes. */
@@ -460,6 +440,17 @@ static void add_pods_of(const struct custody *custody, const char *id, struct js
 	while (map_next(custody->named.pods, &cursor, &uid, &devices)) {
 		if (json_strs_has(devices, id))
 			json_strs_add(uids, uid);
+	}
+}
+
+/* Those of the pods, none of which has a process, that can have none again. */
+static void forget_pods(struct custody *custody, const struct json_strs *uids)
+{
+	for (size_t i = 0; i < uids->len; i++) {
+		const struct json_strs *devices = map_get(custody->named.pods, uids->items[i]);
+
+		if (!is_named(custody, uids->items[i], devices))
+			devices_free(map_remove(custody->named.pods, uids->items[i]));
 	}
 }
 
@@ -477,12 +468,19 @@ static char *last_process(struct custody *custody, const char *id)
 	if (uids.len > 0)
 		r = find_process(custody, &uids, &uid, &pid, &err);
 	if (r == POD_PROCESSES_RUN)
-		holder = xasprintf("process %d of the pod with the UID %s, which was deleted,", pid,
-				   uid);
+		holder = xasprintf("process %d of a deleted pod (UID %s)", pid, uid);
 	else if (r < 0)
-		holder = xasprintf("a pod that was deleted and may have processes (%s)", err.msg);
+		holder = xasprintf("a deleted pod that may have processes (%s)", err.msg);
+	else
+		forget_pods(custody, &uids);
 	json_strs_done(&uids);
 	return holder;
+}
+
+static void look_at_processes(struct custody *custody, uint64_t wait_ms)
+{
+	custody->named.wait_ms = wait_ms < PROCESSES_MAX_MS ? wait_ms : PROCESSES_MAX_MS;
+	clock_timer_start(custody->node->clock, custody->named.timer, custody->named.wait_ms);
 }
 
 /* As last_process(), and its end is waited for. */
@@ -491,14 +489,36 @@ static char *await_last_process(struct custody *custody, const char *id)
 	char *holder = last_process(custody, id);
 
 	if (holder && json_strs_add_new(&custody->named.lasts, id))
-		clock_timer_start(custody->node->clock, custody->named.timer, PROCESSES_MS);
+		look_at_processes(custody, PROCESSES_FIRST_MS);
 	return holder;
+}
+
+/* The devices of pods that the checkpoint names no more, and of which a process runs. */
+static void add_last(struct custody *custody, struct json_strs *ids)
+{
+	struct json_strs all = { 0 };
+	const char *uid;
+	size_t cursor = 0;
+	void *devices;
+
+	while (map_next(custody->named.pods, &cursor, &uid, &devices)) {
+		if (!is_named(custody, uid, devices))
+			add_missing(devices, &all, &all);
+	}
+	for (size_t i = 0; i < all.len; i++) {
+		auto_free char *holder = await_last_process(custody, all.items[i]);
+
+		if (holder)
+			json_strs_add(ids, all.items[i]);
+	}
+	json_strs_done(&all);
 }
 
 static void on_processes(void *arg)
 {
 	struct custody *custody = arg;
 	struct json_strs waited = custody->named.lasts;
+	uint64_t wait_ms = custody->named.wait_ms;
 
 	custody->named.lasts = (struct json_strs){ 0 };
 	for (size_t i = 0; i < waited.len; i++) {
@@ -507,6 +527,8 @@ static void on_processes(void *arg)
 		if (!holder)
 			custody->deps.changed(custody->deps.arg, waited.items[i]);
 	}
+	if (custody->named.lasts.len > 0)
+		look_at_processes(custody, wait_ms * 2);
 	json_strs_done(&waited);
 }
 
@@ -829,6 +851,7 @@ void custody_ids(struct custody *custody, struct json_strs *ids)
 		checkpoint_ids(custody->checkpoint, ids);
 	else
 		add_unlisted(custody, ids);
+	add_last(custody, ids);
 }
 
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,

@@ -61,6 +61,7 @@ static int look_at(int proc_fd, const char *pid, const struct json_strs *uids, c
 int pod_processes_find(const char *proc_root, const struct json_strs *uids, const char **ret_uid,
 		       int *ret_pid, struct err *err)
 {
+	bool has_first = false;
 	const char *name;
 	struct dir dir;
 	uint64_t pid;
@@ -73,11 +74,15 @@ int pod_processes_find(const char *proc_root, const struct json_strs *uids, cons
 		if (!str_to_u64(name, &pid))
 			continue;
 		*ret_pid = (int)pid;
+		has_first = has_first || pid == 1;
 		r = look_at(dir.fd, name, uids, ret_uid, err);
 	}
 	if (r == 0 && !*ret_uid && dir.code < 0)
 		r = err_set(err, ERR_RETRY, dir.code, "read '%s': %s", proc_root,
 			    strerror(-dir.code));
+	else if (r == 0 && !*ret_uid && !has_first)
+		r = err_set(err, ERR_RETRY, -EACCES,
+			    "'%s' does not show process 1: is it mounted with hidepid?", proc_root);
 	dir_done(&dir);
 	return r < 0 ? r : *ret_uid ? POD_PROCESSES_RUN : 0;
 }

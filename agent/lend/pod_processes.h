@@ -15,8 +15,8 @@ enum { POD_PROCESSES_RUN = 1 };
 
 /*
  * Does one of the pods @uids have a process? POD_PROCESSES_RUN with *@ret_uid, the first such pod (an item of @uids), and
- * *@ret_pid, one process of it; 0 if none has; < 0 with @err if that cannot be told. @proc_root is the host's /proc. Reads
- * one small file of each process; none of them makes the caller wait for a device.
+ * *@ret_pid, one process of it; 0 if none has; < 0 with @err if that cannot be told: a file cannot be read, or @proc_root, the
+ * host's /proc, hides processes. Reads one small file of each process; none of them makes the caller wait for a device.
  */
 int pod_processes_find(const char *proc_root, const struct json_strs *uids, const char **ret_uid,
 		       int *ret_pid, struct err *err);

@@ -302,6 +302,33 @@ def test_what_an_init_container_was_given_is_its_pods_until_that_ends(node, kube
     assert claims.function(IGB).drivers()[0] == "igb"
 
 
+def test_a_process_of_a_deleted_pod_keeps_its_device(node, kubelet, claims, pods):
+    """The kubelet forgets a pod that is deleted by force before it ends its processes; here it cannot end them."""
+    claims.bind(IGB)
+    resource = node.resource_of(IGB)
+    kubelet.wait_allocatable(resource, 1)
+    pod = pods("vm-forced", {resource: 1})
+    pod.wait_running()
+    node.wait_allocations(IGB, "default/vm-forced/main")
+    uid = pod.get()["metadata"]["uid"]
+    runtime = node.guest.run("pidof", "containerd").split()[0]
+    node.guest.run("kill", "-STOP", runtime)
+    try:
+        pod.delete()  # by force, as it has no grace period
+        node.wait_allocations(IGB)
+        claims.delete(IGB)
+        claims.wait(IGB, "Ready", "False", "Held", f" of a deleted pod (UID {uid}) has it")
+        told = re.search(r"process (\d+) of", condition(claims.now(IGB), "Ready")[2])
+        time.sleep(3)
+        assert uid.replace("-", "_") in node.guest.run("cat", f"/proc/{told[1]}/cgroup").replace("-", "_")
+        assert claims.function(IGB).driver() == "vfio-pci"
+    finally:
+        node.guest.run("kill", "-CONT", runtime)
+    claims.wait_gone(IGB, timeout=60)
+    claims.wait_drivers(IGB, "igb")
+    assert node.guest.sh(f"cat /proc/{told[1]}/cgroup 2>/dev/null || echo gone").strip() == "gone"
+
+
 def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):
     claims.bind(NIC, disableResourcePooling=True)
     own = f"intel.com/{pci_name(NIC)}"

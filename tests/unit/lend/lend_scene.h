@@ -120,6 +120,19 @@ static inline void lend_begin(struct scene *scene, bool off)
 	lend_offer(scene->lend);
 }
 
+/* The host has one process more, in @cgroup. */
+static inline void process_begin(struct scene *scene, const char *pid, const char *cgroup)
+{
+	const struct folder *folder = &scene->stage.folder;
+	auto_free char *process = xasprintf("proc/%s", pid);
+	auto_free char *file = xasprintf("proc/%s/cgroup", pid);
+	auto_free char *line = xasprintf("0::%s\n", cgroup);
+	auto_free char *path = folder_path(folder, process);
+
+	assert_int_equal(mkdir(path, 0700), 0);
+	folder_put(folder, file, line);
+}
+
 static inline struct scene *scene_of(const char *const *functions)
 {
 	struct scene *scene = xcalloc(1, sizeof(*scene));
@@ -140,6 +153,7 @@ static inline struct scene *scene_of(const char *const *functions)
 	scene->proc = folder_path(&scene->stage.folder, "proc");
 	assert_int_equal(mkdir(scene->proc, 0700), 0);
 	scene->node.this_node.helper.proc_root = scene->proc;
+	process_begin(scene, "1", "/init.scope");
 	return scene;
 }
 
@@ -191,19 +205,6 @@ static inline void checkpoint_put(struct scene *scene, const char *before, const
 {
 	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint", before);
 	scene->kubelet.checkpoint = later;
-}
-
-/* The host has one process more, in @cgroup. */
-static inline void process_begin(struct scene *scene, const char *pid, const char *cgroup)
-{
-	const struct folder *folder = &scene->stage.folder;
-	auto_free char *process = xasprintf("proc/%s", pid);
-	auto_free char *file = xasprintf("proc/%s/cgroup", pid);
-	auto_free char *line = xasprintf("0::%s\n", cgroup);
-	auto_free char *path = folder_path(folder, process);
-
-	assert_int_equal(mkdir(path, 0700), 0);
-	folder_put(folder, file, line);
 }
 
 static inline void process_end(struct scene *scene, const char *pid)

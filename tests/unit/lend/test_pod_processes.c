@@ -51,7 +51,7 @@ static void a_process_is_a_pods_by_its_cgroup(void **state)
 	int pid = 0;
 
 	folder_init(&folder);
-	process(&folder, "12", "0::/init.scope\n");
+	process(&folder, "1", "0::/init.scope\n");
 	process(&folder, "345", row->cgroups);
 	process(&folder, "fs", "0::/kubepods/pod" UID "\n");
 	json_strs_add(&uids, "e1");
@@ -80,6 +80,9 @@ static void what_cannot_be_read_is_told(void **state)
 	(void)state;
 	folder_init(&folder);
 	json_strs_add(&uids, UID);
+	assert_int_equal(pod_processes_find(folder.path, &uids, &uid, &pid, &err), -EACCES);
+	assert_non_null(strstr(err.msg, "hidepid"));
+	process(&folder, "1", "0::/init.scope\n");
 	ended = folder_path(&folder, "7");
 	assert_int_equal(mkdir(ended, 0700), 0);
 	assert_int_equal(pod_processes_find(folder.path, &uids, &uid, &pid, &err), 0);

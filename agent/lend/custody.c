@@ -461,9 +461,10 @@ static char *last_process(struct custody *custody, const char *id)
 	struct err err = { 0 };
 	char *holder = NULL;
 	const char *uid;
-	int pid;
+	int pid = 0;
 	int r = 0;
 
+	note_pods(custody);
 	add_pods_of(custody, id, &uids);
 	if (uids.len > 0)
 		r = find_process(custody, &uids, &uid, &pid, &err);
@@ -883,6 +884,7 @@ struct custody *custody_new(const struct this_node *node, const struct custody_d
 	custody->named.pods = map_new();
 	custody->began_ms = clock_now_ms(node->clock);
 	tell_when_passed(custody, CUSTODY_RECENT_MS);
+	note_pods(custody); /* before a kubelet that begins anew forgets them */
 	custody->podresources = podresources_new(&(struct podresources_deps){
 		.loop = node->loop,
 		.clock = node->clock,

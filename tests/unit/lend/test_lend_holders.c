@@ -511,6 +511,27 @@ static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
 	assert_false(told(scene, "changed"));
 }
 
+/* Agent and kubelet begin anew, and the kubelet does not admit the pod again: it forgets it, and then ends it. */
+static void a_pod_that_is_forgotten_as_the_agent_begins_is_known(void **state)
+{
+	static const char nobody[] = CHECKPOINT_OF("");
+	static const char it[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u-1", MODEL, "\"" NIC "\""));
+	struct scene *scene = *state;
+
+	checkpoint_put(scene, it, it);
+	process_begin(scene, "7", "/kubepods/podu-1/c");
+	lend_begin(scene, false);
+	checkpoint_put(scene, nobody, nobody);
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	await_stream(scene);
+	pass(scene, 120000);
+	assert_holder(scene, "process 7 of a deleted pod (UID u-1)");
+	process_end(scene, "7");
+	pass(scene, 8000);
+	assert_holder(scene, "free");
+}
+
 static void what_cannot_be_looked_for_may_have_processes(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
@@ -583,6 +604,8 @@ int main(void)
 		  a_pod_that_has_ended_has_nothing_once_the_kubelet_has_written_that, NULL);
 	suite_add(&suite, "a process of a deleted pod has what the pod had",
 		  a_process_of_a_deleted_pod_has_what_the_pod_had, NULL);
+	suite_add(&suite, "a pod that is forgotten as the agent begins is known",
+		  a_pod_that_is_forgotten_as_the_agent_begins_is_known, NULL);
 	suite_add(&suite, "what cannot be looked for may have processes",
 		  what_cannot_be_looked_for_may_have_processes, NULL);
 	return suite_run(&suite, "lend_holders");

@@ -131,6 +131,7 @@ static int read_cluster(struct picking *p, struct err *err)
 		.optional = kinds,
 		.node = p->want.node,
 		.selector = p->run->settings.selector,
+		.user = p->spec.user, /* the claims will be that user's */
 	};
 	int r;
 
@@ -141,8 +142,6 @@ static int read_cluster(struct picking *p, struct err *err)
 		r = err_set(err, ERR_INVALID, -ENOENT, "%s", p->missing.why[CLUSTER_PCIDEVICE]);
 	if (r < 0)
 		return r;
-	if (p->spec.user) /* the claims will be that user's */
-		cluster_set_caller(p->cluster, p->spec.user);
 	read_named(p, CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM);
 	read_named(p, CLUSTER_USBDEVICE, CLUSTER_USBCLAIM);
 	exclude_devices(p);

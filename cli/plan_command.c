@@ -25,9 +25,10 @@ static const char unchanged[] = "already claimed, nothing would change";
 struct rehearsal {
 	const struct cluster_device *device;
 	bool accepted;
-	bool unchanged; /* accepted: the caller already has the same claim */
-	bool unknown;   /* no answer, so it could not be checked */
-	bool waits;     /* a release of a device that a pod has */
+	const char *user; /* whose the claim would be; NULL: the caller's */
+	bool unchanged;   /* accepted: the caller already has the same claim */
+	bool unknown;     /* no answer, so it could not be checked */
+	bool waits;       /* a release of a device that a pod has */
 	bool lacks;  /* of a claim: functions of its group are neither claimed nor in this plan */
 	bool shared; /* and it waits for them */
 	char *left; /* of a release: claimed functions of its group that would be pending; NULL: none */
@@ -234,8 +235,9 @@ static void print_text(const struct rehearsal *rehearsal, const struct command_s
 		add_verdict(device, out);
 	if (rehearsal->shared) {
 		auto_free char *line = xasprintf("claim its whole IOMMU group: kubectl hostdev "
-						 "claim %s --include-group",
-						 device->name);
+						 "claim %s --include-group%s%s",
+						 device->name, rehearsal->user ? " --for " : "",
+						 rehearsal->user ? rehearsal->user : "");
 
 		add_line(out, line);
 	}
@@ -301,6 +303,7 @@ static int run_plan(struct command_run *run)
 	list = xcalloc(targets.len + 1, sizeof(*list));
 	for (size_t i = 0; i < targets.len; i++) {
 		list[i].device = targets.devices[i];
+		list[i].user = run->settings.claim_user;
 		list[i].lacks = targets_lack_group(&targets, list[i].device);
 		rehearse(run, &list[i]);
 		list[i].shared = list[i].lacks && list[i].accepted && !run->settings.release &&

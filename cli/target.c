@@ -123,7 +123,10 @@ static char *common_node(struct cluster *cluster, const struct command_run *run)
 static int read_all(struct command_run *run, unsigned kinds, struct targets *targets,
 		    struct err *err)
 {
-	struct lists_want want = { .kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE) | kinds };
+	struct lists_want want = {
+		.kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE) | kinds,
+		.user = run->settings.claim_user,
+	};
 	auto_free char *node = NULL;
 	int r;
 

@@ -263,9 +263,9 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 	if (want->selector)
 		narrow_to_listed(cluster);
 	if (r == 0 && has_owned_claims(cluster)) {
-		auto_free char *caller = session_caller(session);
+		auto_free char *caller = want->user ? NULL : session_caller(session);
 
-		cluster_set_caller(cluster, caller);
+		cluster_set_caller(cluster, want->user ? want->user : caller);
 	}
 	return r;
 }

@@ -24,6 +24,7 @@ struct lists_want {
 		optional; /* may be refused to the caller, or not be served: ret_missing says so   */
 	const char *node; /* only this node and its devices; NULL: all. Claims are not limited */
 	const char *selector; /* devices and pools with these labels, and their claims; NULL: all */
+	const char *user; /* as whose IOMMU groups are judged; NULL: the caller's               */
 };
 
 /* The optional kinds that could not be read, and why. */

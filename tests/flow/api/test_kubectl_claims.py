@@ -252,6 +252,8 @@ def test_a_function_of_a_group_that_is_claimed(plugin, world, node, rest):  # no
         plugin("claim", first, "--include-group", "--for", "bob", "--no-wait")
         assert re.search("0000:07:02.0 +- refused: GroupOwned ", plugin("tree", node))
         assert f"kubectl hostdev claim {second} --for USER" in " ".join(plugin("why", second).split())
+        assert plugin("plan", second, "--for", "carol").startswith(f"{second}: would wait: GroupOwned")
+        assert plugin("plan", second, "--for", "bob").startswith(f"{second}: would be accepted\n")
     finally:
         rest.remove(f"{PATH}/pcideviceclaims/{first}")
 

@@ -207,7 +207,8 @@ void claim_trouble_bind(const struct claim_case *c, const struct claim_group *gr
 		set_binding(c, group, ret_trouble);
 }
 
-/* The pod of another function of the group may be somebody else's, who has claimed that one. */
+/* The pod of another function of the group may be somebody else's, who has claimed that one. Holders that are named by a UID
+ * are in no list. */
 static void set_allocated(const struct claim_case *c, struct claim_trouble *trouble)
 {
 	auto_free char *name = names_pcidevice(c->node_name, c->allocated);
@@ -222,11 +223,16 @@ static void set_allocated(const struct claim_case *c, struct claim_trouble *trou
 		return;
 	}
 	trouble->holder = "a pod that has another function of the IOMMU group";
-	set(trouble, "Held",
-	    xasprintf(
-		    "a pod has %s of its IOMMU group: delete the pod, and the device is released; "
-		    "kubectl hostdev who %s names it",
-		    c->allocated, name));
+	if (strncmp(c->allocated_to, "pod ", 4) != 0)
+		set(trouble, "Held",
+		    xasprintf(
+			    "%s has %s of its IOMMU group: the device is released when that pod has ended",
+			    c->allocated_to, c->allocated));
+	else
+		set(trouble, "Held",
+		    xasprintf("a pod has %s of its IOMMU group: delete the pod, and the device is "
+			      "released; kubectl hostdev who %s names it",
+			      c->allocated, name));
 }
 
 void claim_trouble_release(const struct claim_case *c, struct claim_trouble *ret_trouble)

@@ -672,6 +672,11 @@
   .step = CLAIM_REST, .writes = 1, .ready = "Held", .event = "Held",
   .says = "a pod has " SIBLING " of its IOMMU group", .allocated = SIBLING, .allocated_to =
   "pod default/vm-1" },
+{ "and so does its init container, which no list names",
+  { NIC("vfio-pci"), OTHER("vfio-pci"), RECORD, OTHERS }, CLAIM(MARKED DELETED, "", READY), SIBLING_CLAIM(MARKED, ""),
+  .step = CLAIM_REST, .writes = 1, .ready = "Held", .event = "Held",
+  .says = "an init container of the pod with the UID u has " SIBLING " of its IOMMU group", .allocated = SIBLING,
+  .allocated_to = "an init container of the pod with the UID u" },
 { "as long as it is not known who has it, nothing is done or told",
   { NIC("vfio-pci"), RECORD }, CLAIM(MARKED DELETED, "", READY), .step = CLAIM_REST, .ready = "Ready",
   .allocated = ADDRESS },

@@ -119,12 +119,22 @@ static const struct option_row *find_row(const struct command *command, const ch
 	return NULL;
 }
 
+/* A '.' that no space follows is in a name, such as spec.driver. */
+static size_t sentence_len(const char *help)
+{
+	size_t len = strcspn(help, ".\n");
+
+	while (help[len] == '.' && help[len + 1] && !strchr(" \n", help[len + 1]))
+		len += 1 + strcspn(help + len + 1, ".\n");
+	return len;
+}
+
 static void offer_flags(const struct command *command, const char *prefix, struct str *to)
 {
 	for (size_t i = 0; i < command->rows_len; i++) {
 		const struct option_row *row = &command->rows[i];
 		auto_free char *flag = xasprintf("--%s", row->name);
-		auto_free char *words = xstrndup(row->help, strcspn(row->help, ".\n"));
+		auto_free char *words = xstrndup(row->help, sentence_len(row->help));
 
 		if (!row->unsuggested)
 			complete_offer(to, prefix, flag, words);

@@ -168,6 +168,10 @@ static void add_right(struct str *why, const char *word, bool claim)
 	const char *dash = name ? strrchr(name, '-') : NULL;
 	bool usb = dash && strlen(dash + 1) == 6;
 
+	if (!name)
+		str_add(why, ": without the right to list devices, name the node, too: NODE/");
+	if (!name)
+		out_text(why, word);
 	if (!dash)
 		return;
 	if (claim)

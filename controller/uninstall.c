@@ -145,6 +145,9 @@ static void add_why(const struct uninstall *un, const struct view *view, const c
 		str_add(line, "its node is gone");
 	else if (view && view->reach > REACH_OK)
 		str_add(line, reach_reason(view->reach));
+	else if (view && !view->deleting)
+		str_add(line, "its deletion is requested, and refused while a pod has the device: "
+			      "kubectl hostdev who names the pod; delete it");
 	else
 		str_add(line, "its agent gives the device back");
 }

@@ -47,7 +47,7 @@ static const struct {
 	{ "ControllerClaimed", "Release the USB controller that the message names first." },
 	{ "SiblingBound", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group" },
 	{ "Held", "Nothing is done before the holder ends: stop the pod or process that the message names." },
-	{ "Stuck", "The kernel has not finished a step; hostdev continues when it has. See the node's kernel log." },
+	{ "Stuck", "The kernel has not finished a step; hostdev continues when it has. See the node's kernel log, and for a device on vfio-pci which process has it open: fuser /dev/vfio/GROUP on the node." },
 	{ "OverrideOwned", "Clear the driver_override that another program has set on the node." },
 	{ "DriverChanged", "Find out what else changes the driver of the device." },
 	{ "DriverMissing", "Load the driver on the node (modprobe), or have it loaded at boot (/etc/modules-load.d)." },

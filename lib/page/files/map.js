@@ -244,6 +244,19 @@ function whyOf(wrong) {
   return shown.length ? `: ${shown.join("; ")}` : "";
 }
 
+/* The user may not list it, and the map is right without it. */
+function isHidden([name, kind]) {
+  return !NEEDED.includes(name) && / \(denied\)/.test(kind.text);
+}
+
+function troubleOf(wrong) {
+  const failed = wrong.filter((one) => !isHidden(one));
+  const hidden = wrong.filter(isHidden).map(([name]) => name);
+  const said = failed.length ? [`Not up to date: ${failed.map(([, kind]) => kind.text).join("; ")}${whyOf(failed)}`] : [];
+  if (hidden.length) said.push(`Not shown, because you may not list them: ${hidden.join(", ")}`);
+  return said.join(". ");
+}
+
 function tellLink(kinds, wrong) {
   failing = wrong.some(([name]) => NEEDED.includes(name));
   if (failing) setLink("failing", synced ? "not up to date" : "cannot read the cluster");
@@ -261,7 +274,8 @@ function onBeat({ about, kinds }) {
   nodesRead = kinds.nodes.read;
   $("cluster").textContent = about.cluster;
   $("trouble").hidden = wrong.length === 0;
-  $("trouble").textContent = `Not up to date: ${wrong.map(([, kind]) => kind.text).join("; ")}${whyOf(wrong)}`;
+  $("trouble").textContent = troubleOf(wrong);
+  $("trouble").classList.toggle("calm", wrong.every(isHidden));
   if (!nodesRead) $("trouble").textContent += "; whether nodes are ready is not known";
   tellLink(kinds, wrong);
   dirty.totals = true;

@@ -292,13 +292,21 @@ static void on_podresources(void *arg)
  * plugin sends it a list: so after each of its answers it is made to write.
  */
 
+/* A checkpoint that cannot be read names what it named last. */
+static bool is_in_checkpoint(struct custody *custody, const char *id)
+{
+	enum checkpoint_says says = checkpoint_find(custody->checkpoint, id);
+
+	return says == CHECKPOINT_NAMES ||
+	       (says != CHECKPOINT_NAMES_NOT && json_strs_has(&custody->unlisted.ids, id));
+}
+
 /* An ID of the forms that are ours is a device of ours whatever its resource: the entry of the HostDeviceConfig by which it was
  * given may have gone while no agent ran. */
 static bool is_unlisted(struct custody *custody, const char *id)
 {
 	return (lent_pods_is_device(id) || lent_pods_is_port(id)) &&
-	       lent_pods_of(custody->pods, id)->len == 0 &&
-	       checkpoint_find(custody->checkpoint, id) == CHECKPOINT_NAMES;
+	       lent_pods_of(custody->pods, id)->len == 0 && is_in_checkpoint(custody, id);
 }
 
 static void add_unlisted(struct custody *custody, struct json_strs *ids)
@@ -311,6 +319,10 @@ static void add_unlisted(struct custody *custody, struct json_strs *ids)
 			json_strs_add_new(ids, all.items[i]);
 	}
 	json_strs_done(&all);
+	for (size_t i = 0; i < custody->unlisted.ids.len; i++) {
+		if (is_unlisted(custody, custody->unlisted.ids.items[i]))
+			json_strs_add_new(ids, custody->unlisted.ids.items[i]);
+	}
 }
 
 /* Adds the items of @ids that @others do not have. */

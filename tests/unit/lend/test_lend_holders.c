@@ -447,6 +447,12 @@ static void what_an_init_container_has_is_its_pods_until_that_ends(void **state)
 	assert_holder(scene, "an init container of the pod with the UID u");
 	assert_string_equal(lend_resource(scene->lend, NIC, &ours), MODEL);
 	assert_true(ours);
+	checkpoint_put(scene, "{", "{");
+	pass(scene, 60000);
+	assert_holder(scene, "an init container of a pod");
+	checkpoint_put(scene, init, init);
+	pass(scene, 60000);
+	assert_holder(scene, "an init container of the pod with the UID u");
 	scene->kubelet.checkpoint = nobody;
 	str_clear(&scene->stage.log);
 	pass(scene, 31000); /* it is asked at least so often */

@@ -81,14 +81,13 @@ static uint64_t settled_wait_ms(struct settled *settled, int64_t began_ms, int64
 /* --- custody ---------------------------------------------------------------------------------- */
 
 enum {
-	GROWN_ANSWER_MS = 2000, /* an answer that was asked for is here by then */
-	STARTING_MS = 20000,    /* a pod that was admitted shows in podresources by then */
-	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
-	WRITTEN_LOOKS = 30,     /* so often, until it has                                 */
-	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
-	PROCESSES_FIRST_MS =
-		250, /* between two looks whether its processes have ended, doubled after each */
-	PROCESSES_MAX_MS = 8000,
+	GROWN_ANSWER_MS = 2000,   /* an answer that was asked for is here by then */
+	STARTING_MS = 20000,      /* a pod that was admitted shows in podresources by then */
+	WRITTEN_MS = 100,         /* after the kubelet was made to write its checkpoint     */
+	WRITTEN_LOOKS = 30,       /* so often, until it has                                 */
+	UNLISTED_MS = 30000,      /* between two questions whether the pod still has them   */
+	PROCESSES_FIRST_MS = 250, /* between two looks whether they have ended: doubled      */
+	PROCESSES_MAX_MS = 8000,  /* after each, up to this                                  */
 };
 
 /* What the checkpoint names and no list does. */
@@ -298,7 +297,7 @@ static bool is_in_checkpoint(struct custody *custody, const char *id)
 	enum checkpoint_says says = checkpoint_find(custody->checkpoint, id);
 
 	return says == CHECKPOINT_NAMES ||
-	       (says != CHECKPOINT_NAMES_NOT && json_strs_has(&custody->unlisted.ids, id));
+	       (says == CHECKPOINT_UNKNOWN && json_strs_has(&custody->unlisted.ids, id));
 }
 
 /* An ID of the forms that are ours is a device of ours whatever its resource: the entry of the HostDeviceConfig by which it was

@@ -73,6 +73,8 @@ const char *claim_misfit(enum device_type type, const struct claim_spec *spec)
 {
 	if (type == DEVICE_MDEV)
 		return "mediated devices cannot be claimed; the HostDeviceConfig offers them";
+	if (spec->user && !spec->user[0])
+		return "--for: the user's name is empty";
 	if (type != DEVICE_USB)
 		return NULL;
 	if (spec->driver)

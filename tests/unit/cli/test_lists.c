@@ -833,6 +833,8 @@ static void spec_matches_table(void **state)
 	if (!strstr(text, row->body))
 		fail_msg("%s", text);
 	assert_null(claim_misfit(DEVICE_PCI, &row->spec));
+	assert_non_null(claim_misfit(DEVICE_PCI, &(struct claim_spec){ .user = "" }));
+	assert_null(claim_misfit(DEVICE_PCI, &(struct claim_spec){ .user = "bob" }));
 	if (row->misfit)
 		assert_non_null(strstr(misfit, row->misfit));
 	else

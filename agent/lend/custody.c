@@ -441,7 +441,7 @@ static void note_pods(struct custody *custody)
 	json_strs_done(&ids);
 }
 
-/* Of a device that the kubelet says nobody has: the pods that had it, and may have processes. */
+/* Adds the UIDs of the pods that had the device @id and may still have processes. */
 static void add_pods_of(const struct custody *custody, const char *id, struct json_strs *uids)
 {
 	const char *uid;
@@ -454,7 +454,7 @@ static void add_pods_of(const struct custody *custody, const char *id, struct js
 	}
 }
 
-/* Those of the pods, none of which has a process, that can have none again. */
+/* None of the pods @uids has a process: forget them, except those that the checkpoint still names. */
 static void forget_pods(struct custody *custody, const struct json_strs *uids)
 {
 	for (size_t i = 0; i < uids->len; i++) {
@@ -465,7 +465,7 @@ static void forget_pods(struct custody *custody, const struct json_strs *uids)
 	}
 }
 
-/* The process that has it yet; NULL: there is none. */
+/* A process of a pod that had the device, as text for the caller to free; NULL: none runs. */
 static char *last_process(struct custody *custody, const char *id)
 {
 	struct json_strs uids = { 0 };
@@ -505,7 +505,7 @@ static char *await_last_process(struct custody *custody, const char *id)
 	return holder;
 }
 
-/* The devices of pods that the checkpoint names no more, and of which a process runs. */
+/* Adds the devices of pods that the checkpoint no longer names and that still have a process. */
 static void add_last(struct custody *custody, struct json_strs *ids)
 {
 	struct json_strs all = { 0 };

@@ -483,22 +483,29 @@ static void a_pod_that_has_ended_has_nothing_once_the_kubelet_has_written_that(v
 	assert_holder(scene, "free");
 }
 
-/* The kubelet forgets a pod that is deleted by force before it ends its processes. */
-static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
+/* A pod has the device, by the kubelet's list and its checkpoint. */
+static void begin_with_pod(struct scene *scene)
 {
-	static const char nobody[] = CHECKPOINT_OF("");
 	static const char it[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u-1", MODEL, "\"" NIC "\""));
-	struct scene *scene = *state;
 
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
 	give(scene, "vm-1");
 	checkpoint_put(scene, it, it);
-	process_begin(scene, "7", "/kubepods.slice/kubepods-podu_1.slice/cri-c.scope");
-	process_begin(scene, "8", "/kubepods.slice/kubepods-podu_12.slice/cri-c.scope");
 	lend_begin(scene, false);
 	await_stream(scene);
 	pass(scene, 5000);
+}
+
+/* The kubelet forgets a pod that is deleted by force before it ends its processes. */
+static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
+{
+	static const char nobody[] = CHECKPOINT_OF("");
+	struct scene *scene = *state;
+
+	process_begin(scene, "7", "/kubepods.slice/kubepods-podu_1.slice/cri-c.scope");
+	process_begin(scene, "8", "/kubepods.slice/kubepods-podu_12.slice/cri-c.scope");
+	begin_with_pod(scene);
 	assert_holder(scene, "pod default/vm-1");
 	list_none(scene);
 	checkpoint_put(scene, nobody, nobody);
@@ -541,16 +548,9 @@ static void a_pod_that_is_forgotten_as_the_agent_begins_is_known(void **state)
 static void what_cannot_be_looked_for_may_have_processes(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
-	static const char it[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u-1", MODEL, "\"" NIC "\""));
 	struct scene *scene = *state;
 
-	kubelet_start(&scene->kubelet);
-	pods_serve(scene);
-	give(scene, "vm-1");
-	checkpoint_put(scene, it, it);
-	lend_begin(scene, false);
-	await_stream(scene);
-	pass(scene, 5000);
+	begin_with_pod(scene);
 	list_none(scene);
 	checkpoint_put(scene, nobody, nobody);
 	scene->node.this_node.helper.proc_root = "/nowhere";

@@ -219,8 +219,9 @@ static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict 
 	return refuse(
 		v, "VirtualFunctionsActive",
 		is_network ? xasprintf("%d virtual functions exist: set spec.numVFs: 0 in the "
-				       "SRIOVNetworkDevice of %s, or claim one of them",
-				       (int)pci->num_vfs, pci->interface)
+				       "SRIOVNetworkDevice with spec.address %s, or claim one of "
+				       "them",
+				       (int)pci->num_vfs, pci->address)
 			   : xasprintf("%d virtual functions exist: write 0 to its sriov_numvfs, "
 				       "or claim one of them",
 				       (int)pci->num_vfs));

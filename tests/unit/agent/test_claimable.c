@@ -259,7 +259,7 @@ static struct claimable_case {
 					"\"eth1\"") },
 	  false,
 	  "VirtualFunctionsActive",
-	  "7 virtual functions exist: set spec.numVFs: 0 in the SRIOVNetworkDevice of eth1, or claim one of them" },
+	  "7 virtual functions exist: set spec.numVFs: 0 in the SRIOVNetworkDevice with spec.address 0000:01:00.0, or claim one of them" },
 	{ "a PF without VFs may be claimed",
 	  { NIC(FIRST, BOUND GROUP("5") ",\"role\":\"PhysicalFunction\",\"totalVFs\":7") },
 	  true,

@@ -328,13 +328,25 @@ static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
 }
 
 /* The agent may have seen this claim before the others of this run, which complete the group. */
-static int tell_shared(struct claim_wait *wait, const char *user, const char *line)
+static int tell_shared(struct command_run *run, struct claim_wait *wait, const char *line)
 {
+	const char *user = run->settings.claim_user;
+	auto_free char *refused = NULL;
+	struct claim_spec spec;
+
 	if (wait->shared_ms == 0)
 		wait->shared_ms = timefmt_now_ms();
 	if (!wait->alone && timefmt_now_ms() - wait->shared_ms < SHARED_MS)
 		return COMMAND_OK;
 	tell(wait, line);
+	command_claim(&run->settings, &spec);
+	refused = claims_group_refusal(run->session, &wait->target, &spec);
+	if (refused) {
+		command_note("%s: its claim stays; it cannot include the whole group: %s; `kubectl "
+			     "hostdev release %s` deletes the claim",
+			     wait->target.name, refused, wait->target.name);
+		return COMMAND_FAILED;
+	}
 	command_note(
 		"%s: its claim stays; `kubectl hostdev claim %s --include-group%s%s` claims the "
 		"whole group, `kubectl hostdev release %s` deletes the claim",
@@ -363,7 +375,7 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 	progress = claim_progress(goal, wait->target.type, r == 0 ? answer.body : NULL, wait->uid,
 				  &line);
 	if (progress == PROGRESS_SHARED)
-		return tell_shared(wait, run->settings.claim_user, str_cstr(&line));
+		return tell_shared(run, wait, str_cstr(&line));
 	wait->shared_ms = 0;
 	wait->kept = progress == PROGRESS_KEPT;
 	switch (progress) {

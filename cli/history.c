@@ -18,8 +18,8 @@
 static const struct table_column columns[] = {
 	{ .title = "TIME" },
 	{ .title = "REASON" },
-	{ .title = "COUNT" },
-	{ .title = "USER", .least = TABLE_NAME_LEAST, .spare = 1 },
+	{ .title = "COUNT", .spare = 1 },
+	{ .title = "USER", .least = TABLE_NAME_LEAST, .spare = 2 },
 	{ .title = "TYPE", .wide = true },
 	{ .title = "ABOUT", .wide = true },
 	{ .title = "FROM", .wide = true },

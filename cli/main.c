@@ -251,10 +251,8 @@ static const char *meant_command(const char *unknown)
 	static const struct {
 		const char *kubectls;
 		const char *ours;
-	} words[] = { { "explain", "why" },
-		      { "describe", "why" },
-		      { "get", "tree" },
-		      { "delete", "release" },
+	} words[] = { { "explain", "why" }, { "describe", "why" }, { "get", "tree" },
+		      { "list", "tree" },   { "ls", "tree" },      { "delete", "release" },
 		      { "logs", "log" } };
 	const char *nearest = NULL;
 	size_t least = str_far(unknown);

@@ -31,6 +31,7 @@ struct rehearsal {
 	bool waits;       /* a release of a device that a pod has */
 	bool lacks;  /* of a claim: functions of its group are neither claimed nor in this plan */
 	bool shared; /* and it waits for them */
+	char *whole; /* shared: why a claim of the whole group would be refused; NULL: it would not */
 	char *left; /* of a release: claimed functions of its group that would be pending; NULL: none */
 	char *why;      /* not accepted: the cause */
 	char *warnings; /* one on each line */
@@ -136,6 +137,24 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 		rehearsal->why = claims_refusal(&answer, &err);
 }
 
+/* Would it wait for the rest of its IOMMU group? Then a claim of all of it is rehearsed as well. */
+static void rehearse_group(struct command_run *run, struct rehearsal *rehearsal)
+{
+	const struct command_settings *s = &run->settings;
+	struct claim_target target;
+	struct claim_spec spec;
+
+	rehearsal->shared = rehearsal->lacks && rehearsal->accepted && !s->release &&
+			    !s->include_group &&
+			    strcmp(rehearsal->device->verdict.reason, "GroupShared") == 0;
+	if (!rehearsal->shared)
+		return;
+	command_claim(s, &spec);
+	claim_target_init(&target, rehearsal->device);
+	rehearsal->whole = claims_group_refusal(run->session, &target, &spec);
+	claim_target_done(&target);
+}
+
 /* A line below the result, broken where the terminal ends. @text is not clean. */
 static void add_line(struct out *out, const char *text)
 {
@@ -216,6 +235,19 @@ static void add_result(const struct rehearsal *rehearsal, bool waits, struct out
 	str_add_char(to, '\n');
 }
 
+static void add_group(const struct rehearsal *rehearsal, struct out *out)
+{
+	auto_free char *line =
+		rehearsal->whole
+			? xasprintf("its whole IOMMU group cannot be claimed: %s", rehearsal->whole)
+			: xasprintf("claim its whole IOMMU group: kubectl hostdev claim %s "
+				    "--include-group%s%s",
+				    rehearsal->device->name, rehearsal->user ? " --for " : "",
+				    rehearsal->user ? rehearsal->user : "");
+
+	add_line(out, line);
+}
+
 static void print_text(const struct rehearsal *rehearsal, const struct command_settings *settings,
 		       struct out *out)
 {
@@ -233,14 +265,8 @@ static void print_text(const struct rehearsal *rehearsal, const struct command_s
 	/* The device's condition says of any group that it must be claimed as a whole. */
 	if (good && (rehearsal->shared || strcmp(device->verdict.reason, "GroupShared") != 0))
 		add_verdict(device, out);
-	if (rehearsal->shared) {
-		auto_free char *line = xasprintf("claim its whole IOMMU group: kubectl hostdev "
-						 "claim %s --include-group%s%s",
-						 device->name, rehearsal->user ? " --for " : "",
-						 rehearsal->user ? rehearsal->user : "");
-
-		add_line(out, line);
-	}
+	if (rehearsal->shared)
+		add_group(rehearsal, out);
 	if (rehearsal->left) {
 		auto_free char *line = xasprintf("pending after that (GroupShared), because its "
 						 "IOMMU group is no longer claimed as a whole: %s",
@@ -306,9 +332,7 @@ static int run_plan(struct command_run *run)
 		list[i].user = run->settings.claim_user;
 		list[i].lacks = targets_lack_group(&targets, list[i].device);
 		rehearse(run, &list[i]);
-		list[i].shared = list[i].lacks && list[i].accepted && !run->settings.release &&
-				 !run->settings.include_group &&
-				 strcmp(list[i].device->verdict.reason, "GroupShared") == 0;
+		rehearse_group(run, &list[i]);
 		if (list[i].accepted && run->settings.release)
 			list[i].left = left_by_release(&targets, list[i].device);
 		if (!list[i].accepted)
@@ -317,6 +341,7 @@ static int run_plan(struct command_run *run)
 	print_all(run, list, targets.len);
 	for (size_t i = 0; i < targets.len; i++) {
 		free(list[i].left);
+		free(list[i].whole);
 		free(list[i].why);
 		free(list[i].warnings);
 	}

@@ -260,6 +260,26 @@ int claim_read(struct session *session, const struct claim_target *target,
 	return ask(session, target, &question, ret_answer, err);
 }
 
+char *claims_group_refusal(struct session *session, const struct claim_target *target,
+			   const struct claim_spec *spec)
+{
+	struct claim_spec whole = *spec;
+	auto_answer struct session_answer answer = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	whole.include_group = true;
+	r = claim_create(session, target, &whole, true, &answer, &err);
+	if (r == -EEXIST) {
+		session_answer_done(&answer);
+		r = claim_patch(session, target, "{\"spec\":{\"includeIOMMUGroup\":true}}", true,
+				&answer, &err);
+	}
+	return r == -EACCES || (r < 0 && answer.status >= 400 && answer.status < 500)
+		       ? claims_refusal(&answer, &err)
+		       : NULL;
+}
+
 bool claims_mine(struct session *session, const struct cluster_device *device,
 		 const struct claim_spec *spec)
 {
@@ -309,6 +329,17 @@ void claims_forget_group(struct session_answer *answer)
 	answer->warnings = str_detach(&kept);
 }
 
+/* The words of one of our ValidatingAdmissionPolicies, behind the object, the policy and its binding. NULL: it is none's. */
+static const char *policy_words(const char *message)
+{
+	static const char name[] = "ValidatingAdmissionPolicy 'hostdev-";
+	static const char before[] = "' denied request: ";
+	const char *from = message ? strstr(message, name) : NULL;
+	const char *words = from ? strstr(from, before) : NULL;
+
+	return words ? words + sizeof(before) - 1 : NULL;
+}
+
 /* The words of our webhook in a refusal, without the device, which the caller names. NULL: it is not the webhook's. */
 static const char *webhook_words(const char *message)
 {
@@ -326,7 +357,8 @@ static const char *webhook_words(const char *message)
 char *claims_refusal(const struct session_answer *answer, const struct err *err)
 {
 	auto_free char *message = session_answer_message(answer);
-	const char *words = webhook_words(message);
+	const char *policy = policy_words(message);
+	const char *words = policy ? policy : webhook_words(message);
 	const char *silence = answer->status >= 500 ? webhook_silence(message) : NULL;
 	auto_str struct str text = STR_INIT;
 

@@ -70,6 +70,11 @@ int claim_delete_own(struct session *session, const struct claim_target *target,
 int claim_read(struct session *session, const struct claim_target *target,
 	       struct session_answer *ret_answer, struct err *err);
 
+/* Ask by dry runs whether @spec, or the claim that exists, may include the IOMMU group. Returns why not; NULL if it may, or if
+ * that could not be found out. The caller frees. */
+char *claims_group_refusal(struct session *session, const struct claim_target *target,
+			   const struct claim_spec *spec);
+
 /* Is the claim of @device the caller's, or that of the user whom @spec names? True, too, for a claim without an owner, and
  * if the API server does not say who the caller is (SelfSubjectReview, since Kubernetes 1.28). */
 bool claims_mine(struct session *session, const struct cluster_device *device,

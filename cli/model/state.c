@@ -61,7 +61,7 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 
 	if (says(reach, "False"))
 		return by_condition(STATE_UNKNOWN, reach);
-	if (deleting && ready)
+	if (deleting && ready && !says(ready, "True"))
 		return by_condition(STATE_RELEASING, ready);
 	if (deleting)
 		return plain(STATE_RELEASING, "Releasing", "the claim is being deleted");

@@ -216,6 +216,12 @@ def test_alice_may_run_what_the_table_says(site, eve, agent, words, role):
             wait_until(lambda: not site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "no role")
 
 
+def test_the_plugin_says_what_a_policy_refuses_without_its_name(eve):
+    run = eve(["plan", DEVICE, "--include-group"])
+    assert run.returncode == 1 and "ValidatingAdmissionPolicy" not in run.stdout, run
+    assert run.stdout.startswith(f"{DEVICE}: would be refused\n  user 'eve' may not claim the whole IOMMU group of"), run
+
+
 def taken_from(agent, driver):
     """As if the agent had taken the device from this driver. On vfio-pci already, it would stay there, and its claim
     would be gone before anyone can look."""

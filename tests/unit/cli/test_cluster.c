@@ -202,10 +202,14 @@ static struct claim_case {
 	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
 		  "Ready", "False", "DeviceGone", "") "]}}",
 	  STATE_MISSING, "DeviceGone" },
-	{ "a claim that is being deleted is releasing, whatever Ready says",
+	{ "a claim that is being deleted is releasing, though its agent has not processed that",
 	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'},"
 	  "'status':{'conditions':[" MADE_CONDITION("Ready", "True", "Ready", "") "]}}",
-	  STATE_RELEASING, "Ready" },
+	  STATE_RELEASING, "Releasing" },
+	{ "and then what it waits for",
+	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'},"
+	  "'status':{'conditions':[" MADE_CONDITION("Ready", "False", "Held", "") "]}}",
+	  STATE_RELEASING, "Held" },
 	{ "so it is without conditions",
 	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'}}",
 	  STATE_RELEASING, "Releasing" },

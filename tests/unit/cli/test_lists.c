@@ -447,6 +447,50 @@ static void a_refusal_is_said_in_full(void **state)
 	session_answer_done(&said);
 }
 
+/* By a dry run of the claim, or, if there is one, of its change. What could not be asked is not refused. */
+static struct whole_case {
+	const char *name;
+	struct line lines[3];
+	const char *why; /* NULL: not refused */
+} wholes[] = {
+	{ "a user without the verb",
+	  { { "/pcideviceclaims?fieldManager=kubectl-hostdev&dryRun=All", 403,
+	      "{'kind':'Status','message':'it needs claim-group'}" } },
+	  "it needs claim-group" },
+	{ "a user who has it",
+	  { { "/pcideviceclaims?", 201, "{'metadata':{'name':'a'}}" } },
+	  NULL },
+	{ "a claim that exists, and may include it",
+	  { { "/pcideviceclaims?", 409, "{'kind':'Status','reason':'AlreadyExists'}" },
+	    { "/pcideviceclaims/a?", 200, "{'metadata':{'name':'a'}}" } },
+	  NULL },
+	{ "one that may not",
+	  { { "/pcideviceclaims?", 409, "{'kind':'Status','reason':'AlreadyExists'}" },
+	    { "/pcideviceclaims/a?fieldManager=kubectl-hostdev&dryRun=All", 403,
+	      "{'kind':'Status','message':'it needs claim-group'}" } },
+	  "it needs claim-group" },
+	{ "an API server that is ill",
+	  { { "/pcideviceclaims?", 500, "{'kind':'Status','message':'etcd is down'}" } },
+	  NULL },
+};
+
+static void a_claim_of_the_whole_group_is_tried(void **state)
+{
+	const struct whole_case *c = suite_row(state);
+	char name[] = "a", node[] = "n", address[] = "0000:01:00.0";
+	const struct claim_target target = { DEVICE_PCI, name, node, address };
+	const struct claim_spec spec = { 0 };
+	auto_free char *why = NULL;
+	struct scene *scene = *state;
+
+	scene_begin(scene, c->lines);
+	why = claims_group_refusal(scene->session, &target, &spec);
+	if (c->why)
+		assert_string_equal(why, c->why);
+	else
+		assert_null(why);
+}
+
 #define WHY(resource)                                 \
 	"list " resource ": 403 forbidden: " resource \
 	" is forbidden: User \"ann\" cannot list resource"
@@ -621,6 +665,13 @@ static struct words_case {
 	{ "about something else",
 	  "admission webhook 'claims.hostdev.io' denied the request: you may not: b: c",
 	  "you may not: b: c" },
+	{ "of one of our policies",
+	  "pcideviceclaims 'a' is forbidden: ValidatingAdmissionPolicy 'hostdev-claims' with binding 'hostdev-claims' denied request: "
+	  "user 'b' may not",
+	  "user 'b' may not" },
+	{ "of another policy, which is named",
+	  "a pcideviceclaim is forbidden: ValidatingAdmissionPolicy 'x' with binding 'y' denied request: no",
+	  "a pcideviceclaim is forbidden: ValidatingAdmissionPolicy 'x' with binding 'y' denied request: no" },
 	{ "of another webhook, which is named",
 	  "admission webhook 'x' denied the request: PCIDeviceClaim 'a': no",
 	  "admission webhook 'x' denied the request: PCIDeviceClaim 'a': no" },
@@ -638,8 +689,10 @@ static void a_refusal_is_said_in_the_webhooks_words(void **state)
 	char *name = strstr(message, "webhook '");
 
 	/* The webhook's name is in double quotes. */
-	name[strlen("webhook ")] = '"';
-	*strchr(name, '\'') = '"';
+	if (name) {
+		name[strlen("webhook ")] = '"';
+		*strchr(name, '\'') = '"';
+	}
 	body = json_pack("{ss,ss}", "kind", "Status", "message", message);
 	text = json_map_text(body);
 	said.body = text;
@@ -919,6 +972,7 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a webhook that is silent is asked again",
 		  a_webhook_that_is_silent_is_asked_again, NULL);
+	suite_rows(&suite, wholes, a_claim_of_the_whole_group_is_tried);
 	suite_rows(&suite, silences, a_silent_webhook_is_told);
 	suite_add(&suite, "a group that is claimed in one command is waited for in silence",
 		  a_group_that_is_claimed_in_one_command_is_waited_for_in_silence, NULL);

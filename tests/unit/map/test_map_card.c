@@ -89,7 +89,7 @@ static struct pci_case {
 	{ "in a pod", PCI POD CLAIMABLE("True", "Available") "}}", CLAIM READY("True", "Ready"),
 	  "used", "Ready" },
 	{ "given back", PCI CLAIMABLE("True", "Available") "}}", DELETING READY("True", "Ready"),
-	  "releasing", "Ready" },
+	  "releasing", "Releasing" },
 	{ "a claim and no device", NULL, CLAIM READY("False", "DeviceNotFound"), "missing",
 	  "DeviceNotFound" },
 };

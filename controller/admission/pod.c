@@ -35,9 +35,9 @@ static bool is_of_one_device(const struct known *known, const char *resource)
 	return lent && strcmp(lent, resource) == 0;
 }
 
-/* True for resources that one of our objects names or that only hostdev can offer: unplugged USB
- * devices have the domain kubevirt.io (resource_name.h). Others, and "cpu" and the like, are not
- * checked. */
+/* True for resources that one of our objects or a node names, for others of the domain of such a one, which may be
+ * misspelt, and for those that only hostdev can offer: unplugged USB devices have the domain kubevirt.io
+ * (resource_name.h). Others, and "cpu" and the like, are not checked. */
 static bool is_ours(const struct known *known, const char *resource)
 {
 	static const char *const domains[] = { "kubevirt.io/", NAMES_GROUP "/",
@@ -49,7 +49,8 @@ static bool is_ours(const struct known *known, const char *resource)
 		if (strncmp(resource, domains[i], strlen(domains[i])) == 0)
 			return true;
 	}
-	return resources_has(known->resources, resource) || is_of_one_device(known, resource);
+	return resources_has_domain(known->resources, resource) ||
+	       is_of_one_device(known, resource);
 }
 
 /* "0", "0k", "0.0": no digit but 0 before its unit or exponent. */

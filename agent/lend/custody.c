@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/lend/gone_pods.h"
 #include "agent/lend/lent_pods.h"
-#include "agent/lend/pod_processes.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/checkpoint.h"
 #include "agent/plugin/podresources.h"
@@ -81,13 +81,11 @@ static uint64_t settled_wait_ms(struct settled *settled, int64_t began_ms, int64
 /* --- custody ---------------------------------------------------------------------------------- */
 
 enum {
-	GROWN_ANSWER_MS = 2000,   /* an answer that was asked for is here by then */
-	STARTING_MS = 20000,      /* a pod that was admitted shows in podresources by then */
-	WRITTEN_MS = 100,         /* after the kubelet was made to write its checkpoint     */
-	WRITTEN_LOOKS = 30,       /* so often, until it has                                 */
-	UNLISTED_MS = 30000,      /* between two questions whether the pod still has them   */
-	PROCESSES_FIRST_MS = 250, /* between two looks whether they have ended: doubled      */
-	PROCESSES_MAX_MS = 8000,  /* after each, up to this                                  */
+	GROWN_ANSWER_MS = 2000, /* an answer that was asked for is here by then */
+	STARTING_MS = 20000,    /* a pod that was admitted shows in podresources by then */
+	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
+	WRITTEN_LOOKS = 30,     /* so often, until it has                                 */
+	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
 };
 
 /* What the checkpoint names and no list does. */
@@ -99,15 +97,6 @@ struct unlisted {
 	uint64_t version; /* the checkpoint's when it was made to write                      */
 };
 
-/* Pods that the checkpoint has named. */
-struct named {
-	struct map *pods;       /* UID -> struct json_strs *: their devices                    */
-	uint64_t version;       /* the checkpoint's, when they were read                       */
-	struct json_strs lasts; /* devices that are not free, as such a pod still has a process */
-	struct clock_timer *timer; /* to look at the processes again */
-	uint64_t wait_ms;          /* until then                     */
-};
-
 struct custody {
 	const struct this_node *node;
 	struct custody_deps deps;
@@ -116,7 +105,7 @@ struct custody {
 	struct checkpoint *checkpoint;
 	struct map *starting; /* ID -> struct starting *              */
 	struct unlisted unlisted;
-	struct named named;
+	struct gone_pods *gone;
 	struct settled settled;
 	struct clock_timer *grown; /* the kubelet may have settled, and is asked again */
 	bool asked_grown;
@@ -376,180 +365,12 @@ bool custody_wants_written(const struct custody *custody)
 	return custody->unlisted.asked.len > 0 || custody->unlisted.ids.len > 0;
 }
 
-/* --- processes of pods that have gone --------------------------------------------------------- */
-
-/*
- * The kubelet forgets a pod that is deleted by force, and then ends its processes (agent/lend/pod_processes.h). As long as one
- * lives it has what it was given, and could open the next device whose node has the same number.
- */
-
-static struct json_strs *devices_free(struct json_strs *devices)
-{
-	if (devices)
-		json_strs_done(devices);
-	free(devices);
-	return NULL;
-}
-
-static int find_process(const struct custody *custody, const struct json_strs *uids,
-			const char **ret_uid, int *ret_pid, struct err *err)
-{
-	const struct helper_place *place = &custody->node->helper;
-	auto_free char *beside =
-		xasprintf("%s/../proc", place->sysfs_root ? place->sysfs_root : "/sys");
-
-	return pod_processes_find(place->proc_root ? place->proc_root : beside, uids, ret_uid,
-				  ret_pid, err);
-}
-
-static void note_pod(struct custody *custody, const char *uid, const char *id)
-{
-	struct json_strs *devices = map_get(custody->named.pods, uid);
-
-	if (!devices) {
-		devices = xcalloc(1, sizeof(*devices));
-		map_set(custody->named.pods, uid, devices);
-	}
-	json_strs_add_new(devices, id);
-}
-
-static bool is_named(struct custody *custody, const char *uid, const struct json_strs *devices)
-{
-	for (size_t i = 0; i < devices->len; i++) {
-		const char *named = checkpoint_pod(custody->checkpoint, devices->items[i]);
-
-		if (named && strcmp(named, uid) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void note_pods(struct custody *custody)
-{
-	struct json_strs ids = { 0 };
-
-	if (checkpoint_version(custody->checkpoint) == custody->named.version)
-		return;
-	custody->named.version = checkpoint_version(custody->checkpoint);
-	checkpoint_ids(custody->checkpoint, &ids);
-	for (size_t i = 0; i < ids.len; i++) {
-		const char *uid = checkpoint_pod(custody->checkpoint, ids.items[i]);
-
-		if (uid && *uid)
-			note_pod(custody, uid, ids.items[i]);
-	}
-	json_strs_done(&ids);
-}
-
-/* Adds the UIDs of the pods that had the device @id and may still have processes. */
-static void add_pods_of(const struct custody *custody, const char *id, struct json_strs *uids)
-{
-	const char *uid;
-	size_t cursor = 0;
-	void *devices;
-
-	while (map_next(custody->named.pods, &cursor, &uid, &devices)) {
-		if (json_strs_has(devices, id))
-			json_strs_add(uids, uid);
-	}
-}
-
-/* None of the pods @uids has a process: forget them, except those that the checkpoint still names. */
-static void forget_pods(struct custody *custody, const struct json_strs *uids)
-{
-	for (size_t i = 0; i < uids->len; i++) {
-		const struct json_strs *devices = map_get(custody->named.pods, uids->items[i]);
-
-		if (!is_named(custody, uids->items[i], devices))
-			devices_free(map_remove(custody->named.pods, uids->items[i]));
-	}
-}
-
-/* A process of a pod that had the device, as text for the caller to free; NULL: none runs. */
-static char *last_process(struct custody *custody, const char *id)
-{
-	struct json_strs uids = { 0 };
-	struct err err = { 0 };
-	char *holder = NULL;
-	const char *uid;
-	int pid = 0;
-	int r = 0;
-
-	note_pods(custody);
-	add_pods_of(custody, id, &uids);
-	if (uids.len > 0)
-		r = find_process(custody, &uids, &uid, &pid, &err);
-	if (r == POD_PROCESSES_RUN)
-		holder = xasprintf("process %d of a deleted pod (UID %s)", pid, uid);
-	else if (r < 0)
-		holder = xasprintf("a deleted pod that may have processes (%s)", err.msg);
-	else
-		forget_pods(custody, &uids);
-	json_strs_done(&uids);
-	return holder;
-}
-
-static void look_at_processes(struct custody *custody, uint64_t wait_ms)
-{
-	custody->named.wait_ms = wait_ms < PROCESSES_MAX_MS ? wait_ms : PROCESSES_MAX_MS;
-	clock_timer_start(custody->node->clock, custody->named.timer, custody->named.wait_ms);
-}
-
-/* As last_process(), and its end is waited for. */
-static char *await_last_process(struct custody *custody, const char *id)
-{
-	char *holder = last_process(custody, id);
-
-	if (holder && json_strs_add_new(&custody->named.lasts, id))
-		look_at_processes(custody, PROCESSES_FIRST_MS);
-	return holder;
-}
-
-/* Adds the devices of pods that the checkpoint no longer names and that still have a process. */
-static void add_last(struct custody *custody, struct json_strs *ids)
-{
-	struct json_strs all = { 0 };
-	const char *uid;
-	size_t cursor = 0;
-	void *devices;
-
-	while (map_next(custody->named.pods, &cursor, &uid, &devices)) {
-		if (!is_named(custody, uid, devices))
-			add_missing(devices, &all, &all);
-	}
-	for (size_t i = 0; i < all.len; i++) {
-		auto_free char *holder = await_last_process(custody, all.items[i]);
-
-		if (holder)
-			json_strs_add(ids, all.items[i]);
-	}
-	json_strs_done(&all);
-}
-
-static void on_processes(void *arg)
-{
-	struct custody *custody = arg;
-	struct json_strs waited = custody->named.lasts;
-	uint64_t wait_ms = custody->named.wait_ms;
-
-	custody->named.lasts = (struct json_strs){ 0 };
-	for (size_t i = 0; i < waited.len; i++) {
-		auto_free char *holder = await_last_process(custody, waited.items[i]);
-
-		if (!holder)
-			custody->deps.changed(custody->deps.arg, waited.items[i]);
-	}
-	if (custody->named.lasts.len > 0)
-		look_at_processes(custody, wait_ms * 2);
-	json_strs_done(&waited);
-}
-
 static void on_answered(void *arg)
 {
 	struct custody *custody = arg;
 	struct unlisted *unlisted = &custody->unlisted;
 
-	note_pods(custody);
+	gone_pods_note(custody->gone);
 	if (is_silent(custody))
 		return;
 	clock_timer_stop(custody->node->clock, unlisted->timer);
@@ -811,7 +632,7 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 		is_known = (*ret_holder = unlisted_holder(custody, id)) != NULL;
 	else if (custody->answered || clock_now_ms(custody->node->clock) >= known_ms(custody) ||
 		 is_written_nobodys(custody, id))
-		*ret_holder = await_last_process(custody, id);
+		*ret_holder = gone_pods_await(custody->gone, id);
 	else
 		is_known = false;
 	if (is_known && !*ret_holder)
@@ -848,6 +669,11 @@ const char *custody_written(struct custody *custody, const char *id)
 	return NULL;
 }
 
+char *custody_former(struct custody *custody, const char *id)
+{
+	return gone_pods_other(custody->gone, id);
+}
+
 void custody_ids(struct custody *custody, struct json_strs *ids)
 {
 	const char *id;
@@ -863,7 +689,7 @@ void custody_ids(struct custody *custody, struct json_strs *ids)
 		checkpoint_ids(custody->checkpoint, ids);
 	else
 		add_unlisted(custody, ids);
-	add_last(custody, ids);
+	gone_pods_ids(custody->gone, ids);
 }
 
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,
@@ -891,11 +717,9 @@ struct custody *custody_new(const struct this_node *node, const struct custody_d
 	custody->grown = clock_timer_new(node->clock, on_grown, custody);
 	custody->passed = clock_timer_new(node->clock, on_passed, custody);
 	custody->unlisted.timer = clock_timer_new(node->clock, on_unlisted, custody);
-	custody->named.timer = clock_timer_new(node->clock, on_processes, custody);
-	custody->named.pods = map_new();
+	custody->gone = gone_pods_new(node, custody->checkpoint, on_pods_changed, custody);
 	custody->began_ms = clock_now_ms(node->clock);
 	tell_when_passed(custody, CUSTODY_RECENT_MS);
-	note_pods(custody); /* before a kubelet that begins anew forgets them */
 	custody->podresources = podresources_new(&(struct podresources_deps){
 		.loop = node->loop,
 		.clock = node->clock,
@@ -912,7 +736,6 @@ struct custody *custody_free(struct custody *custody)
 {
 	size_t cursor = 0;
 	void *starting;
-	void *devices;
 
 	if (!custody)
 		return NULL;
@@ -920,18 +743,14 @@ struct custody *custody_free(struct custody *custody)
 	clock_timer_free(custody->node->clock, custody->grown);
 	clock_timer_free(custody->node->clock, custody->passed);
 	clock_timer_free(custody->node->clock, custody->unlisted.timer);
-	clock_timer_free(custody->node->clock, custody->named.timer);
 	json_strs_done(&custody->unlisted.ids);
 	json_strs_done(&custody->unlisted.asked);
 	lent_pods_free(custody->pods);
+	gone_pods_free(custody->gone);
 	checkpoint_free(custody->checkpoint);
 	while (map_next(custody->starting, &cursor, NULL, &starting))
 		starting_free(starting);
 	map_free(custody->starting);
-	for (cursor = 0; map_next(custody->named.pods, &cursor, NULL, &devices);)
-		devices_free(devices);
-	map_free(custody->named.pods);
-	json_strs_done(&custody->named.lasts);
 	free(custody);
 	return NULL;
 }

@@ -86,6 +86,10 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
  * kubelet says it. Static. */
 const char *custody_written(struct custody *custody, const char *id);
 
+/* A process of a pod that had the device before the one that the kubelet's checkpoint names now: that pod was deleted by force,
+ * and the kubelet gives the device away before it has ended the pod's processes. NULL: there is none. The caller frees. */
+char *custody_former(struct custody *custody, const char *id);
+
 /* Add the IDs of the devices that pods have, or are about to, as far as is known; of those in the kubelet's checkpoint what
  * counts for custody_written(), which may be other plugins'. In any order, perhaps twice. */
 void custody_ids(struct custody *custody, struct json_strs *ids);

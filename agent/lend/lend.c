@@ -276,6 +276,20 @@ char *lend_bind_trouble(struct lend *lend, const char *id)
 	return node_numbers_bind_trouble(lend->numbers, id);
 }
 
+char *lend_start_trouble(struct lend *lend, const char *id)
+{
+	auto_free char *former = lend->custody ? custody_former(lend->custody, id) : NULL;
+
+	return former ? xasprintf("%s still has %s: the container starts when it has ended", former,
+				  id)
+		      : NULL;
+}
+
+static char *start_trouble(void *arg, const char *id)
+{
+	return lend_start_trouble(arg, id);
+}
+
 static char *number_trouble(void *arg, const char *address)
 {
 	return lend_number_trouble(arg, address);
@@ -637,6 +651,7 @@ struct lend *lend_new(const struct this_node *node, const struct lend_deps *deps
 					.selected = on_selected,
 					.same_pod = is_same_pod,
 					.number = number_trouble,
+					.start = start_trouble,
 					.arg = lend };
 	lend->numbers = node_numbers_new(
 		node, &(struct node_numbers_deps){ add_held, holder_of, is_same_pod, lend });

@@ -123,6 +123,10 @@ const char *lend_owner(const struct lend *lend, const char *resource);
 /* As node_numbers_trouble(). */
 char *lend_number_trouble(struct lend *lend, const char *id);
 
+/* Why a container with the device @id must not start now: a process of a pod that had it before (custody_former()). NULL: there
+ * is none. The caller frees. */
+char *lend_start_trouble(struct lend *lend, const char *id);
+
 /* As node_numbers_bind_trouble(). */
 char *lend_bind_trouble(struct lend *lend, const char *id);
 

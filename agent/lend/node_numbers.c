@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "agent/lend/boot_record.h"
 #include "agent/lend/lent_pods.h"
 #include "agent/lend/vfio_node.h"
 #include "agent/node/this_node.h"
@@ -26,16 +27,7 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum {
-	ATTRIBUTE_MAX = 32,
-	BOOT_ID_MAX = 64,
-	RECORD_MAX = 4 << 20,
-	RECORD_MODE = 0600,
-	FOLDER_MODE = 0700
-};
-
-static const char record_name[] = "node-numbers.json";
-static const char boot_id_path[] = "/proc/sys/kernel/random/boot_id"; /* of all containers, too */
+enum { ATTRIBUTE_MAX = 32 };
 
 struct numbers {
 	dev_t *items;
@@ -54,8 +46,7 @@ struct node_numbers {
 	struct node_numbers_deps deps;
 	struct map *given;  /* ID -> struct given *                                        */
 	struct map *before; /* likewise, of the process before, until the device is held or given */
-	char *boot;         /* NULL: not known                                             */
-	char *kept;         /* the record's text                                           */
+	struct boot_record *record;
 };
 
 static struct given *given_free(struct given *given)
@@ -100,45 +91,14 @@ static void add_records(json_t *ids, const struct map *map)
 		add_record(ids, id, given);
 }
 
-/* It has to outlive this process, and no power failure. */
-static int write_record(const struct node_numbers *numbers, const char *text)
-{
-	const char *folder = numbers->node->helper.state_dir;
-	auto_free char *path = xasprintf("%s/%s", folder, record_name);
-	auto_free char *fresh = xasprintf("%s.new", path);
-	auto_close int fd = -1;
-
-	(void)mkdir(folder, FOLDER_MODE);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, RECORD_MODE);
-	if (fd < 0 || file_write_all(fd, text, strlen(text)) < 0 || rename(fresh, path) < 0)
-		return -errno;
-	return 0;
-}
-
 /* If it has changed. */
 static void keep(struct node_numbers *numbers)
 {
-	auto_json json_t *json = NULL;
 	json_t *ids = json_object();
-	char *text;
-	int r;
 
 	add_records(ids, numbers->before);
 	add_records(ids, numbers->given);
-	json = json_pack("{s:s*, s:o}", "boot", numbers->boot, "given", ids);
-	text = json_map_text(json);
-	if (!numbers->node->helper.state_dir || !numbers->boot || str_equal(text, numbers->kept) ||
-	    (!numbers->kept && json_object_size(ids) == 0)) {
-		free(text);
-		return;
-	}
-	r = write_record(numbers, text);
-	if (r < 0)
-		log_warn("the numbers of device nodes that pods have cannot be kept",
-			 log_str("folder", numbers->node->helper.state_dir),
-			 log_str("reason", strerror(-r)));
-	free(numbers->kept);
-	numbers->kept = text;
+	boot_record_keep(numbers->record, ids);
 }
 
 static void recall_one(struct node_numbers *numbers, const char *id, const json_t *list)
@@ -157,26 +117,14 @@ static void recall_one(struct node_numbers *numbers, const char *id, const json_
 
 static void recall(struct node_numbers *numbers)
 {
-	auto_free char *path = xasprintf("%s/%s", numbers->node->helper.state_dir, record_name);
-	auto_free char *text = NULL;
-	auto_json json_t *json = NULL;
-	struct err err = { 0 };
+	auto_json json_t *before = NULL;
 	const char *id;
 	json_t *list;
-	size_t len = 0;
 
-	if (file_read(AT_FDCWD, path, RECORD_MAX, &text, &len, &err) < 0) {
-		if (err.code != -ENOENT)
-			log_warn("the numbers of device nodes that pods have cannot be read",
-				 log_str("reason", err.msg));
-		return;
-	}
-	if (json_map_load(text, len, &json, NULL) < 0 ||
-	    !str_match(json_string_value(json_object_get(json, "boot")), numbers->boot))
-		return;
-	json_object_foreach (json_object_get(json, "given"), id, list)
+	numbers->record = boot_record_new(numbers->node->helper.state_dir, "node-numbers.json",
+					  "given", &before);
+	json_object_foreach (before, id, list)
 		recall_one(numbers, id, list);
-	numbers->kept = take_ptr(text);
 }
 
 /* --- devices ---------------------------------------------------------------------------------- */
@@ -521,9 +469,7 @@ struct node_numbers *node_numbers_new(const struct this_node *node,
 	numbers->deps = *deps;
 	numbers->given = map_new();
 	numbers->before = map_new();
-	if (file_read(AT_FDCWD, boot_id_path, BOOT_ID_MAX, &numbers->boot, NULL, NULL) == 0 &&
-	    node->helper.state_dir)
-		recall(numbers);
+	recall(numbers);
 	return numbers;
 }
 
@@ -533,8 +479,7 @@ struct node_numbers *node_numbers_free(struct node_numbers *numbers)
 		return NULL;
 	given_map_free(numbers->given);
 	given_map_free(numbers->before);
-	free(numbers->boot);
-	free(numbers->kept);
+	boot_record_free(numbers->record);
 	free(numbers);
 	return NULL;
 }

@@ -526,6 +526,17 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return 0;
 }
 
+/* One pod at a time has functions of a group. The caller frees. */
+static char *start_trouble(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct json_strs *members = &device->status.iommu_group_members;
+	char *trouble = view->start ? view->start(view->arg, device->status.address) : NULL;
+
+	for (size_t i = 0; view->start && !trouble && i < members->len; i++)
+		trouble = view->start(view->arg, members->items[i]);
+	return trouble;
+}
+
 static int find_nodes(void *arg, const char *address, struct json_strs *nodes, struct err *err)
 {
 	const struct pci_type *type = arg;
@@ -538,6 +549,9 @@ static int find_nodes(void *arg, const char *address, struct json_strs *nodes, s
 	trouble = pci_now_trouble(type->view, device);
 	if (trouble)
 		return refuse(err, address, trouble);
+	trouble = start_trouble(type->view, device);
+	if (trouble)
+		return err_set(err, ERR_RETRY, -EHOSTDOWN, "%s", trouble);
 	add_nodes(type->view, device, &now);
 	allocation_add_nodes(&now, nodes);
 	allocation_done(&now);

@@ -43,6 +43,8 @@ struct pci_view {
 	bool (*same_pod)(void *arg, const char *a, const char *b);
 	/* As node_numbers_trouble(). NULL: never any. */
 	char *(*number)(void *arg, const char *address);
+	/* As lend_start_trouble(). May be NULL. */
+	char *(*start)(void *arg, const char *address);
 	void *arg;
 };
 

@@ -323,6 +323,9 @@ static int find_nodes(void *arg, const char *uuid, struct json_strs *nodes, stru
 	if (!device || trouble)
 		return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", uuid,
 			       trouble ? trouble : "it is gone from the node");
+	trouble = type->view->start ? type->view->start(type->view->arg, uuid) : NULL;
+	if (trouble)
+		return err_set(err, ERR_RETRY, -EHOSTDOWN, "%s", trouble);
 	add_nodes(type->view, device, &now);
 	allocation_add_nodes(&now, nodes);
 	allocation_done(&now);

@@ -31,6 +31,8 @@ struct mdev_view {
 	const char *(*held_as)(void *arg, const char *uuid, bool *ret_ours);
 	/* As lend_number_trouble(). May be NULL. */
 	char *(*number)(void *arg, const char *uuid);
+	/* As lend_start_trouble(). May be NULL. */
+	char *(*start)(void *arg, const char *uuid);
 	void *arg;
 };
 

@@ -508,6 +508,13 @@ static char *number(void *arg, const char *uuid)
 	return lend_number_trouble(mdevs->deps.lend, uuid);
 }
 
+static char *start(void *arg, const char *uuid)
+{
+	const struct mdevs *mdevs = arg;
+
+	return lend_start_trouble(mdevs->deps.lend, uuid);
+}
+
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps)
 {
 	struct mdevs *mdevs = xcalloc(1, sizeof(*mdevs));
@@ -519,6 +526,7 @@ struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *d
 					  .otherwise = otherwise,
 					  .held_as = held_as,
 					  .number = number,
+					  .start = start,
 					  .arg = mdevs };
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->parents = map_new();

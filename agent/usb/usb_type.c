@@ -321,24 +321,40 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return r;
 }
 
+static int check_start(const struct usb_view *view, const struct usb_lent *lent, struct err *err)
+{
+	for (size_t i = 0; i < lent->len; i++) {
+		const char *port = lent->devices[i]->status.port_path;
+		auto_free char *trouble = port ? lend_start_trouble(view->lend, port) : NULL;
+
+		if (trouble)
+			return err_set(err, ERR_RETRY, -EHOSTDOWN, "%s", trouble);
+	}
+	return 0;
+}
+
 static int find_nodes(void *arg, const char *id, struct json_strs *nodes, struct err *err)
 {
 	struct usb_type *type = arg;
 	struct usb_lents lents;
 	size_t before = nodes->len;
+	int r = 0;
 
 	usb_lents_look(type->view, &type->units, &lents, NULL);
-	for (size_t i = 0; i < lents.len && nodes->len == before; i++) {
+	for (size_t i = 0; r == 0 && i < lents.len && nodes->len == before; i++) {
 		const struct usb_lent *lent = &lents.items[i];
 
-		for (size_t k = 0; strcmp(lent->id, id) == 0 && k < lent->len; k++) {
+		if (strcmp(lent->id, id) != 0)
+			continue;
+		r = check_start(type->view, lent, err);
+		for (size_t k = 0; r == 0 && k < lent->len; k++) {
 			if (lent->devices[k]->status.device_path)
 				json_strs_add(nodes, lent->devices[k]->status.device_path);
 		}
 	}
 	usb_lents_done(&lents);
-	if (nodes->len > before)
-		return 0;
+	if (r < 0 || nodes->len > before)
+		return r;
 	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is gone from the node", id);
 }
 

@@ -110,12 +110,19 @@ class Kubelet:
                    f"{resource}: {count} allocatable on {self.node}")
 
 
-class Pod:
-    """One container that sleeps, put on the node without a scheduler; folders: of the node, by their
-    path in the container; first: the resources of an init container that ends at once; restarts: it is started again
-    when it has ended (end())."""
+UNTIL_END = "until [ -e /tmp/end ]; do sleep 0.2; done"
+# A program that does not handle the signal, as process 1, is killed after two seconds: its device is held as long.
+UNTIL_SIGTERM = "trap 'exit 0' TERM; sleep 100000 & wait"
+SILENT_PORT = 8099  # accepts a connection, and sends nothing
+UNTIL_KILLED = f"sleep 100000 | nc -l -p {SILENT_PORT} & trap : TERM; while :; do sleep 1; done"
 
-    def __init__(self, kubelet, name, resources, folders=None, capabilities=(), first=None, restarts=False):
+
+class Pod:
+    """One container that waits for its end, put on the node without a scheduler; folders: of the node, by their
+    path in the container; first: the resources of an init container that ends at once; restarts: it is started again
+    when it has ended (end()); hangs: the kubelet cannot end it, because it waits for the hook of a second container."""
+
+    def __init__(self, kubelet, name, resources, folders=None, capabilities=(), first=None, restarts=False, hangs=False):
         self.kubelet = kubelet
         self.kubectl = kubelet.kubectl
         self.name = name
@@ -124,6 +131,15 @@ class Pod:
         self.capabilities = list(capabilities)
         self.first = first
         self.restarts = restarts
+        self.hangs = hangs
+
+    def _command(self):
+        return UNTIL_KILLED if self.hangs else UNTIL_END if self.restarts else UNTIL_SIGTERM
+
+    def _hanging_containers(self):
+        """The kubelet's request of the hook has no time limit."""
+        return [{"name": "slow", "image": IMAGE, "imagePullPolicy": "Never", "command": ["sleep", "100000"],
+                 "lifecycle": {"postStart": {"httpGet": {"path": "/", "port": SILENT_PORT}}}}] if self.hangs else []
 
     def _init_containers(self):
         return [{"name": "first", "image": IMAGE, "imagePullPolicy": "Never", "command": ["true"],
@@ -142,9 +158,8 @@ class Pod:
                                      "securityContext": {"capabilities": {"add": self.capabilities}},
                                      "volumeMounts": [{"name": f"folder{i}", "mountPath": path, "readOnly": True}
                                                       for i, path in enumerate(self.folders)],
-                                     "command": ["sh", "-c", "until [ -e /tmp/end ]; do sleep 0.2; done"]
-                                     if self.restarts else ["sleep", "100000"],
-                                     "resources": {"limits": self.resources}}]}})
+                                     "command": ["sh", "-c", self._command()],
+                                     "resources": {"limits": self.resources}}, *self._hanging_containers()]}})
 
     def get(self):
         return self.kubelet.cluster.get("pod", self.name, "-n", "default")

@@ -329,6 +329,26 @@ def test_a_process_of_a_deleted_pod_keeps_its_device(node, kubelet, claims, pods
     assert node.guest.sh(f"cat /proc/{told[1]}/cgroup 2>/dev/null || echo gone").strip() == "gone"
 
 
+def test_a_container_waits_for_the_processes_of_a_former_pod(node, kubelet, claims, pods):
+    """The kubelet gives the device of a pod that is deleted by force to the next pod, before it has ended the processes."""
+    claims.bind(IGB)
+    resource = node.resource_of(IGB)
+    kubelet.wait_allocatable(resource, 1)
+    former = pods("vm-former", {resource: 1}, hangs=True)
+    node.wait_allocations(IGB, "default/vm-former/main")
+    uid = former.get()["metadata"]["uid"]
+    find = f"grep -lE 'pod{uid.replace('-', '[-_]')}' /proc/[0-9]*/cgroup | xargs -r dirname | xargs -rn1 basename"
+    wait_until(lambda: len(node.guest.sh(find).split()) > 4, 60, "its processes, and the hook that hangs")
+    former.delete()
+    held = pods("vm-next", {resource: 1})
+    held.wait_not_started(f" of a deleted pod (UID {uid}) still has {IGB}")
+    assert node.guest.sh(find).split()
+    node.guest.sh(f"{find} | xargs -r kill -9")
+    held.wait_running()
+    assert not node.guest.sh(find).split()
+    node.wait_allocations(IGB, "default/vm-next/main")
+
+
 def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):
     claims.bind(NIC, disableResourcePooling=True)
     own = f"intel.com/{pci_name(NIC)}"

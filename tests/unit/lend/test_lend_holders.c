@@ -545,6 +545,62 @@ static void a_pod_that_is_forgotten_as_the_agent_begins_is_known(void **state)
 	assert_holder(scene, "free");
 }
 
+static void assert_start(struct scene *scene, const char *trouble)
+{
+	auto_free char *text = lend_start_trouble(scene->lend, NIC);
+
+	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
+}
+
+/* The next agent finds no word of the pod but in the file of the one before, which is of this boot. */
+static void the_next_agent_knows_the_deleted_pod(void **state)
+{
+	static const char nobody[] = CHECKPOINT_OF("");
+	struct scene *scene = *state;
+
+	scene->node.this_node.helper.state_dir = scene->stage.folder.path;
+	process_begin(scene, "7", "/kubepods/podu-1/c");
+	begin_with_pod(scene);
+	list_none(scene);
+	checkpoint_put(scene, nobody, nobody);
+	lend_free(scene->lend);
+	lend_begin(scene, false);
+	pass(scene, 5000);
+	assert_holder(scene, "process 7 of a deleted pod (UID u-1)");
+	process_end(scene, "7");
+	pass(scene, 8000);
+	assert_holder(scene, "free");
+	scene->node.this_node.helper.state_dir = NULL;
+}
+
+/* The kubelet gives the device to another pod before it has ended the processes of the first one. */
+static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **state)
+{
+	static const char other[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u-2", MODEL, "\"" NIC "\""));
+	static const char nobody[] = CHECKPOINT_OF("");
+	struct scene *scene = *state;
+	auto_free char *file = NULL;
+
+	process_begin(scene, "7", "/kubepods/podu-1/c");
+	begin_with_pod(scene);
+	assert_start(scene, NULL); /* it is its own */
+	process_begin(scene, "8", "/kubepods/podu-2/pause");
+	give(scene, "vm-2");
+	checkpoint_put(scene, other, other);
+	assert_start(scene, "process 7 of a deleted pod (UID u-1) still has " NIC
+			    ": the container starts when it has ended");
+	process_end(scene, "8");
+	checkpoint_put(scene, nobody, nobody); /* which of them starts is not known */
+	assert_start(scene, "process 7 of a deleted pod (UID u-1) still has " NIC
+			    ": the container starts when it has ended");
+	file = folder_path(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint");
+	assert_int_equal(remove(file), 0);
+	assert_start(scene, NULL);
+	checkpoint_put(scene, other, other);
+	process_end(scene, "7");
+	assert_start(scene, NULL);
+}
+
 static void what_cannot_be_looked_for_may_have_processes(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
@@ -612,6 +668,10 @@ int main(void)
 		  a_process_of_a_deleted_pod_has_what_the_pod_had, NULL);
 	suite_add(&suite, "a pod that is forgotten as the agent begins is known",
 		  a_pod_that_is_forgotten_as_the_agent_begins_is_known, NULL);
+	suite_add(&suite, "the next agent knows the deleted pod",
+		  the_next_agent_knows_the_deleted_pod, NULL);
+	suite_add(&suite, "a container does not start beside a process of a former pod",
+		  a_container_does_not_start_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "what cannot be looked for may have processes",
 		  what_cannot_be_looked_for_may_have_processes, NULL);
 	return suite_run(&suite, "lend_holders");

@@ -418,6 +418,38 @@ static void gives(void **state)
 	pci_type_free(type);
 }
 
+static char *start_of(void *arg, const char *address)
+{
+	return strcmp(arg, address) == 0 ? xasprintf("a process has %s", address) : NULL;
+}
+
+/* Of a function, and of another one of its group: one pod at a time has functions of a group. */
+static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
+{
+	static const char *const both[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+						       FUNCTION(TWIN, "vfio-pci", "12", "") };
+	static const char *const claims[2] = { NIC_CLAIM("", "", READY_OF("True")),
+					       TWIN_CLAIM("", "", READY_OF("True")) };
+	char nic[] = NIC, twin[] = TWIN;
+	char *const held[] = { nic, twin };
+	struct json_strs ids = words(NIC);
+	struct pci_type *type;
+	struct node1 *node = *state;
+
+	open_case(node, both, claims, NULL);
+	type = pci_type_new(&node->view);
+	node->view.start = start_of;
+	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
+		auto_free char *says = xasprintf("a process has %s", held[i]);
+
+		node->view.arg = held[i];
+		assert_same_nodes(&pci_device_type, type, &ids, NULL, says);
+	}
+	node->view.start = NULL;
+	json_strs_done(&ids);
+	pci_type_free(type);
+}
+
 /* Addresses piled up from container to container, in one answer for all. */
 static void a_second_container_gets_its_own_only(void **state)
 {
@@ -483,6 +515,8 @@ int main(void)
 	suite_rows(&suite, nows, is_looked_at_again);
 	suite_add(&suite, "a group whose list breaks off is not given",
 		  a_group_that_is_read_in_part_is_not_given, NULL);
+	suite_add(&suite, "no container starts beside a process of a former pod",
+		  no_container_starts_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",
 		  a_second_container_gets_its_own_only, NULL);
 	suite_add(&suite,

@@ -364,6 +364,28 @@ static void allocate_matches_table(void **state)
 	allocation_done(&gift);
 }
 
+static char *start_of(void *arg, const char *uuid)
+{
+	return strcmp(arg, uuid) == 0 ? xstrdup("a process has it") : NULL;
+}
+
+/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its processes. */
+static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
+{
+	static const char *const lines[4] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")) };
+	static const char *const nodes[] = { NODES, GROUPS, NULL };
+	char held[] = U1;
+	struct json_strs ids = { 0 };
+	struct world *w = *state;
+
+	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	w->view.start = start_of;
+	w->view.arg = held;
+	json_strs_add(&ids, U1);
+	assert_same_nodes(&mdev_device_type, w->type, &ids, NULL, "a process has it");
+	json_strs_done(&ids);
+}
+
 /* Each container of a request has an answer of its own: nothing is remembered from one to the next. */
 static void a_second_container_gets_its_own_only(void **state)
 {
@@ -522,6 +544,8 @@ int main(void)
 	suite_add(&suite, "a node that another pod could open is lent to nobody",
 		  a_node_that_a_pod_could_open_is_lent_to_nobody, NULL);
 	suite_rows(&suite, allocates, allocate_matches_table);
+	suite_add(&suite, "no container starts beside a process of a former pod",
+		  no_container_starts_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",
 		  a_second_container_gets_its_own_only, NULL);
 	suite_add(

@@ -93,6 +93,24 @@ static void a_number_that_a_pod_has_is_lent_to_nobody(void **state)
 	assert_owner(5, "0:0");
 }
 
+/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its processes. */
+static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
+{
+	struct scene *scene = *state;
+	struct json_strs ids = { 0 };
+
+	scene_open(scene, MINE);
+	nodes_make(5);
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	stage.left = "1-2";
+	json_strs_add(&ids, "1-2");
+	assert_same_nodes(&usb_device_type, scene->type, &ids, NULL, "a process has 1-2");
+	stage.left = "1-3";
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	json_strs_done(&ids);
+}
+
 /* --- Allocate -------------------------------------------------------------------------------- */
 
 /* harvester-api 3.3, kubevirt-contract 1.6 (3). */
@@ -209,6 +227,8 @@ int main(void)
 		  a_container_gets_the_node_of_now, NULL);
 	suite_add(&suite, "a number that a pod has is lent to nobody",
 		  a_number_that_a_pod_has_is_lent_to_nobody, NULL);
+	suite_add(&suite, "no container starts beside a process of a former pod",
+		  no_container_starts_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "a device that was plugged in again just now is an error",
 		  a_device_that_was_plugged_again_just_now_is_an_error, NULL);
 	suite_add(&suite, "a node of the same number is not the same device",

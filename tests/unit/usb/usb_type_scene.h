@@ -33,6 +33,7 @@ static struct stage {
 	bool others;      /* which this agent offers no more */
 	bool unknown;     /* the kubelet has not said anything yet       */
 	bool numbered;    /* a pod has the number of the device in 1-2   */
+	const char *left; /* the port of a device that a process of a former pod has */
 } stage;
 
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
@@ -80,6 +81,12 @@ const struct pcidevice_allocations *lend_allocations(const struct lend *lend, co
 	if (stage.unknown)
 		return NULL;
 	return stage_is_held(id) ? &some : &none;
+}
+
+char *lend_start_trouble(struct lend *lend, const char *id)
+{
+	(void)lend;
+	return stage.left && strcmp(id, stage.left) == 0 ? xasprintf("a process has %s", id) : NULL;
 }
 
 char *lend_number_trouble(struct lend *lend, const char *id)

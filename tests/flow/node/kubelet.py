@@ -174,6 +174,22 @@ class Pod:
     def end(self):
         self.exec("touch /tmp/end")
 
+    def processes(self):
+        """Those of a pod that hangs; the pod may be gone."""
+        return self.kubelet.guest.sh(f"{self._list_processes()}; true").split()
+
+    def _list_processes(self):
+        either = self.uid.replace("-", "[-_]")
+        return f"grep -lE 'pod{either}' /proc/[0-9]*/cgroup 2>/dev/null | cut -d/ -f3"
+
+    def wait_hung(self):
+        """Both containers run, each a process and main's four, beside the pod's own."""
+        self.uid = self.get()["metadata"]["uid"]
+        wait_until(lambda: len(self.processes()) > 4, 60, f"{self.name}: its processes, and the hook that hangs")
+
+    def kill(self):
+        self.kubelet.guest.sh(f"{self._list_processes()} | xargs -r kill -9")
+
     def restarts_so_far(self):
         """Of the container that runs."""
         status = self.get()["status"]["containerStatuses"][0]
@@ -182,7 +198,8 @@ class Pod:
     def wait_not_started(self, message, timeout=60):
         """It is to be started again, and is not, for this reason."""
         def reason():
-            return self.get()["status"]["containerStatuses"][0]["state"].get("waiting", {}).get("message", "")
+            [container] = self.get()["status"].get("containerStatuses", [{"state": {}}])
+            return container["state"].get("waiting", {}).get("message", "")
         wait_until(lambda: message in reason(), timeout, lambda: f"'{message}' in '{reason()}'")
 
     def wait_failed(self, message, timeout=60):

@@ -303,30 +303,28 @@ def test_what_an_init_container_was_given_is_its_pods_until_that_ends(node, kube
 
 
 def test_a_process_of_a_deleted_pod_keeps_its_device(node, kubelet, claims, pods):
-    """The kubelet forgets a pod that is deleted by force before it ends its processes; here it cannot end them."""
+    """The kubelet forgets a pod that is deleted by force before it ends its processes; here it waits for a hook. The next
+    agent has only the file of the one before."""
     claims.bind(IGB)
     resource = node.resource_of(IGB)
     kubelet.wait_allocatable(resource, 1)
-    pod = pods("vm-forced", {resource: 1})
-    pod.wait_running()
+    pod = pods("vm-forced", {resource: 1}, hangs=True)
     node.wait_allocations(IGB, "default/vm-forced/main")
-    uid = pod.get()["metadata"]["uid"]
-    runtime = node.guest.run("pidof", "containerd").split()[0]
-    node.guest.run("kill", "-STOP", runtime)
-    try:
-        pod.delete()  # by force, as it has no grace period
-        node.wait_allocations(IGB)
-        claims.delete(IGB)
-        claims.wait(IGB, "Ready", "False", "Held", f" of a deleted pod (UID {uid}) has it")
-        told = re.search(r"process (\d+) of", condition(claims.now(IGB), "Ready")[2])
-        time.sleep(3)
-        assert uid.replace("-", "_") in node.guest.run("cat", f"/proc/{told[1]}/cgroup").replace("-", "_")
-        assert claims.function(IGB).driver() == "vfio-pci"
-    finally:
-        node.guest.run("kill", "-CONT", runtime)
+    pod.wait_hung()
+    pod.delete()  # by force, as it has no grace period
+    node.wait_allocations(IGB)
+    claims.delete(IGB)
+    held = f" of a deleted pod (UID {pod.uid}) has it"
+    claims.wait(IGB, "Ready", "False", "Held", held)
+    told = re.search(r"process (\d+) of", condition(claims.now(IGB), "Ready")[2])
+    assert told[1] in pod.processes()
+    node.agent.restart(signal="KILL")
+    time.sleep(5)
+    assert held in condition(claims.now(IGB), "Ready")[2] and claims.function(IGB).driver() == "vfio-pci"
+    pod.kill()
     claims.wait_gone(IGB, timeout=60)
     claims.wait_drivers(IGB, "igb")
-    assert node.guest.sh(f"cat /proc/{told[1]}/cgroup 2>/dev/null || echo gone").strip() == "gone"
+    assert not pod.processes()
 
 
 def test_a_container_waits_for_the_processes_of_a_former_pod(node, kubelet, claims, pods):
@@ -336,16 +334,14 @@ def test_a_container_waits_for_the_processes_of_a_former_pod(node, kubelet, clai
     kubelet.wait_allocatable(resource, 1)
     former = pods("vm-former", {resource: 1}, hangs=True)
     node.wait_allocations(IGB, "default/vm-former/main")
-    uid = former.get()["metadata"]["uid"]
-    find = f"grep -lE 'pod{uid.replace('-', '[-_]')}' /proc/[0-9]*/cgroup | xargs -r dirname | xargs -rn1 basename"
-    wait_until(lambda: len(node.guest.sh(find).split()) > 4, 60, "its processes, and the hook that hangs")
+    former.wait_hung()
     former.delete()
-    held = pods("vm-next", {resource: 1})
-    held.wait_not_started(f" of a deleted pod (UID {uid}) still has {IGB}")
-    assert node.guest.sh(find).split()
-    node.guest.sh(f"{find} | xargs -r kill -9")
-    held.wait_running()
-    assert not node.guest.sh(find).split()
+    pod = pods("vm-next", {resource: 1})
+    pod.wait_not_started(f" of a deleted pod (UID {former.uid}) still has {IGB}")
+    assert former.processes()
+    former.kill()
+    pod.wait_running()
+    assert not former.processes()
     node.wait_allocations(IGB, "default/vm-next/main")
 
 

@@ -1,7 +1,9 @@
 #include "controller/admission/rule.h"
 
 #include "api/override.h"
+#include "api/resource_name.h"
 #include "api/usbdeviceclaim.h"
+#include "base/mem.h"
 #include "controller/admission/annotation_rule.h"
 #include "controller/admission/claim.h"
 #include "controller/admission/known.h"
@@ -83,6 +85,7 @@ void usb_claim_create(const struct rule_case *c)
 {
 	const struct usbdeviceclaim *claim = c->object;
 	const struct view *device = known_usbdevice(c->known, claim->meta.name);
+	auto_free char *resource = NULL;
 
 	if (!device) {
 		refuse_missing(c);
@@ -93,11 +96,13 @@ void usb_claim_create(const struct rule_case *c)
 	    claimable_rule(c, &claim->meta, override_lifts_usb, device) ||
 	    is_controller_claimed(c, device) || is_socket_claimed(c, claim->meta.name, device))
 		return;
-	if (c->request->dry_run && !known_empty(view_text(device, VIEW_TEXT_RESOURCE)))
-		rule_warn(c, "offer the device in port %s as %s",
-			  view_text(device, VIEW_TEXT_PORT) ? view_text(device, VIEW_TEXT_PORT)
-							    : "?",
-			  view_text(device, VIEW_TEXT_RESOURCE));
+	if (!c->request->dry_run)
+		return;
+	/* The device's status has the resource that it has now, which may be that of an entry of the HostDeviceConfig. */
+	resource = resource_name_usb(claim->meta.name);
+	rule_warn(c, "offer the device in port %s as %s",
+		  view_text(device, VIEW_TEXT_PORT) ? view_text(device, VIEW_TEXT_PORT) : "?",
+		  resource);
 }
 
 /* Immutable fields are enforced by the schema. */

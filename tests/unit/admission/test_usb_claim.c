@@ -23,6 +23,10 @@ static struct cluster_case creations[] = {
 	{ .name = "a claim with the name of a device is allowed", .object = CLAIM(STICK, "") },
 	{ .name = "a dry run tells as what it is lent", .object = CLAIM(STICK, ""), .dry_run = true,
 	  .warned = "offer the device in port 1-2 as kubevirt.io/" STICK },
+	{ .name = "although an entry of the HostDeviceConfig offers it now as something else",
+	  .more = OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','portPath':'1-2','resourceName':'example.com/stick',"
+	  "'conditions':[{'type':'Claimable','status':'True','reason':'Available'}]}"),
+	  .object = CLAIM(STICK, ""), .dry_run = true, .warned = "offer the device in port 1-2 as kubevirt.io/" STICK },
 	{ .name = "a name that is no device's is refused", .object = CLAIM("stick", ""),
 	  .refused = "USBDeviceClaim 'stick': there is no USBDevice of this name" },
 	{ .name = "a PCI device is no USB device", .object = CLAIM(HC, ""), .refused = "is a PCIDevice: create a PCIDeviceClaim" },

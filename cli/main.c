@@ -150,18 +150,13 @@ static int read_line(struct options *options, int argc, char *const *argv, struc
 	return OPTIONS_OK;
 }
 
-static bool prints(const struct command *command, enum out_format format)
+static const char *const *formats_of(const struct command *command)
 {
 	for (size_t i = 0; i < command->rows_len; i++) {
-		const char *const *choice = command->rows[i].choices;
-
-		if (strcmp(command->rows[i].name, "output") != 0)
-			continue;
-		while (*choice && strcmp(*choice, out_formats[format]) != 0)
-			choice++;
-		return *choice != NULL;
+		if (strcmp(command->rows[i].name, "output") == 0)
+			return command->rows[i].choices;
 	}
-	return true;
+	return out_formats;
 }
 
 static int check_line(struct command_run *run, struct err *err)
@@ -176,13 +171,9 @@ static int check_line(struct command_run *run, struct err *err)
 	if (run->words_len > command->words_max)
 		return err_set(err, ERR_INVALID, -EINVAL, "unexpected word '%s'; see --help",
 			       run->words[command->words_max]);
-	if (run->settings.output &&
-	    out_format_parse(run->settings.output, &format, &jsonpath, err) < 0)
+	if (run->settings.output && out_format_parse(run->settings.output, formats_of(command),
+						     &format, &jsonpath, err) < 0)
 		return err->code;
-	if (!prints(command, format))
-		return err_set(err, ERR_INVALID, -EINVAL,
-			       "-o %s is not supported by this command; see --help",
-			       out_formats[format]);
 	out_init(&run->out, format);
 	run->out.jsonpath = jsonpath;
 	return 0;

@@ -174,7 +174,7 @@ static void tell(const struct publish_audit *about, const json_t *item, const ch
 			     .container = text_of(item, "container"),
 			     .resource = resource,
 			     .reason = given ? "Allocated" : "Freed",
-			     .message = given ? message : "the pod that had it has ended",
+			     .message = given ? message : "the pod that had it has ended or was deleted",
 		     });
 }
 

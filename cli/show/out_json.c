@@ -34,27 +34,37 @@ static int take_template(const char *text, const char **ret_jsonpath, struct err
 	return 0;
 }
 
-int out_format_parse(const char *text, enum out_format *ret_format, const char **ret_jsonpath,
-		     struct err *err)
+/* Which format is the word that all commands have for it? */
+static enum out_format format_of(const char *word)
+{
+	int format = OUT_TABLE;
+
+	while (format < OUT_NAME && strcmp(word, out_formats[format]) != 0)
+		format++;
+	return (enum out_format)format;
+}
+
+int out_format_parse(const char *text, const char *const *choices, enum out_format *ret_format,
+		     const char **ret_jsonpath, struct err *err)
 {
 	static const char jsonpath[] = "jsonpath";
 	size_t len = sizeof(jsonpath) - 1;
+	auto_str struct str all = STR_INIT;
 
 	*ret_jsonpath = NULL;
-	for (int i = OUT_TABLE; i <= OUT_NAME; i++) {
-		if (strcmp(text, out_formats[i]) == 0) {
-			*ret_format = (enum out_format)i;
-			return 0;
-		}
-	}
 	if (strncmp(text, jsonpath, len) == 0 && (!text[len] || text[len] == '=')) {
 		*ret_format = OUT_JSON;
 		return take_template(text + len + (text[len] == '='), ret_jsonpath, err);
 	}
-	return err_set(
-		err, ERR_INVALID, -EINVAL,
-		"--output: '%.40s' is not table, wide, json, yaml, name or jsonpath=TEMPLATE",
-		text);
+	for (size_t i = 0; choices[i + 1]; i++) { /* the last is jsonpath= */
+		if (strcmp(text, choices[i]) == 0) {
+			*ret_format = format_of(text);
+			return 0;
+		}
+		str_addf(&all, "%s%s", i ? ", " : "", choices[i]);
+	}
+	return err_set(err, ERR_INVALID, -EINVAL,
+		       "--output: '%.40s' is not %s or jsonpath=TEMPLATE", text, str_cstr(&all));
 }
 
 void out_kind_name(struct str *to, const struct api_kind *kind, const char *name)

@@ -16,10 +16,10 @@ extern const char *const out_formats[];
 extern const char *const out_formats_unnamed[]; /* without name          */
 extern const char *const out_formats_narrow[];  /* without name and wide */
 
-/* Parse the value of --output: a format, and with OUT_JSON the template of "jsonpath=TEMPLATE",
- * which is checked, or NULL. Borrows from @text. Pure. */
-int out_format_parse(const char *text, enum out_format *ret_format, const char **ret_jsonpath,
-		     struct err *err);
+/* Parse the value of --output: one of @choices, which is one of the lists above, and with OUT_JSON the template of
+ * "jsonpath=TEMPLATE", which is checked, or NULL. Borrows from @text. Pure. */
+int out_format_parse(const char *text, const char *const *choices, enum out_format *ret_format,
+		     const char **ret_jsonpath, struct err *err);
 
 /* Append "pcidevice.devices.harvesterhci.io/NAME", as kubectl's -o name does. */
 void out_kind_name(struct str *to, const struct api_kind *kind, const char *name);

@@ -327,9 +327,9 @@ def test_formats_are_those_of_the_command(plugin):  # noqa: F811
                              ("plan", "table, json, yaml, jsonpath=")):
         assert f"One of: {formats}. Default: table." in " ".join(plugin(command, "--help").split())
     plugin("why", "-o", "name", "x", status=2)
-    assert "-o name is not supported by this command" in plugin.said
+    assert "--output: 'name' is not table, wide, json, yaml or jsonpath=TEMPLATE" in plugin.said
     plugin("plan", "-o", "wide", "x", status=2)
-    assert "-o wide is not supported by this command" in plugin.said
+    assert "--output: 'wide' is not table, json, yaml or jsonpath=TEMPLATE" in plugin.said
 
 
 def test_statuses_are_those_of_the_command(plugin):  # noqa: F811

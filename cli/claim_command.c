@@ -240,6 +240,7 @@ static void create(struct errand *errand, struct claim_wait *wait)
 {
 	struct claim_spec spec;
 	auto_answer struct session_answer answer = { 0 };
+	auto_free char *rest = NULL;
 	auto_free char *why = NULL;
 	struct err err = { 0 };
 	int r;
@@ -251,7 +252,8 @@ static void create(struct errand *errand, struct claim_wait *wait)
 	}
 	r = claim_create(errand->run->session, &wait->target, &spec,
 			 errand->dry_run == DRY_RUN_SERVER, &answer, &err);
-	if (!targets_lack_group(errand->targets, errand->targets->devices[wait - errand->waits]))
+	rest = targets_group_rest(errand->targets, errand->targets->devices[wait - errand->waits]);
+	if (!rest)
 		claims_forget_group(&answer);
 	/* For a claim that exists, the webhook's warnings are about another one, with these flags
 	 * alone. */

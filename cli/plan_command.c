@@ -29,8 +29,8 @@ struct rehearsal {
 	bool unchanged;   /* accepted: the caller already has the same claim */
 	bool unknown;     /* no answer, so it could not be checked */
 	bool waits;       /* a release of a device that a pod has */
-	bool lacks;  /* of a claim: functions of its group are neither claimed nor in this plan */
-	bool shared; /* and it waits for them */
+	char *rest;       /* of a claim: as targets_group_rest() */
+	bool shared;      /* and it waits for them */
 	char *whole; /* shared: why a claim of the whole group would be refused; NULL: it would not */
 	char *left; /* of a release: claimed functions of its group that would be pending; NULL: none */
 	char *why;      /* not accepted: the cause */
@@ -126,7 +126,7 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 	rehearsal->unknown =
 		r < 0 && (answer.status < 400 || answer.status == 429 || answer.status >= 500);
 	rehearsal->waits = s->release && answer.status == 409;
-	if (!rehearsal->lacks)
+	if (!rehearsal->rest)
 		claims_forget_group(&answer);
 	/* The webhook's warnings are about a new claim, not about the existing one. */
 	rehearsal->warnings =
@@ -144,7 +144,7 @@ static void rehearse_group(struct command_run *run, struct rehearsal *rehearsal)
 	struct claim_target target;
 	struct claim_spec spec;
 
-	rehearsal->shared = rehearsal->lacks && rehearsal->accepted && !s->release &&
+	rehearsal->shared = rehearsal->rest && rehearsal->accepted && !s->release &&
 			    !s->include_group &&
 			    strcmp(rehearsal->device->verdict.reason, "GroupShared") == 0;
 	if (!rehearsal->shared)
@@ -235,17 +235,29 @@ static void add_result(const struct rehearsal *rehearsal, bool waits, struct out
 	str_add_char(to, '\n');
 }
 
+/* What to do about the rest of its group: claim all of it, or, where that would be refused, its functions together. */
 static void add_group(const struct rehearsal *rehearsal, struct out *out)
 {
-	auto_free char *line =
-		rehearsal->whole
-			? xasprintf("its whole IOMMU group cannot be claimed: %s", rehearsal->whole)
-			: xasprintf("claim its whole IOMMU group: kubectl hostdev claim %s "
-				    "--include-group%s%s",
-				    rehearsal->device->name, rehearsal->user ? " --for " : "",
-				    rehearsal->user ? rehearsal->user : "");
+	const char *whose = rehearsal->user ? " --for " : "";
+	const char *user = rehearsal->user ? rehearsal->user : "";
+	const char *name = rehearsal->device->name;
+	auto_free char *line = NULL;
 
-	add_line(out, line);
+	if (rehearsal->whole) {
+		line = xasprintf("its whole IOMMU group cannot be claimed: %s", rehearsal->whole);
+		add_line(out, line);
+		free(line);
+		line = rehearsal->rest[0] ? xasprintf("claim its functions together: kubectl "
+						      "hostdev claim %s %s%s%s",
+						      name, rehearsal->rest, whose, user)
+					  : NULL;
+	} else {
+		line = xasprintf("claim its whole IOMMU group: kubectl hostdev claim %s "
+				 "--include-group%s%s",
+				 name, whose, user);
+	}
+	if (line)
+		add_line(out, line);
 }
 
 static void print_text(const struct rehearsal *rehearsal, const struct command_settings *settings,
@@ -330,7 +342,7 @@ static int run_plan(struct command_run *run)
 	for (size_t i = 0; i < targets.len; i++) {
 		list[i].device = targets.devices[i];
 		list[i].user = run->settings.claim_user;
-		list[i].lacks = targets_lack_group(&targets, list[i].device);
+		list[i].rest = targets_group_rest(&targets, list[i].device);
 		rehearse(run, &list[i]);
 		rehearse_group(run, &list[i]);
 		if (list[i].accepted && run->settings.release)
@@ -342,6 +354,7 @@ static int run_plan(struct command_run *run)
 	for (size_t i = 0; i < targets.len; i++) {
 		free(list[i].left);
 		free(list[i].whole);
+		free(list[i].rest);
 		free(list[i].why);
 		free(list[i].warnings);
 	}

@@ -324,27 +324,31 @@ int targets_had(struct command_run *run, struct targets *ret_targets)
 
 /* As in the agent: bridges and functions without a driver do not make a group shared. A function that is not listed is a
  * bridge, unless the caller may not list functions. */
-bool targets_lack_group(const struct targets *targets, const struct cluster_device *device)
+char *targets_group_rest(const struct targets *targets, const struct cluster_device *device)
 {
 	const struct pcidevice *pci = device->object;
 	bool all_listed = !(targets->missing.forbidden & CLUSTER_SET(CLUSTER_PCIDEVICE));
+	auto_str struct str rest = STR_INIT;
 
 	if (device->type != DEVICE_PCI || !pci)
-		return device->type == DEVICE_PCI;
+		return device->type == DEVICE_PCI ? xstrdup("") : NULL;
 	for (size_t i = 0; i < pci->status.iommu_group_members.len; i++) {
 		const char *address = pci->status.iommu_group_members.items[i];
 		const struct cluster_device *other =
 			cluster_device_at(targets->cluster, device->node, address);
+		auto_free char *name = NULL;
 
 		if (other == device || (!other && all_listed) ||
 		    cluster_device_behind(device, address))
 			continue;
-		if (!other || (other->driver[0] && strncmp(other->class_id, "0604", 4) != 0 &&
-			       (!other->claim || other->claim->deletion_timestamp) &&
-			       !targets_have(targets, other)))
-			return true;
+		if (other && (!other->driver[0] || strncmp(other->class_id, "0604", 4) == 0 ||
+			      (other->claim && !other->claim->deletion_timestamp) ||
+			      targets_have(targets, other)))
+			continue;
+		name = names_pcidevice(device->node, address);
+		str_addf(&rest, "%s%s", rest.len ? " " : "", name);
 	}
-	return false;
+	return rest.len > 0 ? str_detach(&rest) : NULL;
 }
 
 void targets_done(struct targets *targets)

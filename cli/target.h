@@ -38,9 +38,9 @@ void targets_tell(const struct targets *targets, unsigned kinds);
 /* Is @device among them? */
 bool targets_have(const struct targets *targets, const struct cluster_device *device);
 
-/* Does the IOMMU group of @device, one of @targets, hold other functions that must be claimed with it, and are neither claimed
- * nor among @targets? True, too, if that is not known. Pure. */
-bool targets_lack_group(const struct targets *targets, const struct cluster_device *device);
+/* The other functions in the IOMMU group of @device, one of @targets, that must be claimed with it and are neither claimed nor
+ * among @targets: the names of their objects, joined by blanks. "": which ones is not known; NULL: none. The caller frees. Pure. */
+char *targets_group_rest(const struct targets *targets, const struct cluster_device *device);
 
 void targets_done(struct targets *targets);
 #define auto_targets __attribute__((cleanup(targets_done)))

@@ -358,7 +358,7 @@ char *claims_refusal(const struct session_answer *answer, const struct err *err)
 {
 	auto_free char *message = session_answer_message(answer);
 	const char *policy = policy_words(message);
-	const char *words = policy ? policy : webhook_words(message);
+	const char *words = webhook_words(message);
 	const char *silence = answer->status >= 500 ? webhook_silence(message) : NULL;
 	auto_str struct str text = STR_INIT;
 
@@ -367,6 +367,10 @@ char *claims_refusal(const struct session_answer *answer, const struct err *err)
 		out_text(&text, silence);
 		str_add(&text, "): kubectl -n hostdev-system get pods -l "
 			       "app.kubernetes.io/component=controller");
+	} else if (policy) {
+		auto_free char *flags = advice_flags(policy);
+
+		out_text(&text, flags);
 	} else if (words) {
 		out_text(&text, words);
 	} else {

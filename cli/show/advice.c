@@ -27,7 +27,7 @@ static const struct {
 	{ "GroupHostCritical", "Claim a device of another IOMMU group: the node needs the function that the message names." },
 	{ "WideDomain", "Claim another device: KubeVirt cannot parse its PCI address. The override lifts that, for pods that are no virtual machines." },
 	{ "DeviceGone", "Plug it in again, or release its claim." },
-	{ "GroupShared", "Unless another user has claimed a part of it, claim its whole IOMMU group, if you have the verb claim-group on the device: kubectl hostdev claim DEVICE --include-group" },
+	{ "GroupShared", "Unless another user has claimed a part of it, claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group. Without the verb claim-group on the device, claim its functions together, by one command." },
 	{ "Divided", "Set spec.numVFs: 0 of its SRIOVNetworkDevice, or spec.enabled: false of its SRIOVGPUDevice or VGPUDevice, first." },
 	{ "VirtualFunctionClaimed", "Release its virtual functions that are claimed or in use." },
 	{ "PhysicalFunctionClaimed", "Release its physical function first." },
@@ -45,7 +45,7 @@ static const struct {
 	{ "IdentityByModelOnly", "Check which of the equal devices this one is. A claim that waits for that after a boot goes on with the annotation hostdev.io/identify-by-address=true." },
 	{ "USBDevicesClaimed", "Release the USB devices behind it first, or delete the pods that have them: kubectl hostdev who shows both." },
 	{ "ControllerClaimed", "Release the USB controller that the message names first." },
-	{ "SiblingBound", "Claim its whole IOMMU group, if you have the verb claim-group on the device: kubectl hostdev claim DEVICE --include-group" },
+	{ "SiblingBound", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group. Without the verb claim-group on the device, claim its functions together, by one command." },
 	{ "Held", "Nothing is done before the holder ends: stop the pod or process that the message names." },
 	{ "Stuck", "The kernel has not finished a step; hostdev continues when it has. See the node's kernel log, and for a device on vfio-pci which process has it open: fuser /dev/vfio/GROUP on the node." },
 	{ "OverrideOwned", "Clear the driver_override that another program has set on the node." },
@@ -130,7 +130,13 @@ char *advice_flags(const char *message)
 	auto_free char *set =
 		replaced(message, "set spec.includeIOMMUGroup", "use --include-group");
 
-	return replaced(set, "set includeIOMMUGroup in the claim", "use --include-group");
+	auto_free char *flag =
+		replaced(set, "set includeIOMMUGroup in the claim", "use --include-group");
+	auto_free char *group = replaced(
+		flag, "leave spec.includeIOMMUGroup out and claim its functions one by one",
+		"claim its functions together without --include-group");
+
+	return replaced(group, "leave spec.userName out", "leave --for out");
 }
 
 char *advice_about(const char *reason, const char *node, const char *device)

@@ -174,7 +174,7 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
         lines = plugin("plan", first).splitlines()
         assert lines[0] == f"{first}: would wait: GroupShared"
         assert f"  claim its whole IOMMU group: {command}" in lines
-        assert f"on the device: {command}\n" in plugin("why", first)
+        assert f"a part of it, claim its whole IOMMU group: {command}. Without" in plugin("why", first)
         for words in ([first, "--include-group"], [first, second]):
             told = plugin("plan", *words)
             assert f"{first}: would be accepted\n" in told and "claim its whole" not in told and "GroupShared" not in told

@@ -54,8 +54,9 @@ static struct why_case {
 	  "PCIDevice   Claimable   True     GroupShared   60m   0000:03:00.0 must be claimed with it\n"
 	  "\n"
 	  "What to do:\n"
-	  "  Unless another user has claimed a part of it, claim its whole IOMMU group, if you have the verb "
-	  "claim-group on the device: kubectl hostdev claim vm1-000003001 --include-group\n"
+	  "  Unless another user has claimed a part of it, claim its whole IOMMU group: kubectl hostdev claim "
+	  "vm1-000003001 --include-group. Without the verb claim-group on the device, claim its functions together, "
+	  "by one command.\n"
 	  "\n"
 	  "LAST SEEN   TYPE      REASON   ABOUT       MESSAGE\n"
 	  "10s         Warning   New      PCIDevice   then\n"
@@ -596,9 +597,10 @@ static void unknown_reasons_have_no_advice(void **state)
 	assert_string_equal(advice, advice_for("NodeNotReady"));
 	free(advice);
 	advice = advice_about("SiblingBound", "vm1", "vm1-a");
-	assert_string_equal(advice,
-			    "Claim its whole IOMMU group, if you have the verb claim-group on the "
-			    "device: kubectl hostdev claim vm1-a --include-group");
+	assert_string_equal(
+		advice,
+		"Claim its whole IOMMU group: kubectl hostdev claim vm1-a --include-group. Without the verb claim-group on the "
+		"device, claim its functions together, by one command.");
 	free(advice);
 }
 

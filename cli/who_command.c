@@ -45,7 +45,10 @@ static void add_row(struct table *table, const struct cluster_device *device,
 
 	table_add(table, device->name);
 	table_add_coloured(table, look->word, look->colour);
-	table_add(table, !device->claim ? "-" : device->user[0] ? device->user : "(no user)");
+	table_add(table, device->claim_hidden ? "(not known)"
+			 : !device->claim     ? "-"
+			 : device->user[0]    ? device->user
+					      : "(no user)");
 	table_add(table,
 		  age_text(device->claim ? device->claim->creation_timestamp : NULL, now_ms, age));
 	table_add(table, pod ? pod : device->holder[0] ? device->holder : "-");

@@ -144,7 +144,7 @@ static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, 
 	if (device->type == DEVICE_MDEV)
 		return;
 	if (!device->claim) {
-		add_field(out, "Claim:", "none");
+		add_field(out, "Claim:", device->claim_hidden ? "not known" : "none");
 		return;
 	}
 	str_addf(&text, "%s%s", device->user[0] ? "of " : "(no user)", device->user);

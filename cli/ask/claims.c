@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/ask/lists.h"
 #include "cli/show/advice.h"
 #include "cli/show/out_json.h"
 #include "kube/url.h"
@@ -340,6 +341,24 @@ static const char *policy_words(const char *message)
 	return words ? words + sizeof(before) - 1 : NULL;
 }
 
+/* A request that RBAC refuses: 'User "bob" cannot create resource "pcideviceclaims" in API group ...'. NULL: it is none. The
+ * caller frees. */
+static char *right_words(const char *message)
+{
+	static const char cannot[] = "\" cannot ", resource[] = " resource \"";
+	auto_free char *user = message ? lists_forbidden_user(message) : NULL;
+	const char *verb = user ? strstr(message, cannot) : NULL;
+	const char *what = verb ? strstr(verb, resource) : NULL;
+
+	if (!what)
+		return NULL;
+	verb += sizeof(cannot) - 1;
+	what += sizeof(resource) - 1;
+	return xasprintf("user '%s' may not %.*s %.*s (403 forbidden): ask an administrator for "
+			 "the role hostdev-user",
+			 user, (int)strcspn(verb, " "), verb, (int)strcspn(what, "\""), what);
+}
+
 /* The words of our webhook in a refusal, without the device, which the caller names. NULL: it is not the webhook's. */
 static const char *webhook_words(const char *message)
 {
@@ -357,6 +376,7 @@ static const char *webhook_words(const char *message)
 char *claims_refusal(const struct session_answer *answer, const struct err *err)
 {
 	auto_free char *message = session_answer_message(answer);
+	auto_free char *right = right_words(message);
 	const char *policy = policy_words(message);
 	const char *words = webhook_words(message);
 	const char *silence = answer->status >= 500 ? webhook_silence(message) : NULL;
@@ -367,6 +387,8 @@ char *claims_refusal(const struct session_answer *answer, const struct err *err)
 		out_text(&text, silence);
 		str_add(&text, "): kubectl -n hostdev-system get pods -l "
 			       "app.kubernetes.io/component=controller");
+	} else if (right) {
+		out_text(&text, right);
 	} else if (policy) {
 		auto_free char *flags = advice_flags(policy);
 

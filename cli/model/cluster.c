@@ -22,7 +22,8 @@
 struct cluster {
 	struct map *objects[CLUSTER_KINDS]; /* by name */
 	struct cluster_made made;
-	char *caller; /* NULL: not known */
+	char *caller;    /* NULL: not known */
+	unsigned hidden; /* kinds of claims */
 	bool nodes_known;
 	bool changed;
 };
@@ -125,6 +126,17 @@ void cluster_set_caller(struct cluster *cluster, const char *user)
 	free(cluster->caller);
 	cluster->caller = xstrdup_or_null(user);
 	cluster->changed = true;
+}
+
+void cluster_hide_claims(struct cluster *cluster, unsigned kinds)
+{
+	cluster->hidden = kinds;
+	cluster->changed = true;
+}
+
+bool cluster_hides_claims(const struct cluster *cluster, enum cluster_kind kind)
+{
+	return cluster->hidden & CLUSTER_SET(kind);
 }
 
 bool cluster_is_others(const struct cluster *cluster, const char *user)

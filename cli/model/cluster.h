@@ -82,6 +82,7 @@ struct cluster_device {
 	const struct api_conditions *claim_conditions;
 	const char *user; /* spec.userName of the claim, or "" */
 	bool others;      /* that is not the caller (cluster_set_caller()) */
+	bool claim_hidden; /* there may be a claim that the caller may not read (cluster_hide_claims()) */
 
 	/* Objects about the same PCI function; NULL: none. */
 	const struct sriovnetworkdevice *sriov;
@@ -141,6 +142,10 @@ size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind);
 
 /* The user who asks; NULL: not known. Copied. Another user's claim in an IOMMU group refuses the caller's. */
 void cluster_set_caller(struct cluster *cluster, const char *user);
+
+/* The caller may not read claims of @kinds, a set: whether a device is claimed whose claim is not here is not known. */
+void cluster_hide_claims(struct cluster *cluster, unsigned kinds);
+bool cluster_hides_claims(const struct cluster *cluster, enum cluster_kind kind);
 
 /* Is @user, the owner of a claim, somebody else than the caller? False if the claim has no owner (""), or the caller is not
  * known. */

@@ -552,6 +552,10 @@ void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
 
 		cluster_device_add_claim(device, cluster);
 		device->others = cluster_is_others(cluster, device->user);
+		device->claim_hidden = !device->claim && device->type != DEVICE_MDEV &&
+				       cluster_hides_claims(cluster, device->type == DEVICE_USB
+									     ? CLUSTER_USBCLAIM
+									     : CLUSTER_PCICLAIM);
 	}
 	qsort(view->devices, view->len, sizeof(*view->devices), compare_devices);
 	index_devices(made);

@@ -121,6 +121,9 @@ static struct state_verdict by_itself(const struct cluster_device *device)
 		return plain(
 			STATE_REFUSED, "NotLent",
 			"no entry of the HostDeviceConfig offers mediated devices of its type");
+	if (says(claimable, "True") && device->claim_hidden)
+		return plain(STATE_UNKNOWN, "NotRead",
+			     "whether it is claimed is not known: you may not read its claim");
 	/* Its claim is accepted and carried out; one pod at a time has functions of the group. */
 	if (says(claimable, "True") && device->conflict == CONFLICT_GROUP)
 		return plain(STATE_CLAIMABLE, conflicts[CONFLICT_GROUP].reason,

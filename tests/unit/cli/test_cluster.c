@@ -249,6 +249,25 @@ static void claim_gives_state(void **state)
 	assert_string_equal(d->verdict.reason, c->reason);
 }
 
+/* A device is not called claimable because its claim cannot be seen. */
+static void a_claim_that_may_not_be_read_may_be_there(void **state)
+{
+	struct cluster *cluster = *state;
+	const struct cluster_device *d;
+
+	cluster_hide_claims(cluster, CLUSTER_SET(CLUSTER_USBCLAIM));
+	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_CLAIMABLE);
+	cluster_hide_claims(cluster, CLUSTER_SET(CLUSTER_PCICLAIM));
+	d = device(cluster, "vm1-000003001");
+	assert_int_equal(d->verdict.state, STATE_UNKNOWN);
+	assert_string_equal(d->verdict.reason, "NotRead");
+	assert_true(d->claim_hidden);
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'vm1-000003001'},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "True", "Ready", "") "]}}");
+	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_AVAILABLE);
+}
+
 static void usb_devices_behind_a_controller_are_named(void **state)
 {
 	struct cluster *cluster = *state;
@@ -422,6 +441,8 @@ int main(void)
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, states, device_has_state);
 	suite_rows(&suite, claims, claim_gives_state);
+	suite_add(&suite, "a claim that may not be read may be there",
+		  a_claim_that_may_not_be_read_may_be_there, NULL);
 	suite_add(&suite, "USB devices behind a controller are named",
 		  usb_devices_behind_a_controller_are_named, NULL);
 	suite_add(&suite, "what a HostDeviceConfig offers is available",

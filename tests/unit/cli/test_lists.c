@@ -675,6 +675,10 @@ static struct words_case {
 	  "a is forbidden: ValidatingAdmissionPolicy 'hostdev-claims' with binding 'b' denied request: no: leave "
 	  "spec.includeIOMMUGroup out and claim its functions one by one, leave spec.userName out",
 	  "no: claim its functions together without --include-group, leave --for out" },
+	{ "a right that is missing",
+	  "pcideviceclaims.devices.harvesterhci.io is forbidden: User \"bob\" cannot create resource "
+	  "\"pcideviceclaims\" in API group \"devices.harvesterhci.io\" at the cluster scope",
+	  "user 'bob' may not create pcideviceclaims (403 forbidden): ask an administrator for the role hostdev-user" },
 	{ "of another policy, which is named",
 	  "a pcideviceclaim is forbidden: ValidatingAdmissionPolicy 'x' with binding 'y' denied request: no",
 	  "a pcideviceclaim is forbidden: ValidatingAdmissionPolicy 'x' with binding 'y' denied request: no" },

@@ -161,7 +161,7 @@ static void causes_done(struct causes *causes)
 	free(causes->items);
 }
 
-/* The resource that was probably meant: the same without the domain, or one with a typing error. */
+/* The resource that was probably meant: one that begins so, the same without the domain, or one with a typing error. */
 static const char *nearest(struct cluster *cluster, const char *resource)
 {
 	const struct cluster_view *view = cluster_view(cluster);
@@ -171,9 +171,9 @@ static const char *nearest(struct cluster *cluster, const char *resource)
 	for (size_t i = 0; i < view->len; i++) {
 		const char *other = view->devices[i].resource;
 		const char *slash = strrchr(other, '/');
-		size_t distance = slash && strcmp(slash + 1, resource) == 0
-					  ? 0
-					  : str_distance(resource, other);
+		bool meant = slash && (strcmp(slash + 1, resource) == 0 ||
+				       strncmp(other, resource, strlen(resource)) == 0);
+		size_t distance = meant ? 0 : str_distance(resource, other);
 
 		if (other[0] && distance < least) {
 			least = distance;

@@ -35,22 +35,18 @@ static bool is_of_one_device(const struct known *known, const char *resource)
 	return lent && strcmp(lent, resource) == 0;
 }
 
-/* True for resources that one of our objects or a node names, for others of the domain of such a one, which may be
- * misspelt, and for those that only hostdev can offer: unplugged USB devices have the domain kubevirt.io
- * (resource_name.h). Others, and "cpu" and the like, are not checked. */
+/* True for resources that one of our objects names or that only hostdev can offer: unplugged USB
+ * devices have the domain kubevirt.io (resource_name.h). */
 static bool is_ours(const struct known *known, const char *resource)
 {
 	static const char *const domains[] = { "kubevirt.io/", NAMES_GROUP "/",
 					       NAMES_OWN_GROUP "/" };
 
-	if (!strchr(resource, '/'))
-		return false;
 	for (size_t i = 0; i < ARRAY_LEN(domains); i++) {
 		if (strncmp(resource, domains[i], strlen(domains[i])) == 0)
 			return true;
 	}
-	return resources_has_domain(known->resources, resource) ||
-	       is_of_one_device(known, resource);
+	return resources_has(known->resources, resource) || is_of_one_device(known, resource);
 }
 
 /* "0", "0k", "0.0": no digit but 0 before its unit or exponent. */
@@ -61,25 +57,28 @@ static bool is_zero(const char *quantity)
 	return end < '1' || end > '9';
 }
 
-static bool is_missing(const struct rule_case *c, const struct view_node *node,
-		       const struct json_pair *limit)
+static bool is_missing(const struct view_node *node, const struct json_pair *limit)
 {
-	return !is_zero(limit->value) && is_ours(c->known, limit->key) &&
+	return names_valid_lent_resource(limit->key) && !is_zero(limit->value) &&
 	       !node_has(node, limit->key);
 }
 
-static const char *find_missing(const struct rule_case *c, const struct view_node *node,
-				const struct pod_containers *list)
+/* Of the extended resources that the node does not have, the first that is ours, else the first: it may be misspelt. */
+static void find_missing(const struct rule_case *c, const struct view_node *node,
+			 const struct pod_containers *list, const char **missing, bool *ours)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		const struct json_pairs *limits = &list->items[i].resources.limits;
 
-		for (size_t k = 0; k < limits->len; k++) {
-			if (is_missing(c, node, &limits->items[k]))
-				return limits->items[k].key;
+		for (size_t k = 0; k < limits->len && !*ours; k++) {
+			const struct json_pair *limit = &limits->items[k];
+
+			if (!is_missing(node, limit))
+				continue;
+			*ours = is_ours(c->known, limit->key);
+			*missing = *ours || !*missing ? limit->key : *missing;
 		}
 	}
-	return NULL;
 }
 
 /* A kubelet posts a mirror pod for a static pod of its node, which runs whether the mirror is
@@ -94,13 +93,13 @@ void pod_create(const struct rule_case *c)
 	const struct pod *pod = c->object;
 	const struct view_node *node = known_node(c->known, pod->spec.node_name);
 	auto_free char *named = NULL;
-	const char *missing;
+	const char *missing = NULL;
+	bool ours = false;
 
 	if (known_empty(pod->spec.node_name))
 		return;
-	missing = find_missing(c, node, &pod->spec.containers);
-	if (!missing)
-		missing = find_missing(c, node, &pod->spec.init_containers);
+	find_missing(c, node, &pod->spec.containers, &missing, &ours);
+	find_missing(c, node, &pod->spec.init_containers, &missing, &ours);
 	if (!missing)
 		return;
 	if (!node) {
@@ -111,7 +110,7 @@ void pod_create(const struct rule_case *c)
 			  named);
 		return;
 	}
-	if (c->known->refuse_pinned && !is_mirror(pod)) {
+	if (c->known->refuse_pinned && ours && !is_mirror(pod)) {
 		admission_answer_about(c->answer, NULL, missing);
 		rule_refuse(
 			c, RULE_INVALID,

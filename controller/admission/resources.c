@@ -1,7 +1,6 @@
 #include "controller/admission/resources.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/hostdeviceconfig.h"
 #include "base/map.h"
@@ -62,19 +61,6 @@ void resources_remove(struct resources *resources, const char *name)
 bool resources_has(const struct resources *resources, const char *name)
 {
 	return name && map_get(resources->counts, name);
-}
-
-bool resources_has_domain(const struct resources *resources, const char *name)
-{
-	size_t len = strcspn(name, "/") + 1;
-	const char *other;
-	size_t cursor = 0;
-
-	while (map_next(resources->counts, &cursor, &other, NULL)) {
-		if (strncmp(name, other, len) == 0)
-			return true;
-	}
-	return false;
 }
 
 typedef void count_fn(struct resources *resources, const char *name);

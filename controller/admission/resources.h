@@ -22,8 +22,6 @@ void resources_add(struct resources *resources, const char *name);
 void resources_remove(struct resources *resources, const char *name);
 
 bool resources_has(const struct resources *resources, const char *name);
-/* Is there a name of the domain of @name, which is "DOMAIN/NAME"? It compares all names. */
-bool resources_has_domain(const struct resources *resources, const char *name);
 
 /* An object of @kind changed, as in informer.h; most kinds have no resources. */
 void resources_on_change(struct resources *resources, enum view_kind kind,

@@ -129,11 +129,13 @@ def test_there_is_only_one(kubectl):
 
 @pytest.mark.parametrize("spec, message", [
     ({"genericDevices": [{"resourceName": "a.io/kvm"}]}, "genericDevices[0].path: Required value"),
+    ({"genericDevices": [{"resourceName": "kvm", "path": "/dev/kvm"}]},
+     'genericDevices[0].resourceName: Invalid value: "string": must be DOMAIN/NAME, such as intel.com/qat'),
     ({"genericDevices": [{**KVM, "count": 10001}]}, "less than or equal to 10000"),
     ({"genericDevices": [{**KVM, "path": "/etc/passwd"}]}, "should match '^/dev/.'"),
     ({"pciHostDevices": [{"resourceName": "a.io/x", "pciVendorSelector": "8086"}]}, "pciVendorSelector"),
     ({"genericDevices": [KVM] * 129}, "must have at most 128 items"),
-], ids=["a missing field", "too many units", "a path elsewhere", "half a selector", "too long a list"])
+], ids=["a missing field", "a name without a domain", "too many units", "a path elsewhere", "half a selector", "too long a list"])
 def test_what_is_wrong_by_itself_is_refused_at_once(kubectl, spec, message):
     run = kubectl("create", "-f", "-", check=False, input={
         "apiVersion": "hostdev.io/v1alpha1", "kind": "HostDeviceConfig", "metadata": {"name": "default"}, "spec": spec})

@@ -207,6 +207,12 @@ void claim_trouble_bind(const struct claim_case *c, const struct claim_group *gr
 		set_binding(c, group, ret_trouble);
 }
 
+/* Such a pod has no object that could be deleted. */
+static bool is_deleted(const char *holder)
+{
+	return strstr(holder, "a deleted pod") != NULL;
+}
+
 /* The pod of another function of the group may be somebody else's, who has claimed that one. Holders that are named by a UID
  * are in no list. */
 static void set_allocated(const struct claim_case *c, struct claim_trouble *trouble)
@@ -217,9 +223,10 @@ static void set_allocated(const struct claim_case *c, struct claim_trouble *trou
 	if (strcmp(name, c->name) == 0) {
 		trouble->holder = c->allocated_to;
 		set(trouble, "Held",
-		    xasprintf(
-			    "%s has it: delete the pod if it still exists; the device is released when its processes have ended",
-			    c->allocated_to));
+		    xasprintf("%s has it: %sthe device is released when its processes have ended",
+			      c->allocated_to,
+			      is_deleted(c->allocated_to) ? ""
+							  : "delete the pod if it still exists; "));
 		return;
 	}
 	trouble->holder = "a pod that has another function of the IOMMU group";

@@ -453,7 +453,7 @@ static void add_flags(struct str *out, const struct options *o, const char *comm
 		headed = true;
 	}
 	if (!headed)
-		str_add(out, "\nFLAGS");
+		str_add(out, common ? "\nFlags" : "\nFLAGS");
 	str_add(out, "\n       -h, --help\n              Show this text.\n"
 		     "\n       --version\n              Show the version.\n");
 	if (common) {

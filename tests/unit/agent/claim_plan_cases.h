@@ -665,8 +665,12 @@
 /* Lent to a pod */
 { "a device that a pod has is not given back, and the pod is named",
   { NIC("vfio-pci"), RECORD }, CLAIM(MARKED DELETED, "", READY), .step = CLAIM_REST, .writes = 1, .ready = "Held",
-  .event = "Held", .says = "pod default/vm-1 has it: delete the pod", .allocated = ADDRESS, .allocated_to =
+  .event = "Held", .says = "pod default/vm-1 has it: delete the pod if it still exists; the device", .allocated = ADDRESS, .allocated_to =
   "pod default/vm-1" },
+{ "a pod that was deleted by force cannot be deleted again",
+  { NIC("vfio-pci"), RECORD }, CLAIM(MARKED DELETED, "", READY), .step = CLAIM_REST, .writes = 1, .ready = "Held",
+  .event = "Held", .says = "process 7 of a deleted pod (UID u) has it: the device is released when its processes",
+  .allocated = ADDRESS, .allocated_to = "process 7 of a deleted pod (UID u)" },
 { "a pod that has a sibling of its group keeps it, too",
   { NIC("vfio-pci"), OTHER("vfio-pci"), RECORD, OTHERS }, CLAIM(MARKED DELETED, "", READY), SIBLING_CLAIM(MARKED, ""),
   .step = CLAIM_REST, .writes = 1, .ready = "Held", .event = "Held",

@@ -84,7 +84,7 @@ static void common_rows_are_explained_elsewhere(void **state)
 	prose.common = "See tool options.";
 	options_init(&o, &common, 1, &settings);
 	options_help(&o, &prose, &text);
-	assert_non_null(strstr(str_cstr(&text), "\nFLAGS\n       -h, --help\n"));
+	assert_non_null(strstr(str_cstr(&text), "\nFlags\n       -h, --help\n"));
 	options_done(&o);
 }
 

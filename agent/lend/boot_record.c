@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,9 @@ struct boot_record {
 	const char *state_dir;
 	const char *file;
 	const char *key;
-	char *boot; /* NULL: not known */
-	char *kept; /* the file's text */
+	char *boot;  /* NULL: not known */
+	char *kept;  /* the file's text, or that which could not be written */
+	bool behind; /* it could not */
 };
 
 static json_t *recall(struct boot_record *record)
@@ -67,16 +69,22 @@ void boot_record_keep(struct boot_record *record, json_t *value)
 	auto_free char *text = json_map_text(json);
 	int r;
 
-	if (!record->state_dir || !record->boot || str_equal(text, record->kept) ||
-	    (!record->kept && empty))
+	if (!record->state_dir || !record->boot || (!record->kept && empty) ||
+	    (str_equal(text, record->kept) && !record->behind))
 		return;
 	r = write_text(record, text);
-	if (r < 0)
+	if (r < 0 && !record->behind)
 		log_warn("a record of the state directory cannot be written",
 			 log_str("folder", record->state_dir), log_str("file", record->file),
 			 log_str("reason", strerror(-r)));
+	record->behind = r < 0;
 	free(record->kept);
 	record->kept = take_ptr(text);
+}
+
+bool boot_record_is_behind(const struct boot_record *record)
+{
+	return record->behind;
 }
 
 struct boot_record *boot_record_new(const char *state_dir, const char *file, const char *key,

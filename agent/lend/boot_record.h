@@ -7,6 +7,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct boot_record;
 
@@ -17,6 +18,9 @@ struct boot_record *boot_record_new(const char *state_dir, const char *file, con
 /* Takes NULL, returns NULL. */
 struct boot_record *boot_record_free(struct boot_record *record);
 
-/* Write @value, an object, which it takes over, if it differs from what was written last. An empty one does not make a file. A
- * failure is told in the log; the next call tries again only for another value. */
+/* Write @value, an object, which it takes over, if it differs from what was written last. An empty one does not make a file.
+ * The first failure is told in the log; the next call tries again. */
 void boot_record_keep(struct boot_record *record, json_t *value);
+
+/* Did the last write fail? */
+bool boot_record_is_behind(const struct boot_record *record);

@@ -97,8 +97,11 @@ void gone_pods_note(struct gone_pods *gone)
 	struct json_strs ids = { 0 };
 	bool news = false;
 
-	if (checkpoint_version(gone->checkpoint) == gone->version)
+	if (checkpoint_version(gone->checkpoint) == gone->version) {
+		if (boot_record_is_behind(gone->record))
+			keep(gone);
 		return;
+	}
 	gone->version = checkpoint_version(gone->checkpoint);
 	checkpoint_ids(gone->checkpoint, &ids);
 	for (size_t i = 0; i < ids.len; i++) {
@@ -108,7 +111,7 @@ void gone_pods_note(struct gone_pods *gone)
 			news |= note(gone, uid, ids.items[i]);
 	}
 	json_strs_done(&ids);
-	if (news)
+	if (news || boot_record_is_behind(gone->record))
 		keep(gone);
 }
 

@@ -136,7 +136,8 @@ struct device_type {
 	 * Optional: a container with the device @id starts, perhaps not for the first time. The
 	 * kubelet gives it the nodes of its allocation each time, without a question. Add the nodes
 	 * that the device has now to @nodes: others are refused. Fail as `allocate` does if it is
-	 * gone.
+	 * gone; with ERR_RETRY if the container may not start yet, and it is asked again for some
+	 * seconds. A device for which it fails is not proposed to the kubelet for another container.
 	 */
 	int (*nodes)(void *arg, const char *id, struct json_strs *nodes, struct err *err);
 

@@ -17,8 +17,13 @@
 #include "grpc/uv_server.h"
 #include "kube/clock.h"
 
-/* How often a stop looks whether the connections are gone. */
-enum { STOP_LOOK_MS = 10 };
+enum {
+	STOP_LOOK_MS = 10, /* between two looks of a stop whether the connections are gone */
+	/* What hinders a start, such as the processes of a pod that was deleted by force, has ended within some seconds as a
+	 * rule. A kubelet that is refused tries again only after 10 s or more; it waits for 30 s. */
+	START_WAIT_MS = 8000,
+	START_LOOK_MS = 250,
+};
 
 struct stream {
 	struct plugin *plugin;
@@ -27,12 +32,24 @@ struct stream {
 	struct stream **link; /* what points to us */
 };
 
+/* A container that may start soon. */
+struct start {
+	struct plugin *plugin;
+	struct grpc_call *call;
+	struct str request;
+	uint64_t until_ms;
+	struct clock_timer *timer;
+	struct start *next;
+	struct start **link; /* what points to us */
+};
+
 struct plugin {
 	struct clock *clock;
 	char *resource;
 	struct plugin_source source;
 	struct device_list *list;
 	struct deferred_calls *deferred; /* NULL: the type answers at once */
+	struct start *starts;
 	const struct plugin_ops *ops;
 	void *arg;
 	struct grpc_service service;
@@ -206,20 +223,91 @@ static void handle_preferred(void *arg, struct grpc_call *call, const char *requ
 	grpc_call_answer(call, str_cstr(&out), out.len);
 }
 
+/* --- PreStartContainer --------------------------------------------------------------- */
+
+static void start_free(void *arg)
+{
+	struct start *start = arg;
+
+	*start->link = start->next;
+	if (start->next)
+		start->next->link = start->link;
+	clock_timer_free(start->plugin->clock, start->timer);
+	str_done(&start->request);
+	free(start);
+}
+
+static void refuse_start(const struct plugin *plugin, struct grpc_call *call,
+			 enum grpc_status status, const struct err *err)
+{
+	log_warn("a container may not start", log_str("resource", plugin->resource),
+		 log_str("reason", err->msg));
+	grpc_call_finish(call, status, err->msg);
+}
+
+/* False: it may be answered later. */
+static bool answer_start(const struct plugin *plugin, struct grpc_call *call, struct str *request,
+			 bool last)
+{
+	struct err err = { 0 };
+	enum grpc_status status =
+		plugin_answer_start(&plugin->source, str_cstr(request), request->len, &err);
+
+	if (status == GRPC_OK)
+		grpc_call_answer(call, "", 0);
+	else if (err.kind == ERR_RETRY && !last)
+		return false;
+	else
+		refuse_start(plugin, call, status, &err);
+	return true;
+}
+
+static void on_start_due(void *arg)
+{
+	struct start *start = arg;
+	const struct plugin *plugin = start->plugin;
+	bool last = clock_now_ms(plugin->clock) >= start->until_ms;
+
+	if (answer_start(plugin, start->call, &start->request, last))
+		start_free(start);
+	else
+		clock_timer_start(plugin->clock, start->timer, START_LOOK_MS);
+}
+
 static void handle_pre_start(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
-	const struct plugin *plugin = arg;
-	struct err err = { 0 };
-	enum grpc_status status = plugin_answer_start(&plugin->source, request, len, &err);
+	struct plugin *plugin = arg;
+	auto_str struct str copy = STR_INIT;
+	struct start *start;
 
-	if (status == GRPC_OK) {
-		grpc_call_answer(call, "", 0);
+	str_add_mem(&copy, request, len);
+	if (answer_start(plugin, call, &copy, false))
 		return;
-	}
-	log_warn("a container may not start", log_str("resource", plugin->resource),
-		 log_str("reason", err.msg));
-	grpc_call_finish(call, status, err.msg);
+	start = xcalloc(1, sizeof(*start));
+	*start = (struct start){ .plugin = plugin,
+				 .call = call,
+				 .request = copy,
+				 .until_ms = clock_now_ms(plugin->clock) + START_WAIT_MS,
+				 .next = plugin->starts,
+				 .link = &plugin->starts };
+	copy = STR_INIT;
+	if (start->next)
+		start->next->link = &start->next;
+	plugin->starts = start;
+	start->timer = clock_timer_new(plugin->clock, on_start_due, start);
+	grpc_call_on_cancel(call, start_free, start);
+	clock_timer_start(plugin->clock, start->timer, START_LOOK_MS);
 }
+
+static void refuse_starts(struct plugin *plugin, const struct err *err)
+{
+	while (plugin->starts) {
+		refuse_start(plugin, plugin->starts->call, GRPC_UNAVAILABLE, err);
+		start_free(plugin->starts);
+	}
+}
+
+/* --- the methods ------------------------------------------------------------------------ */
 
 static const struct grpc_method methods[] = {
 	{ "/v1beta1.DevicePlugin/GetDevicePluginOptions", handle_options },
@@ -331,6 +419,7 @@ void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg)
 	plugin->ending = true;
 	err_set(&err, ERR_RETRY, -ECANCELED, "resource '%s' is withdrawn", plugin->resource);
 	deferred_calls_refuse(plugin->deferred, &err);
+	refuse_starts(plugin, &err);
 	plugin->stopped = stopped;
 	plugin->stopped_arg = arg;
 	plugin->stop_by_ms = clock_now_ms(plugin->clock) + PLUGIN_STOP_MS;

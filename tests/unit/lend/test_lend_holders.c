@@ -573,6 +573,31 @@ static void the_next_agent_knows_the_deleted_pod(void **state)
 	scene->node.this_node.helper.state_dir = NULL;
 }
 
+/* A folder in the way of the file stands for a full disk. */
+static void what_could_not_be_kept_is_kept_later(void **state)
+{
+	static const char nobody[] = CHECKPOINT_OF("");
+	struct scene *scene = *state;
+	auto_free char *way = folder_path(&scene->stage.folder, "pods.json.new");
+
+	scene->node.this_node.helper.state_dir = scene->stage.folder.path;
+	assert_int_equal(mkdir(way, 0700), 0);
+	process_begin(scene, "7", "/kubepods/podu-1/c");
+	begin_with_pod(scene);
+	assert_int_equal(rmdir(way), 0);
+	assert_holder(scene, "pod default/vm-1");
+	list_none(scene);
+	checkpoint_put(scene, nobody, nobody);
+	pass(scene, 5000);
+	assert_holder(scene, "process 7 of a deleted pod (UID u-1)");
+	lend_free(scene->lend);
+	lend_begin(scene, false);
+	pass(scene, 5000);
+	assert_holder(scene, "process 7 of a deleted pod (UID u-1)");
+	process_end(scene, "7");
+	scene->node.this_node.helper.state_dir = NULL;
+}
+
 /* The kubelet gives the device to another pod before it has ended the processes of the first one. */
 static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **state)
 {
@@ -670,6 +695,8 @@ int main(void)
 		  a_pod_that_is_forgotten_as_the_agent_begins_is_known, NULL);
 	suite_add(&suite, "the next agent knows the deleted pod",
 		  the_next_agent_knows_the_deleted_pod, NULL);
+	suite_add(&suite, "what could not be kept is kept later",
+		  what_could_not_be_kept_is_kept_later, NULL);
 	suite_add(&suite, "a container does not start beside a process of a former pod",
 		  a_container_does_not_start_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "what cannot be looked for may have processes",

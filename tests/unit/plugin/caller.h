@@ -218,15 +218,15 @@ static inline void caller_prefer(struct caller *caller, const char *available, c
 }
 
 /* Of devices with names of one letter. */
-static inline void caller_pre_start(struct caller *caller, const char *letters)
+static inline struct grpc_rpc *caller_pre_start(struct caller *caller, const char *letters)
 {
 	auto_str struct str data = STR_INIT;
 
 	for (size_t i = 0; letters[i]; i++)
 		str_addf(&data, "\n\001%c", letters[i]);
-	caller_call(caller,
-		    (struct grpc_request){ .path = "/v1beta1.DevicePlugin/PreStartContainer",
-					   .data = str_cstr(&data),
-					   .len = data.len,
-					   .on_message = caller_on_empty });
+	return caller_call(caller,
+			   (struct grpc_request){ .path = "/v1beta1.DevicePlugin/PreStartContainer",
+						  .data = str_cstr(&data),
+						  .len = data.len,
+						  .on_message = caller_on_empty });
 }

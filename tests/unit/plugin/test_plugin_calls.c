@@ -118,26 +118,22 @@ static struct start_case {
 	const char *name;
 	const char *checkpoint; /* NULL: there is none */
 	const char *ids;
-	const char *broken;
 	const char *log;
 } starts[] = {
-	{ "a container gets the nodes that its device has", GIVEN("t.io/toy", "a", OWN), "a", NULL,
+	{ "a container gets the nodes that its device has", GIVEN("t.io/toy", "a", OWN), "a",
 	  "0 bytes|OK|" },
 	{ "one that would get another's node does not start", GIVEN("t.io/toy", "a", FOREIGN), "a",
-	  NULL,
 	  "FailedPrecondition: t.io/toy: /dev/toy/z, which the container was given for 'a', is not the "
 	  "node of this device any more: delete the pod|" },
-	{ "nor one with several devices", GIVEN("t.io/toy", "b", FOREIGN), "ab", NULL,
+	{ "nor one with several devices", GIVEN("t.io/toy", "b", FOREIGN), "ab",
 	  "FailedPrecondition: t.io/toy: /dev/toy/z, which the container was given for 'a', is not the "
 	  "node of this device any more: delete the pod|" },
-	{ "nor one whose device cannot be used", GIVEN("t.io/toy", "a", OWN), "a", "a",
-	  "Unavailable: t.io/toy: device 'a' does not answer|" },
 	{ "what another resource's device was given counts for nothing",
-	  GIVEN("t.io/other", "a", FOREIGN), "a", NULL, "0 bytes|OK|" },
-	{ "without a checkpoint the device counts", NULL, "a", NULL, "0 bytes|OK|" },
-	{ "an answer that is none counts for nothing", GIVEN("t.io/toy", "a", "!"), "a", NULL,
+	  GIVEN("t.io/other", "a", FOREIGN), "a", "0 bytes|OK|" },
+	{ "without a checkpoint the device counts", NULL, "a", "0 bytes|OK|" },
+	{ "an answer that is none counts for nothing", GIVEN("t.io/toy", "a", "!"), "a",
 	  "0 bytes|OK|" },
-	{ "no device is no trouble", GIVEN("t.io/toy", "a", FOREIGN), "", NULL, "0 bytes|OK|" },
+	{ "no device is no trouble", GIVEN("t.io/toy", "a", FOREIGN), "", "0 bytes|OK|" },
 };
 
 static void start_is_answered(void **state)
@@ -147,9 +143,67 @@ static void start_is_answered(void **state)
 
 	if (c->checkpoint)
 		folder_put(&scene->stage.folder, "checkpoint", c->checkpoint);
-	scene->toy.broken = c->broken;
 	caller_pre_start(&scene->caller, c->ids);
 	stage_await(&scene->stage, c->log);
+}
+
+static void pass(struct scene *scene, uint64_t ms)
+{
+	stage_rest(&scene->stage);
+	for (uint64_t gone = 0; gone < ms; gone += 50) {
+		fake_clock_advance(scene->stage.fake, 50);
+		stage_rest(&scene->stage);
+	}
+}
+
+/* What hinders the device may end soon, and the kubelet would try again much later. */
+static void a_start_waits_for_what_may_end(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->toy.broken = "a";
+	caller_pre_start(&scene->caller, "a");
+	pass(scene, 7000);
+	assert_string_equal(str_cstr(&scene->stage.log), "");
+	scene->toy.broken = NULL;
+	pass(scene, 250);
+	stage_await(&scene->stage, "0 bytes|OK|");
+
+	scene->toy.broken = "a";
+	caller_pre_start(&scene->caller, "a");
+	pass(scene, 7900);
+	assert_string_equal(str_cstr(&scene->stage.log), "");
+	pass(scene, 500);
+	stage_await(&scene->stage, "Unavailable: t.io/toy: device 'a' does not answer|");
+}
+
+static void on_stopped_start(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->plugin = plugin_free(scene->plugin);
+}
+
+/* By a kubelet that does not wait any more, and by the end of the resource. */
+static void a_start_that_waits_is_ended(void **state)
+{
+	struct scene *scene = *state;
+	struct grpc_rpc *rpc;
+
+	scene->toy.broken = "a";
+	rpc = caller_pre_start(&scene->caller, "a");
+	pass(scene, 1000);
+	grpc_rpc_cancel(rpc);
+	pass(scene, 10000);
+	assert_string_equal(str_cstr(&scene->stage.log), "");
+	caller_pre_start(&scene->caller, "a");
+	caller_pre_start(&scene->caller, "a");
+	pass(scene, 1000);
+	plugin_stop(scene->plugin, on_stopped_start, scene);
+	stage_await(&scene->stage, "Unavailable: resource 't.io/toy' is withdrawn|"
+				   "Unavailable: resource 't.io/toy' is withdrawn|");
+	while (scene->plugin)
+		pass(scene, 50);
 }
 
 static struct prefer_case {
@@ -185,6 +239,22 @@ static void preference_matches_table(void **state)
 	scene->toy.backwards = c->backwards;
 	caller_prefer(&scene->caller, c->available, c->musts, c->size);
 	stage_await(&scene->stage, c->log);
+	scene_free(scene);
+}
+
+/* The kubelet takes it itself if it has no other. */
+static void what_could_not_start_is_not_proposed(void **state)
+{
+	struct scene *scene = scene_new("a@0 b@0 c@1 d@1 e f!");
+
+	(void)state;
+	scene->toy.broken = "a";
+	caller_prefer(&scene->caller, "a b c d", "", 2);
+	stage_await(&scene->stage, "preferred: c d|OK|");
+	caller_prefer(&scene->caller, "a", "", 1);
+	stage_await(&scene->stage, "preferred:|OK|");
+	caller_prefer(&scene->caller, "a b", "a", 2); /* of its own pod */
+	stage_await(&scene->stage, "preferred: a b|OK|");
 	scene_free(scene);
 }
 
@@ -331,6 +401,10 @@ int main(void)
 		  a_type_that_tells_its_nodes_is_asked_before_a_start, NULL);
 	suite_add(&suite, "another is not asked", another_is_not_asked, NULL);
 	suite_rows(&suite, starts, start_is_answered);
+	suite_add(&suite, "what could not start is not proposed",
+		  what_could_not_start_is_not_proposed, NULL);
+	suite_add(&suite, "a start waits for what may end", a_start_waits_for_what_may_end, NULL);
+	suite_add(&suite, "a start that waits is ended", a_start_that_waits_is_ended, NULL);
 	suite_add(&suite, "a preference never fails", preference_never_fails, NULL);
 	return suite_run(&suite, "plugin: calls");
 }

@@ -42,8 +42,12 @@ static json_t *recall(struct boot_record *record)
 				 log_str("reason", err.msg));
 		return NULL;
 	}
-	if (json_map_load(text, len, &json, NULL) < 0 ||
-	    !str_match(json_string_value(json_object_get(json, "boot")), record->boot))
+	if (json_map_load(text, len, &json, &err) < 0) {
+		log_warn("a record of the state directory is not understood", log_str("file", path),
+			 log_str("reason", err.msg));
+		return NULL;
+	}
+	if (!str_match(json_string_value(json_object_get(json, "boot")), record->boot))
 		return NULL;
 	record->kept = take_ptr(text);
 	return json_incref(json_object_get(json, record->key));

@@ -192,14 +192,19 @@ static char *find_holder(struct gone_pods *gone, const char *id, const char *but
 	return holder;
 }
 
+/* While the checkpoint does not name the pod, the only one that has ever had the device is taken for it. */
 char *gone_pods_other(struct gone_pods *gone, const char *id)
 {
 	auto_free char *now = NULL;
+	struct json_strs uids = { 0 };
+	size_t len;
 
-	if (checkpoint_find(gone->checkpoint, id) == CHECKPOINT_MISSING)
-		return NULL;
+	gone_pods_note(gone);
 	now = xstrdup_or_null(checkpoint_pod(gone->checkpoint, id));
-	return find_holder(gone, id, now);
+	add_pods_of(gone, id, now, &uids);
+	len = uids.len;
+	json_strs_done(&uids);
+	return len > (now ? 0 : 1) ? find_holder(gone, id, now) : NULL;
 }
 
 static void look_again(struct gone_pods *gone, uint64_t wait_ms)

@@ -26,8 +26,7 @@ void gone_pods_note(struct gone_pods *gone);
  * it; or that this cannot be told. NULL: none runs. The caller frees. Its end is waited for. */
 char *gone_pods_await(struct gone_pods *gone, const char *id);
 
-/* The same of all pods but the one that the checkpoint names for @id now; nothing is waited for. NULL, too, if there is no
- * checkpoint. */
+/* The same of all pods but the one that the checkpoint names for @id now; nothing is waited for. */
 char *gone_pods_other(struct gone_pods *gone, const char *id);
 
 /* Add the devices that such processes have; as gone_pods_await() of each. */

@@ -609,6 +609,8 @@ static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **s
 	process_begin(scene, "7", "/kubepods/podu-1/c");
 	begin_with_pod(scene);
 	assert_start(scene, NULL); /* it is its own */
+	checkpoint_put(scene, "{", "{");
+	assert_start(scene, NULL); /* no other has had it */
 	process_begin(scene, "8", "/kubepods/podu-2/pause");
 	give(scene, "vm-2");
 	checkpoint_put(scene, other, other);
@@ -620,7 +622,8 @@ static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **s
 			    ": the container starts when it has ended");
 	file = folder_path(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint");
 	assert_int_equal(remove(file), 0);
-	assert_start(scene, NULL);
+	assert_start(scene, "process 7 of a deleted pod (UID u-1) still has " NIC
+			    ": the container starts when it has ended");
 	checkpoint_put(scene, other, other);
 	process_end(scene, "7");
 	assert_start(scene, NULL);

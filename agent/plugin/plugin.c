@@ -301,9 +301,12 @@ static void handle_pre_start(void *arg, struct grpc_call *call, const char *requ
 
 static void refuse_starts(struct plugin *plugin, const struct err *err)
 {
-	while (plugin->starts) {
-		refuse_start(plugin, plugin->starts->call, GRPC_UNAVAILABLE, err);
-		start_free(plugin->starts);
+	struct start *next;
+
+	for (struct start *start = plugin->starts; start; start = next) {
+		next = start->next;
+		refuse_start(plugin, start->call, GRPC_UNAVAILABLE, err);
+		start_free(start);
 	}
 }
 

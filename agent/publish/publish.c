@@ -161,21 +161,22 @@ static void tell(const struct publish_audit *about, const json_t *item, const ch
 	auto_free char *message = resource && given ? xasprintf("given to a pod as %s", resource)
 						    : xstrdup("given to a pod");
 
-	audit_record(about->events, &(struct events_about){ about->kind, about->meta },
-		     &(struct audit){
-			     .action = given ? "allocate" : "free",
-			     .result = "Done",
-			     .user = about->user,
-			     .kind = about->kind->kind,
-			     .device = about->name,
-			     .node = about->node_name,
-			     .ns = text_of(item, "namespace"),
-			     .pod = text_of(item, "pod"),
-			     .container = text_of(item, "container"),
-			     .resource = resource,
-			     .reason = given ? "Allocated" : "Freed",
-			     .message = given ? message : "the pod that had it has ended or was deleted",
-		     });
+	audit_record(
+		about->events, &(struct events_about){ about->kind, about->meta },
+		&(struct audit){
+			.action = given ? "allocate" : "free",
+			.result = "Done",
+			.user = about->user,
+			.kind = about->kind->kind,
+			.device = about->name,
+			.node = about->node_name,
+			.ns = text_of(item, "namespace"),
+			.pod = text_of(item, "pod"),
+			.container = text_of(item, "container"),
+			.resource = resource,
+			.reason = given ? "Allocated" : "Freed",
+			.message = given ? message : "the pod that had it has ended or was deleted",
+		});
 }
 
 /* @before: as publish_audit_list(); @status: the status that was written, NULL: the object was deleted. */

@@ -84,6 +84,8 @@ static void ask(const struct cluster_case *row, bool refuse, struct admission_an
 	struct cluster cluster;
 
 	cluster_open(&cluster);
+	if (row->more)
+		cluster_put_all(&cluster, row->more);
 	cluster.known.refuse_pinned = refuse;
 	cluster_ask(&cluster, row, rules_validate, ret_answer);
 	cluster_check(ret_answer, row);
@@ -109,6 +111,19 @@ static void a_policy_refuses_it(void **state)
 		      "scheduler: the pod would run without the device; use nodeSelector";
 	ask(&row, true, &answer);
 	assert_null(answer.event);
+	admission_answer_done(&answer);
+}
+
+static void it_refuses_what_the_config_names(void **state)
+{
+	struct cluster_case row = silent;
+	struct admission_answer answer;
+
+	row.more = CONFIG("'genericDevices':[{'resourceName':'c.com/a','path':'/dev/kvm'}]");
+	row.object = POD("p", ON("node1"), LIMITS("'c.com/a':'1'"));
+	row.warned = NULL;
+	row.refused = "node node1 does not offer c.com/a";
+	ask(&row, true, &answer);
 	admission_answer_done(&answer);
 }
 
@@ -147,6 +162,8 @@ int main(void)
 	}
 	suite_add(&suite, "what is warned of is an event", what_is_warned_of_is_an_event, NULL);
 	suite_add(&suite, "a policy refuses it", a_policy_refuses_it, NULL);
+	suite_add(&suite, "it refuses what the config names", it_refuses_what_the_config_names,
+		  NULL);
 	suite_add(&suite, "a policy does not refuse what nobody knows",
 		  a_policy_does_not_refuse_what_nobody_knows, NULL);
 	suite_add(&suite, "a mirror pod is warned of at most", a_mirror_pod_is_warned_of_at_most,

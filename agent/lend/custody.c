@@ -669,6 +669,11 @@ const char *custody_written(struct custody *custody, const char *id)
 	return NULL;
 }
 
+bool custody_is_left(struct custody *custody, const char *id)
+{
+	return gone_pods_have(custody->gone, id);
+}
+
 char *custody_former(struct custody *custody, const char *id)
 {
 	return gone_pods_other(custody->gone, id);

@@ -90,6 +90,10 @@ const char *custody_written(struct custody *custody, const char *id);
  * and the kubelet gives the device away before it has ended the pod's processes. NULL: there is none. The caller frees. */
 char *custody_former(struct custody *custody, const char *id);
 
+/* Has a process of a pod the device, which the kubelet counts as free? Its checkpoint may name that pod until it gives something
+ * to another one. */
+bool custody_is_left(struct custody *custody, const char *id);
+
 /* Add the IDs of the devices that pods have, or are about to, as far as is known; of those in the kubelet's checkpoint what
  * counts for custody_written(), which may be other plugins'. In any order, perhaps twice. */
 void custody_ids(struct custody *custody, struct json_strs *ids);

@@ -207,6 +207,13 @@ char *gone_pods_other(struct gone_pods *gone, const char *id)
 	return len > (now ? 0 : 1) ? find_holder(gone, id, now) : NULL;
 }
 
+bool gone_pods_have(struct gone_pods *gone, const char *id)
+{
+	auto_free char *holder = find_holder(gone, id, NULL);
+
+	return holder;
+}
+
 static void look_again(struct gone_pods *gone, uint64_t wait_ms)
 {
 	gone->wait_ms = wait_ms < MAX_MS ? wait_ms : MAX_MS;

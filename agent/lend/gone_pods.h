@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct checkpoint;
 struct gone_pods;
 struct json_strs;
@@ -28,6 +30,10 @@ char *gone_pods_await(struct gone_pods *gone, const char *id);
 
 /* The same of all pods but the one that the checkpoint names for @id now; nothing is waited for. */
 char *gone_pods_other(struct gone_pods *gone, const char *id);
+
+/* Has a process of any such pod the device @id, whether or not the checkpoint still names the pod? Nothing is waited for; true if
+ * that cannot be told. */
+bool gone_pods_have(struct gone_pods *gone, const char *id);
 
 /* Add the devices that such processes have; as gone_pods_await() of each. */
 void gone_pods_ids(struct gone_pods *gone, struct json_strs *ids);

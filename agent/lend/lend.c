@@ -285,6 +285,24 @@ char *lend_start_trouble(struct lend *lend, const char *id)
 		      : NULL;
 }
 
+bool lend_is_left(struct lend *lend, const char *id)
+{
+	auto_free char *copy = xstrdup(id);
+	char *rest = copy;
+	const char *part;
+
+	while (lend->custody && (part = strsep(&rest, ","))) {
+		if (custody_is_left(lend->custody, part))
+			return true;
+	}
+	return false;
+}
+
+static bool is_left(void *arg, const char *id)
+{
+	return lend_is_left(arg, id);
+}
+
 static char *start_trouble(void *arg, const char *id)
 {
 	return lend_start_trouble(arg, id);
@@ -652,6 +670,7 @@ struct lend *lend_new(const struct this_node *node, const struct lend_deps *deps
 					.same_pod = is_same_pod,
 					.number = number_trouble,
 					.start = start_trouble,
+					.left = is_left,
 					.arg = lend };
 	lend->numbers = node_numbers_new(
 		node, &(struct node_numbers_deps){ add_held, holder_of, is_same_pod, lend });

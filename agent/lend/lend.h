@@ -127,6 +127,9 @@ char *lend_number_trouble(struct lend *lend, const char *id);
  * is none. The caller frees. */
 char *lend_start_trouble(struct lend *lend, const char *id);
 
+/* As custody_is_left(); @id may be several that are joined by ','. */
+bool lend_is_left(struct lend *lend, const char *id);
+
 /* As node_numbers_bind_trouble(). */
 char *lend_bind_trouble(struct lend *lend, const char *id);
 

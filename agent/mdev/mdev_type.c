@@ -332,9 +332,16 @@ static int find_nodes(void *arg, const char *uuid, struct json_strs *nodes, stru
 	return 0;
 }
 
-const struct device_type mdev_device_type = { .name = "mdev",
-					      .allocate = allocate,
-					      .nodes = find_nodes };
+static bool is_left(void *arg, const char *uuid)
+{
+	const struct mdev_type *type = arg;
+
+	return type->view->left && type->view->left(type->view->arg, uuid);
+}
+
+const struct device_type mdev_device_type = {
+	.name = "mdev", .allocate = allocate, .nodes = find_nodes, .is_left = is_left
+};
 
 struct mdev_type *mdev_type_new(const struct mdev_view *view)
 {

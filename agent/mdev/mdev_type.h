@@ -33,6 +33,8 @@ struct mdev_view {
 	char *(*number)(void *arg, const char *uuid);
 	/* As lend_start_trouble(). May be NULL. */
 	char *(*start)(void *arg, const char *uuid);
+	/* As lend_is_left(). May be NULL. */
+	bool (*left)(void *arg, const char *uuid);
 	void *arg;
 };
 

@@ -515,6 +515,13 @@ static char *start(void *arg, const char *uuid)
 	return lend_start_trouble(mdevs->deps.lend, uuid);
 }
 
+static bool left(void *arg, const char *uuid)
+{
+	const struct mdevs *mdevs = arg;
+
+	return lend_is_left(mdevs->deps.lend, uuid);
+}
+
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps)
 {
 	struct mdevs *mdevs = xcalloc(1, sizeof(*mdevs));
@@ -527,6 +534,7 @@ struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *d
 					  .held_as = held_as,
 					  .number = number,
 					  .start = start,
+					  .left = left,
 					  .arg = mdevs };
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->parents = map_new();

@@ -137,9 +137,13 @@ struct device_type {
 	 * kubelet gives it the nodes of its allocation each time, without a question. Add the nodes
 	 * that the device has now to @nodes: others are refused. Fail as `allocate` does if it is
 	 * gone; with ERR_RETRY if the container may not start yet, and it is asked again for some
-	 * seconds. A device for which it fails is not proposed to the kubelet for another container.
+	 * seconds.
 	 */
 	int (*nodes)(void *arg, const char *id, struct json_strs *nodes, struct err *err);
+
+	/* Optional: does a process of a pod that has gone still have the device @id, which the kubelet
+	 * counts as free? It is not proposed: the kubelet takes it only if there is no other. */
+	bool (*is_left)(void *arg, const char *id);
 
 	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and
 	 * remove those that `allocate` would refuse. The order decides where the rule leaves a

@@ -224,17 +224,13 @@ static void order_by_list(const struct device_list *list, struct json_strs *ids)
 	*ids = ordered;
 }
 
-/* With which a container would not start now: the kubelet takes one only if it has no other. */
-static void leave_out_hindered(const struct plugin_source *source, struct json_strs *ids)
+static void leave_out_left(const struct plugin_source *source, struct json_strs *ids)
 {
 	struct json_strs kept = { 0 };
 
 	for (size_t i = 0; i < ids->len; i++) {
-		struct json_strs nodes = { 0 };
-
-		if (source->type->nodes(source->arg, ids->items[i], &nodes, NULL) == 0)
+		if (!source->type->is_left(source->arg, ids->items[i]))
 			json_strs_add(&kept, ids->items[i]);
-		json_strs_done(&nodes);
 	}
 	json_strs_done(ids);
 	*ids = kept;
@@ -321,8 +317,8 @@ void plugin_answer_preferred(const struct plugin_source *source, const char *req
 			source->type->prefer(source->arg, source->resource,
 					     &wishes.items[i].must_include,
 					     &wishes.items[i].available);
-		if (source->type->nodes)
-			leave_out_hindered(source, &wishes.items[i].available);
+		if (source->type->is_left)
+			leave_out_left(source, &wishes.items[i].available);
 		choose(source, &wishes.items[i], array_add(&chosen));
 	}
 	(void)plugin_codec_write_preferred(&chosen, out, NULL);

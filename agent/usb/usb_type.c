@@ -358,9 +358,16 @@ static int find_nodes(void *arg, const char *id, struct json_strs *nodes, struct
 	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is gone from the node", id);
 }
 
-const struct device_type usb_device_type = { .name = "usb",
-					     .allocate = allocate,
-					     .nodes = find_nodes };
+static bool is_left(void *arg, const char *id)
+{
+	const struct usb_type *type = arg;
+
+	return lend_is_left(type->view->lend, id);
+}
+
+const struct device_type usb_device_type = {
+	.name = "usb", .allocate = allocate, .nodes = find_nodes, .is_left = is_left
+};
 
 /* --- life -------------------------------------------------------------------------------------- */
 

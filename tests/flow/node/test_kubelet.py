@@ -327,6 +327,24 @@ def test_a_process_of_a_deleted_pod_keeps_its_device(node, kubelet, claims, pods
     assert not pod.processes()
 
 
+def test_the_next_pod_gets_the_device_that_no_process_has(node, kubelet, claims, pods):
+    """The kubelet counts both of a pool as free."""
+    claims.bind(NIC)
+    claims.bind(TWIN)
+    resource = node.resource_of(NIC)
+    kubelet.wait_allocatable(resource, 2)
+    former = pods("vm-former", {resource: 1}, hangs=True)
+    node.wait_allocations(NIC, "default/vm-former/main")  # the first of the list, as long as both are free
+    former.wait_hung()
+    former.delete()
+    node.wait_allocations(NIC)
+    pod = pods("vm-next", {resource: 1})
+    pod.wait_running()
+    node.wait_allocations(TWIN, "default/vm-next/main")
+    assert former.processes()
+    former.kill()
+
+
 def test_a_container_waits_for_the_processes_of_a_former_pod(node, kubelet, claims, pods):
     """The kubelet gives the device of a pod that is deleted by force to the next pod, before it has ended the processes."""
     claims.bind(IGB)

@@ -608,7 +608,10 @@ static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **s
 
 	process_begin(scene, "7", "/kubepods/podu-1/c");
 	begin_with_pod(scene);
-	assert_start(scene, NULL); /* it is its own */
+	assert_start(scene, NULL);                   /* it is its own */
+	assert_true(lend_is_left(scene->lend, NIC)); /* should the kubelet count it as free */
+	assert_false(lend_is_left(scene->lend, "1-2"));
+	assert_true(lend_is_left(scene->lend, "1-2," NIC));
 	checkpoint_put(scene, "{", "{");
 	assert_start(scene, NULL); /* no other has had it */
 	process_begin(scene, "8", "/kubepods/podu-2/pause");

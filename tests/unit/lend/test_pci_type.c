@@ -418,6 +418,11 @@ static void gives(void **state)
 	pci_type_free(type);
 }
 
+static bool left_of(void *arg, const char *address)
+{
+	return strcmp(arg, address) == 0;
+}
+
 static char *start_of(void *arg, const char *address)
 {
 	return strcmp(arg, address) == 0 ? xasprintf("a process has %s", address) : NULL;
@@ -439,13 +444,16 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	open_case(node, both, claims, NULL);
 	type = pci_type_new(&node->view);
 	node->view.start = start_of;
+	node->view.left = left_of;
 	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
 		auto_free char *says = xasprintf("a process has %s", held[i]);
 
 		node->view.arg = held[i];
 		assert_same_nodes(&pci_device_type, type, &ids, NULL, says);
+		assert_int_equal(pci_device_type.is_left(type, NIC), i == 0);
 	}
 	node->view.start = NULL;
+	node->view.left = NULL;
 	json_strs_done(&ids);
 	pci_type_free(type);
 }

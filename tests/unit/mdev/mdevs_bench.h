@@ -83,6 +83,13 @@ const char *lend_resource(const struct lend *lend, const char *id, bool *ret_our
 	return NULL;
 }
 
+bool lend_is_left(struct lend *lend, const char *id)
+{
+	(void)lend;
+	(void)id;
+	return false;
+}
+
 char *lend_start_trouble(struct lend *lend, const char *id)
 {
 	(void)lend;

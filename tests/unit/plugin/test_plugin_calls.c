@@ -243,12 +243,12 @@ static void preference_matches_table(void **state)
 }
 
 /* The kubelet takes it itself if it has no other. */
-static void what_could_not_start_is_not_proposed(void **state)
+static void what_a_former_pod_has_is_not_proposed(void **state)
 {
 	struct scene *scene = scene_new("a@0 b@0 c@1 d@1 e f!");
 
 	(void)state;
-	scene->toy.broken = "a";
+	scene->toy.left = "a";
 	caller_prefer(&scene->caller, "a b c d", "", 2);
 	stage_await(&scene->stage, "preferred: c d|OK|");
 	caller_prefer(&scene->caller, "a", "", 1);
@@ -401,8 +401,8 @@ int main(void)
 		  a_type_that_tells_its_nodes_is_asked_before_a_start, NULL);
 	suite_add(&suite, "another is not asked", another_is_not_asked, NULL);
 	suite_rows(&suite, starts, start_is_answered);
-	suite_add(&suite, "what could not start is not proposed",
-		  what_could_not_start_is_not_proposed, NULL);
+	suite_add(&suite, "what a former pod has is not proposed",
+		  what_a_former_pod_has_is_not_proposed, NULL);
 	suite_add(&suite, "a start waits for what may end", a_start_waits_for_what_may_end, NULL);
 	suite_add(&suite, "a start that waits is ended", a_start_that_waits_is_ended, NULL);
 	suite_add(&suite, "a preference never fails", preference_never_fails, NULL);

@@ -16,6 +16,7 @@ enum { TOY_WAITING_MAX = 64 };
 /* The type's arg. */
 struct toy {
 	const char *broken;  /* allocating this one fails */
+	const char *left;    /* a process of a former pod has this one */
 	const char *nothing; /* with this one first, nothing is given */
 	bool backwards;      /* the order preferred */
 	enum device_choice choice;
@@ -119,9 +120,18 @@ static inline int toy_nodes(void *arg, const char *id, struct json_strs *nodes, 
 	return r;
 }
 
-static const struct device_type toy_type = {
-	.name = "toy", .allocate = toy_allocate, .nodes = toy_nodes, .prefer = toy_prefer
-};
+static inline bool toy_is_left(void *arg, const char *id)
+{
+	const struct toy *toy = arg;
+
+	return toy->left && strcmp(id, toy->left) == 0;
+}
+
+static const struct device_type toy_type = { .name = "toy",
+					     .allocate = toy_allocate,
+					     .nodes = toy_nodes,
+					     .is_left = toy_is_left,
+					     .prefer = toy_prefer };
 
 static const struct device_type later_type = { .name = "toy",
 					       .allocate_later = toy_allocate_later };

@@ -94,6 +94,13 @@ const struct pcidevice_allocations *lend_allocations(const struct lend *lend, co
 	return lend->held && strcmp(lend->held, id) == 0 ? &some : &none;
 }
 
+bool lend_is_left(struct lend *lend, const char *id)
+{
+	(void)lend;
+	(void)id;
+	return false;
+}
+
 char *lend_start_trouble(struct lend *lend, const char *id)
 {
 	(void)lend;

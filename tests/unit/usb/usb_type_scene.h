@@ -83,6 +83,12 @@ const struct pcidevice_allocations *lend_allocations(const struct lend *lend, co
 	return stage_is_held(id) ? &some : &none;
 }
 
+bool lend_is_left(struct lend *lend, const char *id)
+{
+	(void)lend;
+	return stage.left && strcmp(id, stage.left) == 0;
+}
+
 char *lend_start_trouble(struct lend *lend, const char *id)
 {
 	(void)lend;

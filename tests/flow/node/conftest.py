@@ -123,7 +123,7 @@ def pods(kubelet, claims):
 
     yield make
     for pod in made:
-        pod.delete()
+        pod.clear()
 
 
 @pytest.fixture(params=["registry", "direct"])

@@ -132,6 +132,7 @@ class Pod:
         self.first = first
         self.restarts = restarts
         self.hangs = hangs
+        self.uid = None
 
     def _command(self):
         return UNTIL_KILLED if self.hangs else UNTIL_END if self.restarts else UNTIL_SIGTERM
@@ -188,7 +189,7 @@ class Pod:
         wait_until(lambda: len(self.processes()) > 4, 60, f"{self.name}: its processes, and the hook that hangs")
 
     def kill(self):
-        self.kubelet.guest.sh(f"{self._list_processes()} | xargs -r kill -9")
+        self.kubelet.guest.sh(f"{self._list_processes()} | xargs -r kill -9 || true")
 
     def restarts_so_far(self):
         """Of the container that runs."""
@@ -229,3 +230,9 @@ class Pod:
 
     def delete(self):
         self.kubectl("delete", "pod", self.name, "-n", "default", "--ignore-not-found", "--timeout=120s")
+
+    def clear(self):
+        """Gone at the end of a test, whatever it came to: of a pod that hangs the processes, too."""
+        self.delete()
+        if self.hangs and self.uid:
+            self.kill()

@@ -302,15 +302,21 @@ def test_what_an_init_container_was_given_is_its_pods_until_that_ends(node, kube
     assert claims.function(IGB).drivers()[0] == "igb"
 
 
-def test_a_process_of_a_deleted_pod_keeps_its_device(node, kubelet, claims, pods):
-    """The kubelet forgets a pod that is deleted by force before it ends its processes; here it waits for a hook. The next
-    agent has only the file of the one before."""
+def hung_with_igb(node, kubelet, claims, pods):
+    """A pod that the kubelet cannot end, and the resource that it has."""
     claims.bind(IGB)
     resource = node.resource_of(IGB)
     kubelet.wait_allocatable(resource, 1)
-    pod = pods("vm-forced", {resource: 1}, hangs=True)
-    node.wait_allocations(IGB, "default/vm-forced/main")
+    pod = pods("vm-hung", {resource: 1}, hangs=True)
+    node.wait_allocations(IGB, "default/vm-hung/main")
     pod.wait_hung()
+    return pod, resource
+
+
+def test_a_process_of_a_deleted_pod_keeps_its_device(node, kubelet, claims, pods):
+    """The kubelet forgets a pod that is deleted by force before it ends its processes; here it waits for a hook. The next
+    agent has only the file of the one before."""
+    pod, _ = hung_with_igb(node, kubelet, claims, pods)
     pod.delete()  # by force, as it has no grace period
     node.wait_allocations(IGB)
     claims.delete(IGB)
@@ -347,12 +353,7 @@ def test_the_next_pod_gets_the_device_that_no_process_has(node, kubelet, claims,
 
 def test_a_container_waits_for_the_processes_of_a_former_pod(node, kubelet, claims, pods):
     """The kubelet gives the device of a pod that is deleted by force to the next pod, before it has ended the processes."""
-    claims.bind(IGB)
-    resource = node.resource_of(IGB)
-    kubelet.wait_allocatable(resource, 1)
-    former = pods("vm-former", {resource: 1}, hangs=True)
-    node.wait_allocations(IGB, "default/vm-former/main")
-    former.wait_hung()
+    former, resource = hung_with_igb(node, kubelet, claims, pods)
     former.delete()
     pod = pods("vm-next", {resource: 1})
     pod.wait_not_started(f" of a deleted pod (UID {former.uid}) still has {IGB}")

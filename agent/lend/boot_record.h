@@ -12,14 +12,14 @@
 struct boot_record;
 
 /* The record @file below @state_dir (NULL: nothing is read or written) with the member @key, all borrowed. *@ret_value is what
- * the file has of this boot, NULL if that is nothing; the caller unrefs. A file that cannot be read is told in the log. */
+ * the file has of this boot, NULL if that is nothing; the caller unrefs. It logs a file that cannot be read. */
 struct boot_record *boot_record_new(const char *state_dir, const char *file, const char *key,
 				    json_t **ret_value);
 /* Takes NULL, returns NULL. */
 struct boot_record *boot_record_free(struct boot_record *record);
 
 /* Write @value, an object, which it takes over, if it differs from what was written last. An empty one does not make a file.
- * The first failure is told in the log; the next call tries again. */
+ * It logs the first failure; the next call writes again. */
 void boot_record_keep(struct boot_record *record, json_t *value);
 
 /* Did the last write fail? */

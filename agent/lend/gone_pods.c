@@ -126,7 +126,7 @@ static bool is_named(struct gone_pods *gone, const char *uid, const struct json_
 	return false;
 }
 
-/* None of the pods @uids has a process: forget them, except those that the checkpoint still names. */
+/* Forget the pods @uids, which have no process, except those that the checkpoint still names. */
 static void forget(struct gone_pods *gone, const struct json_strs *uids)
 {
 	size_t before = map_len(gone->pods);

@@ -1,6 +1,5 @@
 #include "agent/lend/node_numbers.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -19,13 +18,10 @@
 #include "api/json_values.h"
 #include "api/names.h"
 #include "base/array.h"
-#include "base/err.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "base/str.h"
 
 enum { ATTRIBUTE_MAX = 32 };
 

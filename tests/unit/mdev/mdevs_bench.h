@@ -20,6 +20,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 #include "unit/agent/fake_helper.h"
+#include "unit/lend/quiet_lend.h"
 #include "unit/mdev/mdev_config.h"
 #include "unit/mdev/mdev_machine.h"
 #include "unit/this_node.h"
@@ -80,27 +81,6 @@ const char *lend_resource(const struct lend *lend, const char *id, bool *ret_our
 	(void)lend;
 	(void)id;
 	*ret_ours = false;
-	return NULL;
-}
-
-bool lend_is_left(struct lend *lend, const char *id)
-{
-	(void)lend;
-	(void)id;
-	return false;
-}
-
-char *lend_start_trouble(struct lend *lend, const char *id)
-{
-	(void)lend;
-	(void)id;
-	return NULL;
-}
-
-char *lend_number_trouble(struct lend *lend, const char *id)
-{
-	(void)lend;
-	(void)id;
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include "fake/fake_clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
+#include "unit/lend/quiet_lend.h"
 #include "unit/this_node.h"
 #include "unit/usb/sticks.h"
 
@@ -92,27 +93,6 @@ const struct pcidevice_allocations *lend_allocations(const struct lend *lend, co
 	if (lend->silent)
 		return NULL;
 	return lend->held && strcmp(lend->held, id) == 0 ? &some : &none;
-}
-
-bool lend_is_left(struct lend *lend, const char *id)
-{
-	(void)lend;
-	(void)id;
-	return false;
-}
-
-char *lend_start_trouble(struct lend *lend, const char *id)
-{
-	(void)lend;
-	(void)id;
-	return NULL;
-}
-
-char *lend_number_trouble(struct lend *lend, const char *id)
-{
-	(void)lend;
-	(void)id;
-	return NULL;
 }
 
 const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)

@@ -258,8 +258,8 @@ static int ask_once(struct session *session, const struct kube_request *request,
 /* As client-go does with Retry-After, up to a limit (rest: withRetry). */
 bool session_again(struct session *session, int result, const struct err *err, unsigned *tries)
 {
-	if (result != -EAGAIN || err->wait_ms == 0 || err->wait_ms > AGAIN_WAIT_MAX_MS ||
-	    *tries >= AGAIN_MAX ||
+	if ((result != -EAGAIN && result != -EREMOTEIO) || err->wait_ms == 0 ||
+	    err->wait_ms > AGAIN_WAIT_MAX_MS || *tries >= AGAIN_MAX ||
 	    (session->end_ms && timefmt_now_ms() + err->wait_ms >= session->end_ms))
 		return false;
 	(*tries)++;

@@ -33,7 +33,7 @@ static const struct meaning meanings[] = {
 	{ 422, -EINVAL, ERR_INVALID, "not valid" },
 	{ 429, -EAGAIN, ERR_RETRY, "too many requests" },
 };
-static const struct meaning server_error = { 500, -EAGAIN, ERR_RETRY, "server error" };
+static const struct meaning server_error = { 500, -EREMOTEIO, ERR_RETRY, "server error" };
 static const struct meaning strange = { 0, -EIO, ERR_RETRY, "not an answer of an API server" };
 
 static const struct meaning *meaning_of(int status)

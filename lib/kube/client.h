@@ -44,7 +44,7 @@ struct kube_response {
  * valid during the call. The codes (err.code, HTTP status, err.kind):
  *   -ENOENT  404 ERR_INVALID     -EEXIST 409 AlreadyExists ERR_CONFLICT
  *   -ESTALE  409, 410 ERR_CONFLICT      -EINVAL 400, 405, 413, 415, 422 ERR_INVALID
- *   -EACCES  401, 403 ERR_RETRY  -EAGAIN 408, 429, 5xx ERR_RETRY
+ *   -EACCES  401, 403 ERR_RETRY  -EAGAIN 408, 429 ERR_RETRY   -EREMOTEIO 5xx ERR_RETRY
  *   -EIO     no or no valid HTTP response ERR_RETRY   -ETIMEDOUT ERR_RETRY
  *   -EMSGSIZE the response exceeds the size limit ERR_INVALID
  *   -ENOKEY  the provider has no credentials ERR_RETRY

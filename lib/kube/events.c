@@ -259,7 +259,8 @@ static void record_sent(struct event_record *record, const struct queued_event *
 
 static bool is_retried(struct events *events, int result)
 {
-	return (result == -EAGAIN || result == -EIO || result == -ETIMEDOUT) &&
+	return (result == -EAGAIN || result == -EREMOTEIO || result == -EIO ||
+		result == -ETIMEDOUT) &&
 	       ++events->head->attempts < ATTEMPTS;
 }
 

@@ -292,7 +292,7 @@ enum reflector_event reflector_classify_status(int code, const char *reason, con
 	return REFLECTOR_BROKEN;
 }
 
-/* client.h maps 504 to -EAGAIN like every other 5xx; the Status tells them apart. */
+/* client.h maps 504 to -EREMOTEIO like every other 5xx; the Status tells them apart. */
 static bool is_too_large(const struct kube_response *response)
 {
 	struct api_status status;
@@ -319,8 +319,9 @@ enum reflector_event reflector_classify(int result, const struct kube_response *
 		return REFLECTOR_ABSENT;
 	case -EACCES:
 		return REFLECTOR_DENIED;
-	case -EAGAIN:
+	case -EREMOTEIO:
 		return is_too_large(response) ? REFLECTOR_TOO_LARGE : REFLECTOR_FAILED;
+	case -EAGAIN:
 	case -EIO:
 	case -ETIMEDOUT:
 		return REFLECTOR_FAILED;

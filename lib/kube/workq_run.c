@@ -200,8 +200,8 @@ static struct workq_pace pace_of(struct workq_run *run, const struct err *err)
 
 	if (err->code == -EACCES)
 		pace = rights;
-	else if (err->code == -EAGAIN || err->code == -EIO || err->code == -EBADMSG ||
-		 err->code == -ETIMEDOUT || err->code == -ENOENT)
+	else if (err->code == -EAGAIN || err->code == -EREMOTEIO || err->code == -EIO ||
+		 err->code == -EBADMSG || err->code == -ETIMEDOUT || err->code == -ENOENT)
 		pace = server; /* also if the kind is gone: the watch will report that soon */
 	if (least_ms > 0)      /* all clients got the same Retry-After: spread them */
 		pace.least_ms = least_ms + clock_random(run->spec.clock) % (least_ms / 2 + 1);

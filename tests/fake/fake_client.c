@@ -212,8 +212,10 @@ static int classify(int status, const char *reason, struct err *err)
 		return err_set(err, ERR_CONFLICT, -ESTALE, "conflict");
 	if (status == 401 || status == 403)
 		return err_set(err, ERR_RETRY, -EACCES, "denied");
-	if (status == 408 || status == 429 || status >= 500)
+	if (status == 408 || status == 429)
 		return err_set(err, ERR_RETRY, -EAGAIN, "try again");
+	if (status >= 500)
+		return err_set(err, ERR_RETRY, -EREMOTEIO, "server error");
 	return err_set(err, ERR_INVALID, -EINVAL, "invalid");
 }
 

@@ -39,13 +39,13 @@ static struct answer_case {
 	  "unknown field \"status.step\"" },
 	{ "so is what an apply says of it", 500,
 	  "{\"message\":\"failed to create typed patch object: .status.role: field not declared in schema\"}",
-	  -EAGAIN, ERR_RETRY,
+	  -EREMOTEIO, ERR_RETRY,
 	  "500 the cluster's definition is older than this program, apply crds/: failed to create typed "
 	  "patch object: .status.role: field not declared in schema" },
 	{ "429 is for later", 429, "", -EAGAIN, ERR_RETRY, "429 too many requests" },
-	{ "503 is for later", 503, "{\"message\":5}", -EAGAIN, ERR_RETRY, "503 server error" },
+	{ "503 is for later", 503, "{\"message\":5}", -EREMOTEIO, ERR_RETRY, "503 server error" },
 	{ "what a proxy says is cleaned and cut at its first line", 502, "<h1>\xff\x1b</h1>\nmore",
-	  -EAGAIN, ERR_RETRY, "502 server error: <h1>\\xff\\x1b</h1>" },
+	  -EREMOTEIO, ERR_RETRY, "502 server error: <h1>\\xff\\x1b</h1>" },
 	{ "a redirect is not an answer", 302, "", -EIO, ERR_RETRY,
 	  "302 not an answer of an API server" },
 	{ "no status is not an answer", 0, "", -EIO, ERR_RETRY,
@@ -71,7 +71,7 @@ static void deep_nesting_is_just_text(void **state)
 
 	for (int i = 0; i < 10000; i++)
 		str_add(&body, "{\"a\":");
-	assert_int_equal(answer_result(500, str_cstr(&body), body.len, &err), -EAGAIN);
+	assert_int_equal(answer_result(500, str_cstr(&body), body.len, &err), -EREMOTEIO);
 	assert_non_null(strstr(err.msg, "500 server error: {\"a\":{\"a\":"));
 }
 

@@ -155,6 +155,7 @@ static struct pace_case {
 	{ "a server that does not answer gets a little time", -EIO, 0, 1, 200, 200 },
 	{ "a server that was slow gets a little time", -ETIMEDOUT, 0, 1, 200, 200 },
 	{ "a kind that is gone gets a little time", -ENOENT, 0, 1, 200, 200 },
+	{ "a server in trouble gets a little time", -EREMOTEIO, 0, 1, 200, 200 },
 	{ "a server that comes back is noticed", -EAGAIN, 0, 30, 30000, 30000 },
 	{ "a right that lacks is asked for slowly", -EACCES, 0, 1, 5000, 5000 },
 	{ "a right that is granted is noticed", -EACCES, 0, 30, 60000, 60000 },

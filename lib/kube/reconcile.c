@@ -53,6 +53,8 @@ struct run {
 	void *end_arg;
 	unsigned steps;
 	bool answered; /* the API server itself returned the object in this run */
+	bool heard;    /* the cache has got another object than `known` during the call under way */
+	bool overtaken; /* ... and that may be newer than `known`, the answer of that call */
 	bool hidden;
 	enum step last;      /* that has been done; REST: none */
 	struct answer known; /* the newest answer, else what the cache showed when the run began */
@@ -127,6 +129,14 @@ static const struct entry *entry_now(const struct run *run)
 	const struct entry *entry = run->known.entry;
 
 	return entry && entry->object ? entry : NULL;
+}
+
+/* Is @entry of the cache another than the one that the run knows? */
+static bool is_another(const struct run *run, const struct entry *entry)
+{
+	const struct entry *now = entry_now(run);
+
+	return !entry != !now || (now && strcmp(now->version, entry->version) != 0);
 }
 
 static struct reconcile_view view_of(const struct run *run)
@@ -305,6 +315,8 @@ static void take_answer(struct run *run, const struct answer *answer)
 	answer_done(kind, &run->known);
 	run->known = *answer;
 	run->answered = true;
+	run->overtaken = run->heard && is_another(run, cached);
+	run->heard = false;
 	meta = meta_of(run);
 	if (meta && meta->deletion_timestamp && meta->finalizers.len == 0)
 		answer_done(kind, &run->known);
@@ -551,12 +563,13 @@ static bool may_plan(const struct reconcile *reconcile, const char *key)
 	return false;
 }
 
-/* What cannot be taken back is decided on what the API server itself has returned in this run. */
+/* What cannot be taken back is decided on what the API server itself has returned in this run, if the watch was
+ * not faster: it may have told of a deletion that is later than the answer. */
 static void read_before(struct run *run)
 {
 	const struct decision *decision = &run->decision;
 
-	if (run->answered ||
+	if ((run->answered && !run->overtaken) ||
 	    !(decision->step == STEP_ACT ||
 	      (decision->step == STEP_PATCH && removes_finalizer(run, decision->body))))
 		return;
@@ -690,22 +703,16 @@ void reconcile_enqueue_all(struct reconcile *reconcile)
 	}
 }
 
-/* Is @entry of the cache another than the one that the run acts on? */
-static bool is_another(const struct run *run, const struct entry *entry)
-{
-	const struct entry *now = entry_now(run);
-
-	return !entry != !now || (now && strcmp(now->version, entry->version) != 0);
-}
-
 void reconcile_changed(struct reconcile *reconcile, const char *key)
 {
 	const struct entry *entry = store_get(informer_store(reconcile->spec.objects), key);
 	struct run *run = find_run(reconcile, key);
 
 	echoes_hear(reconcile->echoes, key, entry);
-	if (run && (run->acting || is_reporting(run)) && is_another(run, entry))
-		run->outdated = true;
+	if (run && is_another(run, entry)) {
+		run->outdated = run->outdated || run->acting || is_reporting(run);
+		run->heard = run->call != NULL;
+	}
 	reconcile_enqueue_after(reconcile, key, reconcile->spec.quiet_ms);
 }
 

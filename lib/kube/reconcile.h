@@ -14,6 +14,7 @@
  *  - ACT, and a patch that removes a finalizer, are done only on what the API server itself has
  *    returned in this run (view.fresh); of a digest, so is every patch of finalizers. If plan()
  *    decides on one of them before, the object is read in its place, and plan() is asked again;
+ *    likewise if the watch has shown a later object than that answer;
  *  - a write is an apply, or creates, or carries uid and resourceVersion of what plan() saw;
  *  - while a kind acts, its key has no other run; the status may say what the act waits for;
  *  - nothing that is older than a change of the object during an act is believed after the act: the

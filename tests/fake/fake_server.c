@@ -453,6 +453,7 @@ static bool serve_badly(struct served *s, enum fake_fault fault)
 
 	switch (fault) {
 	case FAULT_NONE:
+	case FAULT_OVERTAKEN:
 	case FAKE_FAULTS:
 		return false;
 	case FAULT_LOST:
@@ -495,6 +496,15 @@ static bool serve_badly(struct served *s, enum fake_fault fault)
 	return false;
 }
 
+/* Somebody labels the object, and the watch shows it before the answer that is under way. */
+static void overtake(const struct served *s)
+{
+	if (json_object_get(s->server->objects, s->name))
+		fake_server_write(s->server, s->name, "{'metadata':{'labels':{'later':'yes'}}}");
+	(void)fake_server_show(s->server, SIZE_MAX);
+	(void)fake_client_choose_call(s->server->client);
+}
+
 static void log_request(const struct served *s)
 {
 	struct fake_server *first = s->server->first;
@@ -521,6 +531,8 @@ bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
 
 		serve(&s);
 		text = json_map_text(s.answer);
+		if (fault == FAULT_OVERTAKEN)
+			overtake(&s);
 		fake_client_answer(server->client, s.status, text);
 	}
 	free(s.name);

@@ -31,6 +31,7 @@ enum fake_fault {
 	FAULT_UNREADABLE, /* 200 with the object, which does not decode    */
 	FAULT_NOT_SERVED, /* 404 that names nothing                        */
 	FAULT_INVALID,    /* 422                                           */
+	FAULT_OVERTAKEN,  /* done, but the watch shows a later change first */
 	FAKE_FAULTS,
 };
 

@@ -720,6 +720,26 @@ static void a_deletion_during_an_act_counts(void **state)
 	assert_log(b, "GET a|");
 }
 
+/* The watch has shown a later object than the answer that the act would be done on. */
+static void an_act_is_not_done_on_an_answer_that_was_overtaken(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	fake_server_write(b->server, "a", "{'metadata':{'finalizers':['" TOY_FINALIZER "']}}");
+	fake_server_delete(b->server, "a");
+	assert_true(fake_server_show(b->server, 9));
+	fake_clock_settle(b->clock);
+	assert_true(fake_server_serve(b->server, FAULT_OVERTAKEN));
+	assert_int_equal(b->acting.len, 0);
+	assert_log(b, "GET a|");
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_int_equal(b->acting.len, 1);
+	assert_log(b, "GET a|");
+	bench_settle(b);
+	assert_null(fake_server_get(b->server, "a"));
+}
+
 static void a_key_is_settled_when_the_cache_shows_all(void **state)
 {
 	struct bench *b = *state;
@@ -1589,6 +1609,8 @@ int main(void)
 	suite_add(&suite, "a key has one run while it acts", a_key_has_one_run_while_it_acts, NULL);
 	suite_add(&suite, "a change during an act counts", a_change_during_an_act_counts, NULL);
 	suite_add(&suite, "a deletion during an act counts", a_deletion_during_an_act_counts, NULL);
+	suite_add(&suite, "an act is not done on an answer that was overtaken",
+		  an_act_is_not_done_on_an_answer_that_was_overtaken, NULL);
 	suite_add(&suite, "a key is settled when the cache shows all that is known",
 		  a_key_is_settled_when_the_cache_shows_all, NULL);
 	suite_add(&suite, "the end in the middle of an act and of a call leaves nothing",

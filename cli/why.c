@@ -240,12 +240,15 @@ static enum out_colour colour_of(const struct api_condition *c)
 	return strcmp(c->status, "False") == 0 ? COLOUR_RED : COLOUR_YELLOW;
 }
 
-/* Of a device that is claimed, or that a pod has, "Available: may be claimed" says what would be without that. */
+/* Claimable is what the node says, without claims and pods. If the device is claimed or in use, or
+ * another claim excludes it, True would contradict the line State. */
 static bool is_shown(const struct cluster_device *device, const struct api_condition *c)
 {
 	bool taken = device->claim || device->verdict.state == STATE_AVAILABLE ||
 		     device->verdict.state == STATE_USED;
 
+	if (device->verdict.state == STATE_REFUSED && is_condition(c, "Claimable", "True", NULL))
+		return false;
 	return !taken || !is_condition(c, "Claimable", "True", "Available");
 }
 

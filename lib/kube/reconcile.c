@@ -563,8 +563,8 @@ static bool may_plan(const struct reconcile *reconcile, const char *key)
 	return false;
 }
 
-/* What cannot be taken back is decided on what the API server itself has returned in this run, if the watch was
- * not faster: it may have told of a deletion that is later than the answer. */
+/* What cannot be taken back is decided on what the API server itself has returned in this run, and
+ * not if the watch was faster: it may have told of a deletion that is later than the answer. */
 static void read_before(struct run *run)
 {
 	const struct decision *decision = &run->decision;

@@ -9,6 +9,7 @@
 #include "agent/lend/pci_type.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdevs.h"
+#include "agent/nvidia/nvidia.h"
 #include "agent/plugin/device_type.h"
 #include "agent/publish/publish.h"
 #include "agent/publish/publish_plan.h"
@@ -137,7 +138,23 @@ char *lookup_bind_trouble(void *arg, const char *address)
 {
 	const struct wiring *w = arg;
 
-	return lend_bind_trouble(w->lend, address);
+	char *trouble = lend_bind_trouble(w->lend, address);
+
+	return trouble ? trouble : nvidia_bind_trouble(w->nvidia, address);
+}
+
+char *lookup_card_claim(void *arg, const char *address)
+{
+	const struct wiring *w = arg;
+
+	return claims_taker(w->claims, address);
+}
+
+void lookup_given(void *arg, struct json_strs *ids)
+{
+	const struct wiring *w = arg;
+
+	lend_ids(w->lend, ids);
 }
 
 bool lookup_is_held(void *arg, const char *address)

@@ -10,6 +10,7 @@
 
 struct api_condition_value;
 struct claim_offer;
+struct json_strs;
 struct mediateddevice;
 struct pcidevice_allocations;
 struct publish_offer;
@@ -25,12 +26,16 @@ const char *lookup_mdev_resource(void *arg, const struct mediateddevice *device)
 const struct api_condition_value *lookup_mdev_condition(void *arg, const char *parent);
 const char *lookup_parent(void *arg, const char *name, const char **ret_key);
 
-/* For claims: struct claims_deps; the first also for sriov and gpus. */
+/* For claims: struct claims_deps; the first also for sriov, gpus and nvidia. */
 bool lookup_is_free(void *arg, const char *address, char **ret_holder);
 bool lookup_is_usb_free(void *arg, const char *port, char **ret_holder);
 bool lookup_is_held(void *arg, const char *address);
 char *lookup_bind_trouble(void *arg, const char *address);
 void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_offer);
+
+/* For nvidia: struct nvidia_deps. */
+char *lookup_card_claim(void *arg, const char *address);
+void lookup_given(void *arg, struct json_strs *ids);
 
 /* For gpus: is_taken() of struct gpus_deps. */
 bool lookup_is_taken(void *arg, const char *resource);

@@ -487,8 +487,15 @@ static void make_mdevs(struct node_agent *agent)
 static void make_nvidia(struct node_agent *agent)
 {
 	struct wiring *parts = &agent->wiring;
+	const struct nvidia_deps deps = {
+		.changed = on_nvidia_gpus,
+		.claim_of = lookup_card_claim,
+		.given = lookup_given,
+		.is_free = lookup_is_free,
+		.arg = parts,
+	};
 
-	parts->nvidia = nvidia_new(&agent->node, &agent->options.nvidia, on_nvidia_gpus, parts);
+	parts->nvidia = nvidia_new(&agent->node, &agent->options.nvidia, &deps);
 	lend_add(parts->lend, &(struct lend_type){ .offer = nvidia_offer, .arg = parts->nvidia });
 }
 

@@ -133,12 +133,13 @@ static const struct {
 	[CHANGE_MEDIATEDDEVICEPARENT] = { INVENTORY_MDEV_PARENT, .key = { publish_own } },
 
 	[CHANGE_PCIDEVICECLAIM] = { INVENTORY_PCI,
-		.key = { publish_key, claims_key, gpus_key }, .all = { sriov_all, offers } },
+		.key = { publish_key, claims_key, gpus_key }, .all = { sriov_all, nvidia_all, offers } },
 	[CHANGE_PCIDEVICECLAIM_EXISTS] = { .all = { usb_all } },
 	[CHANGE_USBDEVICECLAIM] = { INVENTORY_USB, .key = { publish_key, usb_key } },
 	[CHANGE_USB_CONTROLLER] = { INVENTORY_PCI, .key = { claims_key } },
 
-	[CHANGE_PCI_LIST] = { .all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, offers } },
+	[CHANGE_PCI_LIST] = {
+		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_all, offers } },
 	[CHANGE_USB_LIST] = { .all = { publish_all, claims_all, usb_all, usb_names, offers } },
 	[CHANGE_MDEV_LIST] = { .all = { publish_all, usb_all, offers } },
 
@@ -162,7 +163,7 @@ static const struct {
 	[CHANGE_MDEV_STATUS] = { .all = { publish_all } },
 	[CHANGE_VGPU_RESOURCES] = { .all = { publish_all, offers } },
 	[CHANGE_GENERIC_DEVICES] = { .all = { offers } },
-	[CHANGE_NVIDIA_GPUS] = { .all = { offers } },
+	[CHANGE_NVIDIA_GPUS] = { .all = { claims_all, offers } },
 	[CHANGE_NIC_FUNCTIONS] = { .all = { claims_all } },
 	[CHANGE_PARENT_NIC] = { INVENTORY_PCI, .key = { publish_key } },
 	/* clang-format on */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/claim/claim_foreign.h"
+#include "agent/claim/claim_group.h"
 #include "agent/claim/claim_history.h"
 #include "agent/claim/claim_plan.h"
 #include "agent/claim/claim_ties.h"
@@ -13,6 +14,7 @@
 #include "agent/inventory/use_log.h"
 #include "agent/node/this_node.h"
 #include "agent/process/pid_watch.h"
+#include "api/condition.h"
 #include "api/json_values.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
@@ -23,6 +25,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/audit.h"
 #include "kube/clock.h"
 #include "kube/events.h"
@@ -409,6 +412,26 @@ static uint64_t unproven_ms(const struct claims *claims, const char *address,
 	return longest_ms;
 }
 
+/* Of all functions that the claim of @address (NULL: none) would have bound. NULL: there is none; the caller frees. */
+static char *bind_trouble_of(const struct claims *claims, const char *address,
+			     const struct pcideviceclaim *claim)
+{
+	const struct claims_deps *deps = &claims->deps;
+	struct json_strs members = { 0 };
+	char *trouble = NULL;
+
+	if (!address || !deps->bind_trouble)
+		return NULL;
+	if (claim && claim->spec.include_iommu_group)
+		claim_ties_members(claims->node->inventory, address, &members);
+	else
+		json_strs_add(&members, address);
+	for (size_t i = 0; i < members.len && !trouble; i++)
+		trouble = deps->bind_trouble(deps->arg, members.items[i]);
+	json_strs_done(&members);
+	return trouble;
+}
+
 static void decide(const struct claims *claims, const struct reconcile_view *view,
 		   const char *address, const struct claim_view *known,
 		   struct claim_decision *ret_decision)
@@ -418,8 +441,7 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 	const struct informer *usb_claims = node->claims[INVENTORY_USB];
 	auto_free char *holder = NULL;
 	auto_free char *given = claim_pods_find(deps, node->inventory, address, &holder);
-	auto_free char *bind_trouble =
-		address && deps->bind_trouble ? deps->bind_trouble(deps->arg, address) : NULL;
+	auto_free char *bind_trouble = bind_trouble_of(claims, address, view->object);
 	const char *lead = known->lead ? known->lead : address;
 	struct json_pairs usb_pods = { 0 };
 	struct claim_case c = {
@@ -791,6 +813,37 @@ void claims_enqueue(struct claims *claims, const char *name)
 void claims_set_node_address(struct claims *claims, const char *address)
 {
 	binder_set_node_address(claims->binder, address);
+}
+
+/* One that is held waits for the function; one that nothing has been said of yet may get it at once. */
+static bool takes(const struct pcideviceclaim *claim)
+{
+	const struct api_condition *accepted =
+		api_conditions_find(&claim->status.conditions, "Accepted");
+
+	return !claim->meta.deletion_timestamp && !claim_is_skipped(claim) &&
+	       (!accepted || !str_equal(accepted->status, "False") ||
+		str_equal(accepted->reason, "Held"));
+}
+
+char *claims_taker(const struct claims *claims, const char *address)
+{
+	const struct this_node *node = claims->node;
+	const struct store *store = informer_store(node->claims[INVENTORY_PCI]);
+	struct json_strs members = { 0 };
+	char *taker = NULL;
+
+	claim_ties_members(node->inventory, address, &members);
+	for (size_t i = 0; i < members.len && !taker; i++) {
+		auto_free char *name = names_pcidevice(node->name, members.items[i]);
+		const struct pcideviceclaim *claim = store_object(store, name);
+
+		if (claim && takes(claim) &&
+		    (claim->spec.include_iommu_group || strcmp(members.items[i], address) == 0))
+			taker = take_ptr(name);
+	}
+	json_strs_done(&members);
+	return taker;
 }
 
 bool claims_moving(const struct claims *claims, const char *name)

@@ -276,6 +276,12 @@ char *lend_bind_trouble(struct lend *lend, const char *id)
 	return node_numbers_bind_trouble(lend->numbers, id);
 }
 
+void lend_ids(const struct lend *lend, struct json_strs *ids)
+{
+	if (lend->custody)
+		custody_ids(lend->custody, ids);
+}
+
 char *lend_start_trouble(struct lend *lend, const char *id)
 {
 	auto_free char *former = lend->custody ? custody_former(lend->custody, id) : NULL;

@@ -133,6 +133,9 @@ bool lend_is_left(struct lend *lend, const char *id);
 /* As node_numbers_bind_trouble(). */
 char *lend_bind_trouble(struct lend *lend, const char *id);
 
+/* As custody_ids(). */
+void lend_ids(const struct lend *lend, struct json_strs *ids);
+
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id);
 

@@ -9,6 +9,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/cdi_files.h"
+#include "agent/nvidia/nvidia_devices.h"
 #include "agent/nvidia/nvidia_file.h"
 #include "agent/nvidia/nvidia_gpus.h"
 #include "agent/nvidia/nvidia_plan.h"
@@ -44,8 +45,7 @@ struct role {
 struct nvidia {
 	const struct this_node *node;
 	struct nvidia_options options;
-	void (*changed)(void *arg);
-	void *arg;
+	struct nvidia_deps deps;
 	struct nvml_program *program;
 	struct xid_policy policy;
 	struct nvidia_gpus gpus;
@@ -149,7 +149,7 @@ static void tell(struct nvidia *nvidia)
 	nvidia->known = nvidia->known || nvidia_gpus_are_known(gpus);
 	if (nvidia->known) {
 		log_left_out(nvidia);
-		nvidia->changed(nvidia->arg);
+		nvidia->deps.changed(nvidia->deps.arg);
 	}
 	plan_soon(nvidia);
 }
@@ -313,10 +313,12 @@ static void on_due(void *arg)
 		clock_timer_start(nvidia->node->clock, nvidia->due, step.again_ms - c.now_ms);
 	if (step.ask)
 		start(nvidia, &nvidia->question, step.verb, &step.asked);
-	if (step.watch) {
+	if (step.watch || step.end_watch) {
 		nvidia->watch.run = nvml_run_stop(nvidia->watch.run);
-		start(nvidia, &nvidia->watch, NVML_WATCH, &step.watched);
+		json_strs_done(&nvidia->watch.addresses);
 	}
+	if (step.watch)
+		start(nvidia, &nvidia->watch, NVML_WATCH, &step.watched);
 	nvidia_step_done(&step);
 }
 
@@ -480,6 +482,73 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->address, y->address);
 }
 
+/* --- claims ------------------------------------------------------------------------------------------------- */
+
+static bool knows_claims(const struct nvidia *nvidia)
+{
+	const struct informer *claims = nvidia->node->claims[INVENTORY_PCI];
+
+	return !claims || informer_synced(claims);
+}
+
+static void find_claims(struct nvidia *nvidia)
+{
+	const struct nvidia_deps *deps = &nvidia->deps;
+
+	for (size_t i = 0; i < nvidia->gpus.len; i++) {
+		const char *address = nvidia->gpus.items[i].address;
+		auto_free char *claim = deps->claim_of(deps->arg, address);
+
+		if (!nvidia_gpus_set_claim(&nvidia->gpus, address, claim))
+			continue;
+		log_info(claim ? "GPU is withdrawn for a claim" : "GPU is offered again",
+			 log_str("address", address), log_str("claim", claim ? claim : ""));
+	}
+}
+
+/* Is the unit @id one of @gpu? A MIG device that is not there any more may have been. */
+static bool is_unit_of(const struct nvidia *nvidia, const struct nvidia_gpu *gpu, const char *id)
+{
+	auto_free char *uuid = nvidia_unit_uuid(id);
+
+	if (strcmp(uuid, gpu->uuid) == 0)
+		return true;
+	return gpu->has_mig && strncmp(uuid, "MIG-", 4) == 0 &&
+	       !nvidia_gpus_has_mig(&nvidia->gpus, gpu, uuid);
+}
+
+char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
+{
+	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
+	const struct nvidia_deps *deps = &nvidia->deps;
+	struct json_strs ids = { 0 };
+	char *trouble = NULL;
+
+	if (!gpu || nvidia->has_plugin)
+		return NULL;
+	if (!gpu->claim)
+		return xstrdup("containers can still get the GPU from the kubelet");
+	if (!gpu->uuid)
+		return xstrdup(
+			"it is not known whether a container has the GPU: NVIDIA's library has not told its UUID");
+	json_strs_add(&ids, gpu->uuid); /* also if the kubelet has not said yet what pods have */
+	deps->given(deps->arg, &ids);
+	for (size_t i = 0; i < ids.len && !trouble; i++) {
+		auto_free char *holder = NULL;
+
+		if (is_unit_of(nvidia, gpu, ids.items[i]) &&
+		    !deps->is_free(deps->arg, ids.items[i], &holder))
+			trouble =
+				holder ? xasprintf(
+						 "%s has the GPU as '%s': the card is bound when no "
+						 "container has it",
+						 holder, ids.items[i])
+				       : xstrdup("it is not known yet whether a container has the GPU");
+	}
+	json_strs_done(&ids);
+	return trouble;
+}
+
 void nvidia_find_gpus(struct nvidia *nvidia)
 {
 	const struct inventory *inventory = nvidia->node->inventory;
@@ -498,6 +567,7 @@ void nvidia_find_gpus(struct nvidia *nvidia)
 	if (nvidia_gpus_set(&nvidia->gpus, cards.items, cards.len))
 		log_info("GPUs of NVIDIA's driver found", log_int("gpus", nvidia->gpus.len));
 	array_done(&cards);
+	find_claims(nvidia);
 	tell(nvidia);
 }
 
@@ -507,22 +577,21 @@ void nvidia_offer(void *arg, struct plugins *plugins)
 
 	if (nvidia->has_plugin)
 		plugins_set(plugins, &nvidia_device_type, &nvidia->type, NULL, 0);
-	else if (nvidia->known && nvidia->file.is_read)
+	else if (nvidia->known && nvidia->file.is_read && knows_claims(nvidia))
 		nvidia_type_offer(&nvidia->type, plugins);
 }
 
 /* --- life ------------------------------------------------------------------------------------------------- */
 
 struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_options *options,
-			  void (*changed)(void *arg), void *arg)
+			  const struct nvidia_deps *deps)
 {
 	struct nvidia *nvidia = xcalloc(1, sizeof(*nvidia));
 	auto_free char *path = helper_run_nvml_path(node->helper.path ? node->helper.path : "");
 
 	nvidia->node = node;
 	nvidia->options = *options;
-	nvidia->changed = changed;
-	nvidia->arg = arg;
+	nvidia->deps = *deps;
 	nvidia->program = nvml_program_new(node->loop, path, options->driver_root);
 	xid_policy_init(&nvidia->policy, options->ignored_xids, options->fatal_xids);
 	nvidia->file =

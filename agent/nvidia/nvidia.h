@@ -5,13 +5,15 @@
  *
  * A run that misses its deadline or dies is followed by another one, of questions and of watches each at
  * most once in NVIDIA_REPLACE_MS, and at once after the first. While NVIDIA's device plugin runs on
- * the node, nothing is offered.
+ * the node, nothing is offered. A GPU whose card a PCIDeviceClaim takes is withdrawn: its units are unhealthy, and
+ * hostdev-nvml lets it go. The card is bound when no container has it any more.
  */
 #pragma once
 
 #include <stdbool.h>
 
 struct json_pairs;
+struct json_strs;
 struct nvidia;
 struct plugins;
 struct this_node;
@@ -37,14 +39,30 @@ struct nvidia_options {
 	const char *ignored_xids, *fatal_xids; /* as xid_policy_init() takes them, or NULL */
 };
 
-/* @changed: what is offered changed, have nvidia_offer() called soon. @node and @arg are borrowed. */
+struct nvidia_deps {
+	/* What is offered, or an answer of nvidia_bind_trouble(), changed: have nvidia_offer() called soon. */
+	void (*changed)(void *arg);
+	/* The name of the PCIDeviceClaim that takes the card at @address; the caller frees. NULL: none does. When that changes,
+	 * nvidia_find_gpus() is to follow. */
+	char *(*claim_of)(void *arg, const char *address);
+	/* As lend_ids() and lend_is_free(): of the units of GPUs that pods have. */
+	void (*given)(void *arg, struct json_strs *ids);
+	bool (*is_free)(void *arg, const char *id, char **ret_holder);
+	void *arg;
+};
+
+/* @node and what @deps names are borrowed. */
 struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_options *options,
-			  void (*changed)(void *arg), void *arg);
+			  const struct nvidia_deps *deps);
 /* After the plugins. Takes NULL, returns NULL. The loop must run once more. */
 struct nvidia *nvidia_free(struct nvidia *nvidia);
 
-/* The node has a new inventory: find its GPUs. */
+/* The node has a new inventory, or other claims: find its GPUs, and withdraw those that claims take. */
 void nvidia_find_gpus(struct nvidia *nvidia);
+
+/* Why must the card at @address not be bound to another driver now: containers have the GPU, or can get it. NULL: for no
+ * such reason. The caller frees. */
+char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address);
 
 /* The labels of the Node; NULL: there is no Node. One of them can name the configuration file. */
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);

@@ -8,6 +8,7 @@
 #include "api/json_values.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum {
 	NVLINK_WEIGHT = 100,
@@ -22,6 +23,7 @@ static void gpu_done(struct nvidia_gpu *gpu)
 	free(gpu->uuid);
 	free(gpu->name);
 	free(gpu->trouble);
+	free(gpu->claim);
 	free(gpu->problem);
 	nvidia_migs_done(&gpu->migs);
 	nvidia_migs_done(&gpu->told_migs);
@@ -52,6 +54,20 @@ const struct nvidia_gpu *nvidia_gpus_find(const struct nvidia_gpus *gpus, const 
 			return &gpus->items[i];
 	}
 	return NULL;
+}
+
+bool nvidia_gpus_has_mig(const struct nvidia_gpus *gpus, const struct nvidia_gpu *gpu,
+			 const char *uuid)
+{
+	for (size_t i = 0; i < gpus->len; i++) {
+		const struct nvidia_migs *migs = &gpus->items[i].migs;
+
+		for (size_t j = 0; &gpus->items[i] != gpu && j < migs->len; j++) {
+			if (str_equal(migs->items[j].uuid, uuid))
+				return true;
+		}
+	}
+	return false;
 }
 
 static bool is_same_list(const struct nvidia_gpus *gpus, const struct nvidia_card *cards,
@@ -527,6 +543,22 @@ void nvidia_gpus_hung(struct nvidia_gpus *gpus, const char *address,
 		gpu->silent = gpu->unwatched = true;
 		gpu->ask_ms = now_ms + GPU_SILENT_MS;
 	}
+}
+
+bool nvidia_gpus_set_claim(struct nvidia_gpus *gpus, const char *address, const char *claim)
+{
+	struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, address);
+	auto_free char *text = claim ? xasprintf("the PCIDeviceClaim '%s' takes it", claim) : NULL;
+
+	if (!gpu || str_equal(gpu->claim, text))
+		return false;
+	set_text(&gpu->claim, text);
+	gpus->changed = true;
+	if (!claim) { /* nobody has watched it meanwhile */
+		press(gpu);
+		doubt(gpu);
+	}
+	return true;
 }
 
 void nvidia_gpus_missed(struct nvidia_gpus *gpus, const struct json_strs *addresses)

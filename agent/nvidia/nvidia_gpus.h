@@ -35,7 +35,8 @@ struct nvidia_gpu {
 	int index;     /* NVML's, which moves when others come and go; -1: unknown */
 	char *uuid;    /* NULL: not told yet */
 	char *name;
-	char *trouble;  /* why it is not healthy; NULL: it is, or nothing is known of it */
+	char *trouble; /* why it is not healthy; NULL: it is, or nothing is known of it */
+	char *claim; /* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: none does */
 	bool looked;    /* an inventory has told what it is       */
 	bool placed;    /* the topology has told how it is linked */
 	bool silent;    /* a call on it hung: it is asked alone   */
@@ -79,9 +80,17 @@ void nvidia_gpus_done(struct nvidia_gpus *gpus);
 /* These are the cards now, by address. What is known of those that stay is kept. True if any came or went. */
 bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, size_t len);
 
+/* The claim that takes the card at @address (NULL: none, or none any more), which is not watched or probed until that
+ * changes. True if it is another than before. */
+bool nvidia_gpus_set_claim(struct nvidia_gpus *gpus, const char *address, const char *claim);
+
 /* NULL: there is none. */
 struct nvidia_gpu *nvidia_gpus_at(const struct nvidia_gpus *gpus, const char *address);
 const struct nvidia_gpu *nvidia_gpus_find(const struct nvidia_gpus *gpus, const char *uuid);
+
+/* Has a GPU other than @gpu the MIG device @uuid? */
+bool nvidia_gpus_has_mig(const struct nvidia_gpus *gpus, const struct nvidia_gpu *gpu,
+			 const char *uuid);
 
 /* Everything that can be is known: each GPU was looked at or has a trouble. */
 bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus);

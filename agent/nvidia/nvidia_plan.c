@@ -2,14 +2,16 @@
 
 #include "agent/nvidia/nvidia_gpus.h"
 
+/* Without its UUID, it is not known whether a pod has a GPU that a claim takes. */
 static bool needs_look(const struct nvidia_gpu *gpu)
 {
-	return !gpu->looked || gpu->doubted;
+	return !gpu->looked || (gpu->doubted && !gpu->claim);
 }
 
 static bool needs_probe(const struct nvidia_gpu *gpu)
 {
-	return gpu->looked && (gpu->trouble || gpu->urgent || nvidia_migs_trouble(&gpu->migs));
+	return gpu->looked && !gpu->claim &&
+	       (gpu->trouble || gpu->urgent || nvidia_migs_trouble(&gpu->migs));
 }
 
 /* Add those that need it, as soon as they may be asked: all but silent ones, or one of these alone. */
@@ -38,7 +40,7 @@ static bool add_topology(const struct nvidia_case *c, struct nvidia_step *step)
 	for (size_t i = 0; i < c->gpus->len; i++) {
 		const struct nvidia_gpu *gpu = &c->gpus->items[i];
 
-		if (!gpu->looked || gpu->trouble)
+		if (!gpu->looked || gpu->trouble || gpu->claim)
 			continue;
 		json_strs_add(&step->asked, gpu->address);
 		all_placed = all_placed && gpu->placed;
@@ -70,7 +72,8 @@ static void plan_question(const struct nvidia_case *c, struct nvidia_step *step)
 	}
 }
 
-/* A watch goes on while it has all that it should; what it has lost, it has dropped itself. */
+/* A watch goes on while it has all that it should; what it has lost, it has dropped itself. One of a GPU that a claim
+ * takes has its device node open, so it ends at once. */
 static void plan_watch(const struct nvidia_case *c, struct nvidia_step *step)
 {
 	bool has_all = c->watches;
@@ -78,14 +81,16 @@ static void plan_watch(const struct nvidia_case *c, struct nvidia_step *step)
 	for (size_t i = 0; i < c->gpus->len; i++) {
 		const struct nvidia_gpu *gpu = &c->gpus->items[i];
 
-		if (gpu->unwatched)
+		if (gpu->claim && c->watches && json_strs_has(c->watched, gpu->address))
+			step->end_watch = true;
+		if (gpu->unwatched || gpu->claim)
 			continue;
 		json_strs_add(&step->watched, gpu->address);
 		has_all = has_all && json_strs_has(c->watched, gpu->address);
 	}
-	if (has_all || c->no_watch || step->watched.len == 0)
+	if ((has_all && !step->end_watch) || c->no_watch || step->watched.len == 0)
 		return;
-	if (c->watch_ms <= c->now_ms)
+	if (c->watch_ms <= c->now_ms || step->end_watch)
 		step->watch = true;
 	else if (c->watch_ms < step->again_ms)
 		step->again_ms = c->watch_ms;

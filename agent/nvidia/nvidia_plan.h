@@ -2,7 +2,7 @@
  * nvidia_plan: which question hostdev-nvml is asked next, and which GPUs it watches. Pure.
  *
  * One question at a time, in this order: what new GPUs are, how unhealthy ones are, how all are linked.
- * A GPU that hung is asked alone, so that it keeps nobody else waiting.
+ * A GPU that hung is asked alone, so that it keeps nobody else waiting. One that a PCIDeviceClaim takes is left alone.
  */
 #pragma once
 
@@ -31,7 +31,8 @@ struct nvidia_step {
 	bool ask;
 	enum nvml_verb verb;
 	struct json_strs asked;
-	bool watch; /* in place of the watch there is */
+	bool end_watch; /* the one there is */
+	bool watch;     /* in place of the watch there is */
 	struct json_strs watched;
 	uint64_t again_ms; /* plan again then, at the latest; UINT64_MAX: when something happens */
 };

@@ -45,7 +45,7 @@ unsigned nvidia_list_from_text(const char *text)
 static const char *trouble_of(const struct nvidia_type *type, const struct nvidia_device *device)
 {
 	const struct nvidia_gpu *gpu = device->gpu;
-	const char *trouble = gpu->trouble;
+	const char *trouble = gpu->claim ? gpu->claim : gpu->trouble;
 
 	if (!trouble)
 		trouble = device->mig ? device->mig->trouble : nvidia_migs_trouble(&gpu->migs);
@@ -143,7 +143,7 @@ static int check(const struct nvidia_type *type, const struct nvidia_devices *de
 			       uuid);
 	trouble = trouble_of(type, device);
 	if (trouble)
-		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s '%s' is not healthy: %s", what,
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s '%s' is not available: %s", what,
 			       uuid, trouble);
 	return 0;
 }

@@ -15,6 +15,8 @@ import yaml
 from cluster import ROOT, wait_until
 from fake_kubelet import FakeKubelet
 from machine import make_tree
+from policies import claim
+from rest import GROUP
 
 LIBRARY = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "fake/libnvidia-ml.so.1"
 RESOURCE = "nvidia.com/gpu"
@@ -281,6 +283,40 @@ def test_a_gpu_of_another_driver_is_withdrawn(agent, kubelet, machine):
         machine.bind(ADDRESSES[2], "nvidia")
         machine.tell()
         wait_until(lambda: messages[-1:] == [ALL], 30, "it is offered again")
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["no container has it", "a container has it"])
+def test_a_claim_withdraws_one_gpu_and_waits_for_its_container(agent, kubelet, gpus, rest, node, given):
+    name = f"{node}-{re.sub('[:.]', '', ADDRESSES[1])}"
+    path = f"{GROUP}/pcideviceclaims/{name}"
+
+    def accepted():
+        found = rest.get(path).get("status", {}).get("conditions", [])
+        return next(((c["status"], c["reason"], c["message"]) for c in found if c["type"] == "Accepted"), (None,) * 3)
+
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [ALL], 10)
+        before = gpus.watches()
+        if given:
+            kubelet.allocate(RESOURCE, [UUIDS[1]])
+        rest.create("pcideviceclaims", claim(name))
+        try:
+            wait_until(lambda: messages == [ALL, without(UUIDS[1])], 10, "it is withdrawn")
+            with pytest.raises(AssertionError, match=f"the PCIDeviceClaim '{name}' takes it"):
+                kubelet.allocate(RESOURCE, [UUIDS[1]])
+            gpus.wait_watch(besides=before)
+            gpus.tell("xid 1 79", "xid 2 79")  # the other GPUs are watched
+            wait_until(lambda: len(messages) > 2, 10, "a message")
+            assert messages[2:] == [without(UUIDS[1], UUIDS[2])]
+            wait_until(lambda: accepted()[0] == ("False" if given else "True"), 20, lambda: rest.get(path))
+            if given:
+                status, reason, message = accepted()
+                assert reason == "Held"
+                assert f"has the GPU as '{UUIDS[1]}': the card is bound when no container has it" in message
+        finally:
+            rest.delete("pcideviceclaims", name)
+        wait_until(lambda: messages[-1] == ALL, 60, "all are offered again")
+    assert agent.lines("GPU is withdrawn for a claim", name) and agent.lines("GPU is offered again")
 
 
 def test_shares_follow_the_node_s_label_and_the_file(start, kubelet, gpus, crds, node):

@@ -53,17 +53,18 @@ struct bench {
 	json_t *objects; /* the server's claims: name -> object */
 	int version;
 	int uids;
-	bool lagging;             /* the watch tells nothing */
-	const char *pod;          /* that has 0000:01:00.0; "": not known; NULL: none */
-	const char *usb_pod;      /* likewise, of the USB device in port 1-2 */
-	const char *bind_trouble; /* of any device; NULL: none */
-	bool held;                /* 0000:01:00.0 is still being set up */
-	struct claim_offer offer; /* of all devices */
-	bool early;               /* the watch tells of a write before it is answered */
-	struct str log;           /* "PATCH <name>/status\n" for each request of a claim */
-	size_t writes;            /* of claims */
-	size_t moves;             /* how often on_moved ran */
-	char *last;               /* body of the last write */
+	bool lagging;                /* the watch tells nothing */
+	const char *pod;             /* that has 0000:01:00.0; "": not known; NULL: none */
+	const char *usb_pod;         /* likewise, of the USB device in port 1-2 */
+	const char *bind_trouble;    /* NULL: none */
+	const char *bind_trouble_at; /* address of the device that has it; NULL: all */
+	bool held;                   /* 0000:01:00.0 is still being set up */
+	struct claim_offer offer;    /* of all devices */
+	bool early;                  /* the watch tells of a write before it is answered */
+	struct str log;              /* "PATCH <name>/status\n" for each request of a claim */
+	size_t writes;               /* of claims */
+	size_t moves;                /* how often on_moved ran */
+	char *last;                  /* body of the last write */
 };
 
 static inline void bench_on_change(void *arg, const char *name, const struct entry *before,
@@ -112,6 +113,8 @@ static inline char *bench_bind_trouble(void *arg, const char *address)
 	const struct bench *b = arg;
 
 	assert_non_null(address);
+	if (b->bind_trouble_at && strcmp(b->bind_trouble_at, address) != 0)
+		return NULL;
 	return xstrdup_or_null(b->bind_trouble);
 }
 

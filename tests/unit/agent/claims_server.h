@@ -17,6 +17,21 @@ static inline void bench_create(struct bench *b, const char *name, const char *s
 	bench_settle(b);
 }
 
+/* Put an object there with these members of it, in JSON, as the watch shows it. */
+static inline void bench_put(struct bench *b, const char *name, const char *members)
+{
+	auto_free char *text = xasprintf("{%s}", members);
+	auto_json json_t *more = json_loads(text, 0, NULL);
+	json_t *object =
+		json_pack("{s:{s:s, s:s}, s:{}}", "metadata", "name", name, "uid", "u9", "spec");
+
+	assert_non_null(more);
+	json_object_update_recursive(object, more);
+	json_object_set_new(b->objects, name, object);
+	bench_stamp(b, object);
+	bench_tell(b, "ADDED", object);
+}
+
 static inline void bench_remove(struct bench *b, const char *name)
 {
 	auto_json json_t *object = json_incref(json_object_get(b->objects, name));

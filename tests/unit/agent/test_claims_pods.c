@@ -140,6 +140,64 @@ static void a_pod_with_a_number_that_is_free_is_waited_for(void **state)
 	assert_int_equal(fake.binder->started, 1);
 }
 
+#define OTHER "{\"kind\":\"pci\",\"address\":\"0000:01:00.1\",\"iommuGroup\":\"1\"}"
+
+/* A claim of the whole group waits for each function of it. */
+static void a_trouble_of_another_function_concerns_a_claim_of_the_group(void **state)
+{
+	static const char *const pair[] = { NIC("e1000e"), OTHER, NULL };
+	struct bench *b = *state;
+
+	bench_list(b, DEVICE);
+	bench_look(b, pair);
+	b->bind_trouble = "a container has it";
+	b->bind_trouble_at = "0000:01:00.1";
+	bench_create(b, NAME, "{\"includeIOMMUGroup\":true}", true);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 0);
+	bench_has(b, NAME, "a container has it");
+}
+
+#define ACCEPTED(status, reason)                                                  \
+	"\"status\":{\"conditions\":[{\"type\":\"Accepted\",\"status\":\"" status \
+	"\",\"reason\":\"" reason "\"}]}"
+
+static struct taker_case {
+	const char *name;
+	const char *claim; /* of the function: more of it; NULL: there is none */
+	const char *other; /* likewise of the other one of its IOMMU group     */
+	const char *taker;
+} takers[] = {
+	{ "no claim", NULL, NULL, NULL },
+	{ "one that nothing has been said of", "\"spec\":" CLAIM, NULL, NAME },
+	{ "one that is accepted", ACCEPTED("True", "Accepted"), NULL, NAME },
+	{ "one that waits for the device", ACCEPTED("False", "Held"), NULL, NAME },
+	{ "one that is refused", ACCEPTED("False", "HostNetwork"), NULL, NULL },
+	{ "one that leaves the device to others",
+	  "\"metadata\":{\"annotations\":{\"pcidevices.harvesterhci.io/skip-vfio-binding\":\"true\"}}",
+	  NULL, NULL },
+	{ "one of another function", NULL, "\"spec\":" CLAIM, NULL },
+	{ "one of another function with its IOMMU group", NULL,
+	  "\"spec\":{\"includeIOMMUGroup\":true}", "node1-000001001" },
+};
+
+static void a_function_is_taken_by_its_claim(void **state)
+{
+	const struct taker_case *c = suite_row(state);
+	static const char *const pair[] = { NIC("e1000e"), OTHER, NULL };
+	struct bench *b = *state;
+	auto_free char *taker = NULL;
+
+	bench_list(b, DEVICE);
+	bench_look(b, pair);
+	if (c->claim)
+		bench_put(b, NAME, c->claim);
+	if (c->other)
+		bench_put(b, "node1-000001001", c->other);
+	taker = claims_taker(b->claims, "0000:01:00.0");
+	assert_true(str_equal(taker, c->taker));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -160,5 +218,8 @@ int main(void)
 		  a_controller_waits_for_the_pod_of_a_usb_device, NULL);
 	suite_add(&suite, "a pod with a number that is free is waited for",
 		  a_pod_with_a_number_that_is_free_is_waited_for, NULL);
+	suite_add(&suite, "a trouble of another function concerns a claim of the group",
+		  a_trouble_of_another_function_concerns_a_claim_of_the_group, NULL);
+	suite_rows(&suite, takers, a_function_is_taken_by_its_claim);
 	return suite_run(&suite, "claims_pods");
 }

@@ -170,13 +170,13 @@ static struct change_case {
 	{ "a parent of mediated devices", CHANGE_MEDIATEDDEVICEPARENT, "node1-p",
 	  "publish own parent node1-p" },
 	{ "a PCIDeviceClaim", CHANGE_PCIDEVICECLAIM, KEY,
-	  "claims " KEY ", gpus " KEY ", offers, publish pci " KEY ", sriov" },
+	  "claims " KEY ", gpus " KEY ", nvidia, offers, publish pci " KEY ", sriov" },
 	{ "a PCIDeviceClaim is created or deleted", CHANGE_PCIDEVICECLAIM_EXISTS, NULL, "usb" },
 	{ "a USBDeviceClaim", CHANGE_USBDEVICECLAIM, "node1-1-2",
 	  "publish usb node1-1-2, usb node1-1-2" },
 	{ "claims of devices on a controller", CHANGE_USB_CONTROLLER, KEY, "claims " KEY },
 	{ "a list of PCIDevices or their claims", CHANGE_PCI_LIST, NULL,
-	  "claims, gpus, offers, publish, sriov, usb" },
+	  "claims, gpus, nvidia, offers, publish, sriov, usb" },
 	{ "a list of USBDevices or their claims", CHANGE_USB_LIST, NULL,
 	  "claims, offers, publish, usb, usb names" },
 	{ "a list of mediated devices or their parents", CHANGE_MDEV_LIST, NULL,
@@ -197,7 +197,7 @@ static struct change_case {
 	{ "the status of mediated devices", CHANGE_MDEV_STATUS, NULL, "publish" },
 	{ "resources of vGPUs", CHANGE_VGPU_RESOURCES, NULL, "offers, publish" },
 	{ "generic devices", CHANGE_GENERIC_DEVICES, NULL, "offers" },
-	{ "GPUs for containers", CHANGE_NVIDIA_GPUS, NULL, "offers" },
+	{ "GPUs for containers", CHANGE_NVIDIA_GPUS, NULL, "claims, offers" },
 	{ "functions of a network card", CHANGE_NIC_FUNCTIONS, NULL, "claims" },
 	{ "the network card of a function", CHANGE_PARENT_NIC, KEY, "publish pci " KEY },
 };
@@ -229,11 +229,13 @@ static void a_new_or_deleted_pci_claim_concerns_usb_claims(void **state)
 
 	(void)state;
 	wiring_object(&wiring, CHANGE_PCIDEVICECLAIM, KEY, &entry, &entry);
-	assert_asked("claims " KEY ", gpus " KEY ", offers, publish pci " KEY ", sriov");
+	assert_asked("claims " KEY ", gpus " KEY ", nvidia, offers, publish pci " KEY ", sriov");
 	wiring_object(&wiring, CHANGE_PCIDEVICECLAIM, KEY, NULL, &entry);
-	assert_asked("claims " KEY ", gpus " KEY ", offers, publish pci " KEY ", sriov, usb");
+	assert_asked("claims " KEY ", gpus " KEY ", nvidia, offers, publish pci " KEY
+		     ", sriov, usb");
 	wiring_object(&wiring, CHANGE_PCIDEVICECLAIM, KEY, &entry, NULL);
-	assert_asked("claims " KEY ", gpus " KEY ", offers, publish pci " KEY ", sriov, usb");
+	assert_asked("claims " KEY ", gpus " KEY ", nvidia, offers, publish pci " KEY
+		     ", sriov, usb");
 	wiring_object(&wiring, CHANGE_PCIDEVICE, KEY, NULL, &entry);
 	assert_asked("claims " KEY ", gpus " KEY ", offers, publish own pci " KEY ", sriov");
 }

@@ -8,6 +8,7 @@
  *	lost 0		the watch has lost it		watching	the watch is whole
  *	pair 0 1 LEVEL LINKS, switch 0 LINKS
  *	begin 0 1, begin-watch 0 1, end 0 1, placed 0 1, hung 0, hung - 0 1, fail 0 1, missed 0 1
+ *	claim 0, unclaim 0	a PCIDeviceClaim takes it, or none any more
  *	pass MS
  */
 #pragma once
@@ -186,6 +187,8 @@ static inline void gpus_scene_run(struct gpus_scene *scene, char **words)
 		nvidia_gpus_fail(gpus, &list, "no driver", scene->now_ms);
 	else if (strcmp(verb, "hung") == 0)
 		nvidia_gpus_hung(gpus, nowhere ? NULL : list.items[0], &list, scene->now_ms);
+	else if (strcmp(verb, "claim") == 0 || strcmp(verb, "unclaim") == 0)
+		(void)nvidia_gpus_set_claim(gpus, list.items[0], *verb == 'c' ? "vm1-gpu" : NULL);
 	else if (strcmp(verb, "pass") == 0 && str_to_u64(words[1], &ms))
 		scene->now_ms += ms;
 	else

@@ -32,6 +32,9 @@ struct bench {
 	struct nvidia *nvidia;
 	struct nvidia_offers offers;
 	unsigned changes;
+	const char *claimed; /* address of a card; NULL: none          */
+	const char *given;   /* the unit that the pod has; NULL: none   */
+	bool kubelet_is_silent;
 };
 
 static void on_changed(void *arg)
@@ -40,6 +43,29 @@ static void on_changed(void *arg)
 
 	b->changes++;
 	nvidia_offer(b->nvidia, nvidia_offers_plugins(&b->offers));
+}
+
+static char *claim_of(void *arg, const char *address)
+{
+	const struct bench *b = arg;
+
+	return b->claimed && strcmp(b->claimed, address) == 0 ? xstrdup("vm1-claim") : NULL;
+}
+
+static void add_given(void *arg, struct json_strs *ids)
+{
+	const struct bench *b = arg;
+
+	if (b->given)
+		json_strs_add(ids, b->given);
+}
+
+static bool is_free(void *arg, const char *id, char **ret_holder)
+{
+	const struct bench *b = arg;
+
+	*ret_holder = str_equal(id, b->given) ? xstrdup("pod default/train") : NULL;
+	return !b->kubelet_is_silent && !*ret_holder;
 }
 
 static char *text(const char *s)
@@ -104,7 +130,13 @@ SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
 
 static void start(struct bench *b)
 {
-	b->nvidia = nvidia_new(&b->node, &b->options, on_changed, b);
+	const struct nvidia_deps deps = { .changed = on_changed,
+					  .claim_of = claim_of,
+					  .given = add_given,
+					  .is_free = is_free,
+					  .arg = b };
+
+	b->nvidia = nvidia_new(&b->node, &b->options, &deps);
 	nvidia_find_gpus(b->nvidia);
 }
 
@@ -226,6 +258,112 @@ static void an_xid_is_one_change_and_two_probes_cure_it(void **state)
 	fake_clock_advance(b->clock, GPU_PROBE_MS);
 	wait_offer(b, ALL);
 	assert_int_equal(b->offers.sets, 3);
+}
+
+#define TAKEN                                         \
+	"nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT( \
+		"1") "@-1 the PCIDeviceClaim 'vm1-claim' takes it | " SHORT("2") "@-1"
+
+static void a_claim_withdraws_one_gpu(void **state)
+{
+	struct bench *b = *state;
+	pid_t before;
+
+	start(b);
+	wait_offer(b, ALL);
+	settle(b);
+	before = watch_pid(b);
+	b->claimed = ADDRESS(1);
+	nvidia_find_gpus(b->nvidia);
+	wait_offer(b, TAKEN);
+	settle(b);
+	assert_int_not_equal(watch_pid(b), before);
+	tell_watch(b, "xid 1 79\n"); /* it does not watch this one */
+	settle(b);
+	assert_string_equal(str_cstr(&b->offers.text), TAKEN);
+	b->claimed = NULL;
+	nvidia_find_gpus(b->nvidia);
+	wait_offer(b, ALL);
+	settle(b);
+	tell_watch(b, "xid 1 79\n");
+	wait_offer(b, ILL);
+}
+
+static struct bind_case {
+	const char *name;
+	const char *claimed, *given;
+	bool silent;
+	const char *trouble; /* a part of it; NULL: none */
+} binds[] = {
+	{ "a GPU that is still offered", NULL, NULL, false, "can still get the GPU" },
+	{ "a GPU that no pod has", ADDRESS(1), NULL, false, NULL },
+	{ "a GPU that a pod has", ADDRESS(1), SHORT("1"), false,
+	  "pod default/train has the GPU as '" SHORT("1") "'" },
+	{ "a share of it", ADDRESS(1), SHORT("1") "::3", false,
+	  "pod default/train has the GPU as '" SHORT("1") "::3'" },
+	{ "a pod has another GPU", ADDRESS(1), SHORT("2"), false, NULL },
+	{ "a kubelet that has not said", ADDRESS(1), NULL, true,
+	  "not known yet whether a container" },
+};
+
+static void a_card_is_bound_when_no_container_has_it(void **state)
+{
+	const struct bind_case *c = suite_row(state);
+	struct bench *b = *state;
+	auto_free char *trouble = NULL;
+	auto_free char *other = NULL;
+
+	start(b);
+	wait_offer(b, ALL);
+	b->claimed = c->claimed;
+	b->given = c->given;
+	b->kubelet_is_silent = c->silent;
+	nvidia_find_gpus(b->nvidia);
+	other = nvidia_bind_trouble(b->nvidia, "0000:99:00.0");
+	assert_null(other);
+	trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+	if (!c->trouble)
+		assert_null(trouble);
+	else if (!trouble || !strstr(trouble, c->trouble))
+		fail_msg("'%s' is not in '%s'", c->trouble, trouble ? trouble : "");
+}
+
+/* A program that begins while the claim waits does not know what the pods' units are of. */
+static void a_card_that_has_not_told_its_uuid_is_not_bound(void **state)
+{
+	struct bench *b = *state;
+	char *trouble;
+
+	b->claimed = ADDRESS(1);
+	start(b);
+	trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+	assert_non_null(strstr(trouble, "has not told its UUID"));
+	free(trouble);
+	wait_offer(b, TAKEN);
+	assert_null(nvidia_bind_trouble(b->nvidia, ADDRESS(1)));
+}
+
+/* A MIG device that is gone may have been the card's. */
+static void mig_devices_count_as_their_card(void **state)
+{
+	static const struct {
+		const char *given;
+		bool trouble;
+	} rows[] = { { "MIG-7", true }, { "MIG-8", false }, { "MIG-gone", true } };
+	struct bench *b = *state;
+
+	b->options.mig = "mixed";
+	play_scene(&b->play, THREE "mig 1 7 0 MIG-7 0 1 1 4864\nmig 2 8 0 MIG-8 0 1 1 4864\n");
+	b->claimed = ADDRESS(1);
+	start(b);
+	settle(b);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		auto_free char *trouble = NULL;
+
+		b->given = rows[i].given;
+		trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+		assert_int_equal(trouble != NULL, rows[i].trouble);
+	}
 }
 
 /* The next one is started at once, and hears of what comes then. */
@@ -483,6 +621,11 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "an Xid is one change, and two probes cure it",
 		  an_xid_is_one_change_and_two_probes_cure_it, NULL);
+	suite_add(&suite, "a claim withdraws one GPU", a_claim_withdraws_one_gpu, NULL);
+	suite_rows(&suite, binds, a_card_is_bound_when_no_container_has_it);
+	suite_add(&suite, "a card that has not told its UUID is not bound",
+		  a_card_that_has_not_told_its_uuid_is_not_bound, NULL);
+	suite_add(&suite, "MIG devices count as their card", mig_devices_count_as_their_card, NULL);
 	suite_add(&suite, "a killed watch is replaced", a_killed_watch_is_replaced, NULL);
 	suite_add(&suite, "a GPU that hangs is ill, and the others are offered",
 		  a_gpu_that_hangs_is_ill_and_the_others_are_offered, NULL);

@@ -143,6 +143,10 @@ static struct change_case {
 	{ "a clean probe of a healthy one", LOOK, "probe 0", false },
 	{ "a topology", LOOK, "pair 0 1 10 4; placed 0 1", false },
 	{ "another GPU at the same address", LOOK, "probe 1 NEW", true },
+	{ "a claim", LOOK, "claim 1", true },
+	{ "the same claim", LOOK "claim 1", "claim 1", false },
+	{ "the end of a claim", LOOK "claim 1", "unclaim 1", true },
+	{ "no claim, as before", LOOK, "unclaim 1", false },
 	{ "a begin of a watch", LOOK, "begin-watch 0 1 2; watch 0; watch 1; watch 2; watching",
 	  false },
 };

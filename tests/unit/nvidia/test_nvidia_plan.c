@@ -67,6 +67,17 @@ static struct plan_case {
 	  "pass 5000",
 	  "probe 2", .watched = "0 1 2" },
 	{ "nobody is left to watch", PLACED "lost 0; lost 1; lost 2", "+5000", .watched = NULL },
+	{ "one that a claim takes is left alone, and its watch ends at once",
+	  PLACED "xid 1 79; event 1 mig; claim 1; pass 5000", "watch 0 2", .watched = "0 1 2",
+	  .watch_in_ms = 60000 },
+	{ "a watch without it goes on", PLACED "claim 1; pass 60000", "", .watched = "0 2" },
+	{ "its watch ends also if there is no other one to watch",
+	  PLACED "claim 0; claim 1; claim 2", "end", .watched = "0 1 2" },
+	{ "before it has told who it is it is asked that", "claim 1; claim 2",
+	  "inventory 0 1 2, watch 0", .watched = NULL },
+	{ "its links are not asked for", LOOK "claim 1; claim 2", "", .watched = "0" },
+	{ "when the claim ends it is looked at and watched", PLACED "claim 1; pass 1000; unclaim 1",
+	  "inventory 1, watch 0 1 2", .watched = "0 2" },
 	{ "no watch follows a failed one at once", PLACED, "+60000", .watched = NULL,
 	  .watch_in_ms = 60000 },
 };
@@ -79,6 +90,8 @@ static void add_step(const struct nvidia_step *step, uint64_t now_ms, struct str
 		str_add(out, verbs[step->verb]);
 	for (size_t i = 0; step->ask && i < step->asked.len; i++)
 		str_addf(out, " %c", step->asked.items[i][6]);
+	if (step->end_watch && !step->watch)
+		str_addf(out, "%send", out->len ? ", " : "");
 	if (step->watch)
 		str_addf(out, "%swatch", out->len ? ", " : "");
 	for (size_t i = 0; step->watch && i < step->watched.len; i++)

@@ -207,7 +207,7 @@ static void a_mig_device_is_given_by_its_uuid(void **state)
 	answer = nvidia_offers_allocate(&type, "MIG-7");
 	ill = nvidia_offers_allocate(&type, "MIG-8");
 	assert_string_equal(answer, "NVIDIA_VISIBLE_DEVICES=MIG-7");
-	assert_string_equal(ill, "MIG device 'MIG-8' is not healthy: Xid 79");
+	assert_string_equal(ill, "MIG device 'MIG-8' is not available: Xid 79");
 	assert_int_equal(nvidia_device_type.choose(&type, "nvidia.com/mig-2g.10gb.me"),
 			 CHOICE_DISTRIBUTED);
 	assert_int_equal(nvidia_device_type.choose(&type, "nvidia.com/gpu"), CHOICE_WEIGHTS);
@@ -235,10 +235,12 @@ static struct answer_case {
 	{ "by CDI and variable", LOOK, CRI | ENVVAR, "GPU-2",
 	  "NVIDIA_VISIBLE_DEVICES=GPU-2 nvidia.com/gpu=GPU-2", NULL },
 	{ "an unhealthy GPU", LOOK "xid 0 79", ENVVAR, "GPU-2 GPU-0",
-	  "GPU 'GPU-0' is not healthy: Xid 79", NULL },
+	  "GPU 'GPU-0' is not available: Xid 79", NULL },
+	{ "a GPU that a claim takes", LOOK "claim 0", ENVVAR, "GPU-0",
+	  "GPU 'GPU-0' is not available: the PCIDeviceClaim 'vm1-gpu' takes it", NULL },
 	{ "a GPU that has gone", LOOK, ENVVAR, "GPU-9", "GPU 'GPU-9' is gone from the node", NULL },
 	{ "a GPU that cannot be given", LOOK, ENVVAR, "GPU-1",
-	  "GPU 'GPU-1' is not healthy: no CDI file has it", NULL },
+	  "GPU 'GPU-1' is not available: no CDI file has it", NULL },
 	{ "a share is its GPU", LOOK, ENVVAR, "GPU-2::1", "NVIDIA_VISIBLE_DEVICES=GPU-2", TWICE },
 	{ "shares of one GPU are one GPU", LOOK, ENVVAR, "GPU-2::1 GPU-0::0 GPU-2::0",
 	  "NVIDIA_VISIBLE_DEVICES=GPU-2,GPU-0", TWICE },
@@ -246,7 +248,7 @@ static struct answer_case {
 	  "NVIDIA_VISIBLE_DEVICES=" MOUNTS " /dev/null>" MOUNTS "/GPU-2", TWICE },
 	{ "and one CDI device", LOOK, CRI, "GPU-2::1 GPU-2::0", "nvidia.com/gpu=GPU-2", TWICE },
 	{ "a share of an unhealthy GPU", LOOK "xid 0 79", ENVVAR, "GPU-0::1",
-	  "GPU 'GPU-0' is not healthy: Xid 79", TWICE },
+	  "GPU 'GPU-0' is not available: Xid 79", TWICE },
 	{ "a share of a GPU that has gone", LOOK, ENVVAR, "GPU-9::1",
 	  "GPU 'GPU-9' is gone from the node", TWICE },
 	{ "two shares where one is allowed", LOOK, ENVVAR, "GPU-2::1 GPU-2::0",

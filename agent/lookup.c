@@ -41,7 +41,16 @@ const struct pcidevice_allocations *lookup_allocations(void *arg, enum inventory
 		return lend_allocations(w->lend, mediateddevice_uuid_of_name(name));
 	if (names_pcidevice_address(w->node_name, name, address) < 0)
 		return &none;
+	if (nvidia_has(w->nvidia, address))
+		return nvidia_allocations(w->nvidia, address);
 	return lend_allocations(w->lend, address);
+}
+
+const struct pcidevice_allocations *lookup_unit_allocations(void *arg, const char *id)
+{
+	const struct wiring *w = arg;
+
+	return lend_allocations(w->lend, id);
 }
 
 const char *lookup_held_as(void *arg, const char *name)
@@ -61,7 +70,8 @@ static void usb_offer(const struct wiring *w, const char *name, struct publish_o
 {
 	const struct usb_selected *selected = NULL;
 
-	*ret_offer = (struct publish_offer){ .known = usb_selected(w->usb, name, &selected) };
+	*ret_offer = (struct publish_offer){ .known = usb_selected(w->usb, name, &selected),
+					     .by = "the HostDeviceConfig" };
 	if (!selected)
 		return;
 	ret_offer->resource = selected->resource;
@@ -82,6 +92,13 @@ void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
 	*ret_offer = (struct publish_offer){ .known = true };
 	if (names_pcidevice_address(w->node_name, name, address) < 0)
 		return;
+	if (nvidia_has(w->nvidia, address)) {
+		ret_offer->by = "the agent (--nvidia)";
+		ret_offer->known = nvidia_offered(w->nvidia, address, &ret_offer->resource,
+						  &ret_offer->trouble);
+		return;
+	}
+	ret_offer->by = "the HostDeviceConfig";
 	ret_offer->known = lend_selected(w->lend, address, &told);
 	if (!told)
 		return;

@@ -36,6 +36,7 @@ void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_
 /* For nvidia: struct nvidia_deps. */
 char *lookup_card_claim(void *arg, const char *address);
 void lookup_given(void *arg, struct json_strs *ids);
+const struct pcidevice_allocations *lookup_unit_allocations(void *arg, const char *id);
 
 /* For gpus: is_taken() of struct gpus_deps. */
 bool lookup_is_taken(void *arg, const char *resource);

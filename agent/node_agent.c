@@ -492,6 +492,7 @@ static void make_nvidia(struct node_agent *agent)
 		.claim_of = lookup_card_claim,
 		.given = lookup_given,
 		.is_free = lookup_is_free,
+		.allocations = lookup_unit_allocations,
 		.arg = parts,
 	};
 

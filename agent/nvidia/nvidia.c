@@ -1,6 +1,7 @@
 #include "agent/nvidia/nvidia.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "agent/plugin/plugins.h"
 #include "agent/plugin/socket_sweep.h"
 #include "agent/process/helper_run.h"
+#include "api/json_map.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
 #include "base/array.h"
@@ -52,15 +54,17 @@ struct nvidia {
 	struct nvidia_type type;
 	struct role question;
 	struct role watch;
-	uint64_t migs_ms;          /* when the MIG devices were looked at last */
-	struct json_strs left_out; /* devices that are not offered, as logged  */
-	struct clock_timer *due;   /* to plan */
-	struct nvidia_file file;   /* the configuration */
-	char *file_trouble;        /* that was logged; NULL: none */
-	struct cdi_files cdi;      /* if they are used */
-	bool has_plugin;           /* NVIDIA's device plugin runs on the node */
-	struct clock_timer *look;  /* at what else is on the node */
-	bool known;                /* something was known of each GPU once */
+	uint64_t migs_ms;                         /* when the MIG devices were looked at last */
+	struct json_strs left_out;                /* devices that are not offered, as logged  */
+	struct clock_timer *due;                  /* to plan */
+	struct nvidia_file file;                  /* the configuration */
+	char *file_trouble;                       /* that was logged; NULL: none */
+	struct cdi_files cdi;                     /* if they are used */
+	bool has_plugin;                          /* NVIDIA's device plugin runs on the node */
+	struct clock_timer *look;                 /* at what else is on the node */
+	bool known;                               /* something was known of each GPU once */
+	char resource[NVIDIA_RESOURCE_SIZE];      /* nvidia_offered()     */
+	struct pcidevice_allocations allocations; /* nvidia_allocations() */
 };
 
 static uint64_t now_ms(const struct nvidia *nvidia)
@@ -517,6 +521,20 @@ static bool is_unit_of(const struct nvidia *nvidia, const struct nvidia_gpu *gpu
 	       !nvidia_gpus_has_mig(&nvidia->gpus, gpu, uuid);
 }
 
+/* The units of @gpu that pods have, as far as is known. */
+static void add_given(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
+		      struct json_strs *ids)
+{
+	struct json_strs all = { 0 };
+
+	nvidia->deps.given(nvidia->deps.arg, &all);
+	for (size_t i = 0; i < all.len; i++) {
+		if (is_unit_of(nvidia, gpu, all.items[i]))
+			(void)json_strs_add_new(ids, all.items[i]);
+	}
+	json_strs_done(&all);
+}
+
 char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 {
 	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
@@ -532,12 +550,11 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 		return xstrdup(
 			"it is not known whether a container has the GPU: NVIDIA's library has not told its UUID");
 	json_strs_add(&ids, gpu->uuid); /* also if the kubelet has not said yet what pods have */
-	deps->given(deps->arg, &ids);
+	add_given(nvidia, gpu, &ids);
 	for (size_t i = 0; i < ids.len && !trouble; i++) {
 		auto_free char *holder = NULL;
 
-		if (is_unit_of(nvidia, gpu, ids.items[i]) &&
-		    !deps->is_free(deps->arg, ids.items[i], &holder))
+		if (!deps->is_free(deps->arg, ids.items[i], &holder))
 			trouble =
 				holder ? xasprintf(
 						 "%s has the GPU as '%s': the card is bound when no "
@@ -579,6 +596,91 @@ void nvidia_offer(void *arg, struct plugins *plugins)
 		plugins_set(plugins, &nvidia_device_type, &nvidia->type, NULL, 0);
 	else if (nvidia->known && nvidia->file.is_read && knows_claims(nvidia))
 		nvidia_type_offer(&nvidia->type, plugins);
+}
+
+/* --- for the PCIDevice -------------------------------------------------------------------------------------- */
+
+bool nvidia_has(const struct nvidia *nvidia, const char *address)
+{
+	return nvidia_gpus_at(&nvidia->gpus, address) != NULL;
+}
+
+bool nvidia_offered(struct nvidia *nvidia, const char *address, const char **ret_resource,
+		    const char **ret_trouble)
+{
+	const struct nvidia_type *type = &nvidia->type;
+	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
+	struct nvidia_devices devices;
+
+	*ret_resource = *ret_trouble = NULL;
+	if (nvidia->has_plugin)
+		return true;
+	if (!nvidia->known || !nvidia->file.is_read)
+		return false;
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	for (size_t i = 0; i < devices.len && !*ret_resource; i++) {
+		const struct nvidia_device *device = &devices.items[i];
+
+		if (device->gpu != gpu || !device->uuid)
+			continue;
+		(void)snprintf(nvidia->resource, sizeof(nvidia->resource), "%s",
+			       nvidia_device_resource(device));
+		*ret_resource = nvidia->resource;
+		*ret_trouble = nvidia_type_trouble(type, device);
+	}
+	nvidia_devices_done(&devices);
+	return true;
+}
+
+static bool has_allocation(const struct pcidevice_allocations *list,
+			   const struct pcidevice_allocation *one)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (str_equal(list->items[i].namespace, one->namespace) &&
+		    str_equal(list->items[i].pod, one->pod) &&
+		    str_equal(list->items[i].container, one->container))
+			return true;
+	}
+	return false;
+}
+
+static void add_allocations(struct pcidevice_allocations *list,
+			    const struct pcidevice_allocations *more)
+{
+	for (size_t i = 0; i < more->len && list->len < NVIDIA_ALLOCATIONS_MAX; i++) {
+		if (!has_allocation(list, &more->items[i]))
+			json_map_copy(pcidevice_allocation_map, array_add(list), &more->items[i]);
+	}
+}
+
+static void clear_allocations(struct pcidevice_allocations *list)
+{
+	for (size_t i = 0; i < list->len; i++)
+		json_map_done(pcidevice_allocation_map, &list->items[i]);
+	array_done(list);
+}
+
+const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, const char *address)
+{
+	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
+	const struct nvidia_deps *deps = &nvidia->deps;
+	struct json_strs ids = { 0 };
+	bool known = gpu->uuid != NULL;
+
+	clear_allocations(&nvidia->allocations);
+	if (known) {
+		json_strs_add(&ids, gpu->uuid);
+		add_given(nvidia, gpu, &ids);
+	}
+	for (size_t i = 0; i < ids.len && known; i++) {
+		const struct pcidevice_allocations *of = deps->allocations(deps->arg, ids.items[i]);
+
+		known = of != NULL;
+		if (of)
+			add_allocations(&nvidia->allocations, of);
+	}
+	json_strs_done(&ids);
+	return known ? &nvidia->allocations : NULL;
 }
 
 /* --- life ------------------------------------------------------------------------------------------------- */
@@ -623,6 +725,7 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	nvidia_file_done(&nvidia->file);
 	free(nvidia->file_trouble);
 	json_strs_done(&nvidia->left_out);
+	clear_allocations(&nvidia->allocations);
 	clock_timer_free(nvidia->node->clock, nvidia->due);
 	clock_timer_free(nvidia->node->clock, nvidia->look);
 	free(nvidia);

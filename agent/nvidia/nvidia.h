@@ -15,6 +15,7 @@
 struct json_pairs;
 struct json_strs;
 struct nvidia;
+struct pcidevice_allocations;
 struct plugins;
 struct this_node;
 
@@ -22,10 +23,11 @@ enum {
 	NVIDIA_COLD_MS = 20000, /* one GPU's first answer: the driver initializes it */
 	NVIDIA_WARM_MS = 5000,  /* any later one                                     */
 	NVIDIA_REPLACE_MS = 60000,
-	NVIDIA_LOOK_MS = 5000,    /* at configuration and CDI files, and for another plugin */
-	NVIDIA_SETTLE_MS = 500,   /* until a new configuration file is read again */
-	NVIDIA_MIG_MS = 60000,    /* at MIG devices, whose events do not reach everybody */
-	NVIDIA_ABSENT_MS = 30000, /* while no GPU has ever answered */
+	NVIDIA_LOOK_MS = 5000,       /* at configuration and CDI files, and for another plugin */
+	NVIDIA_SETTLE_MS = 500,      /* until a new configuration file is read again */
+	NVIDIA_MIG_MS = 60000,       /* at MIG devices, whose events do not reach everybody */
+	NVIDIA_ABSENT_MS = 30000,    /* while no GPU has ever answered */
+	NVIDIA_ALLOCATIONS_MAX = 64, /* of a PCIDevice: crds/ */
 };
 
 /* The texts are borrowed. */
@@ -45,9 +47,10 @@ struct nvidia_deps {
 	/* The name of the PCIDeviceClaim that takes the card at @address; the caller frees. NULL: none does. When that changes,
 	 * nvidia_find_gpus() is to follow. */
 	char *(*claim_of)(void *arg, const char *address);
-	/* As lend_ids() and lend_is_free(): of the units of GPUs that pods have. */
+	/* As lend_ids(), lend_is_free() and lend_allocations(): of the units of GPUs that pods have. */
 	void (*given)(void *arg, struct json_strs *ids);
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
+	const struct pcidevice_allocations *(*allocations)(void *arg, const char *id);
 	void *arg;
 };
 
@@ -59,6 +62,18 @@ struct nvidia *nvidia_free(struct nvidia *nvidia);
 
 /* The node has a new inventory, or other claims: find its GPUs, and withdraw those that claims take. */
 void nvidia_find_gpus(struct nvidia *nvidia);
+
+/* Has the card at @address a GPU that may be offered to containers? */
+bool nvidia_has(const struct nvidia *nvidia, const char *address);
+
+/* The resource that the GPU, or its first MIG device, is offered as (NULL: it is not), and why containers do not get it (NULL:
+ * they do). False: not known yet. Valid until the next call and `changed`. */
+bool nvidia_offered(struct nvidia *nvidia, const char *address, const char **ret_resource,
+		    const char **ret_trouble);
+
+/* The containers that have the GPU, or a unit of it: each once, at most NVIDIA_ALLOCATIONS_MAX; NULL: not known yet. Valid until
+ * the next call. */
+const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, const char *address);
 
 /* Why must the card at @address not be bound to another driver now: containers have the GPU, or can get it. NULL: for no
  * such reason. The caller frees. */

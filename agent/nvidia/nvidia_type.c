@@ -41,8 +41,7 @@ unsigned nvidia_list_from_text(const char *text)
 
 /* --- the offer ---------------------------------------------------------------------------------- */
 
-/* Why it is not healthy; NULL: it is. */
-static const char *trouble_of(const struct nvidia_type *type, const struct nvidia_device *device)
+const char *nvidia_type_trouble(const struct nvidia_type *type, const struct nvidia_device *device)
 {
 	const struct nvidia_gpu *gpu = device->gpu;
 	const char *trouble = gpu->claim ? gpu->claim : gpu->trouble;
@@ -65,7 +64,7 @@ struct offering {
 
 static void add_units(struct offering *offering, const struct nvidia_device *device)
 {
-	const char *trouble = trouble_of(offering->type, device);
+	const char *trouble = nvidia_type_trouble(offering->type, device);
 
 	for (unsigned i = 0; i < nvidia_device_units(device); i++) {
 		*array_add(&offering->ids) = nvidia_unit_id(device, i);
@@ -141,7 +140,7 @@ static int check(const struct nvidia_type *type, const struct nvidia_devices *de
 	if (!device)
 		return err_set(err, ERR_INVALID, -ENODEV, "%s '%s' is gone from the node", what,
 			       uuid);
-	trouble = trouble_of(type, device);
+	trouble = nvidia_type_trouble(type, device);
 	if (trouble)
 		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s '%s' is not available: %s", what,
 			       uuid, trouble);

@@ -42,5 +42,8 @@ struct nvidia_type {
 /* The bit of "envvar", "volume-mounts", "cdi-annotations" or "cdi-cri"; 0: it is none of these. */
 unsigned nvidia_list_from_text(const char *text);
 
+/* Why @device is not given to containers; NULL: it is. Valid until the GPUs change. */
+const char *nvidia_type_trouble(const struct nvidia_type *type, const struct nvidia_device *device);
+
 /* Make what @plugins offer the devices that have told their UUID; all units of a change in one call. */
 void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins);

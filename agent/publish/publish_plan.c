@@ -28,7 +28,7 @@ static const struct shape {
 	size_t status;
 	const char *condition; /* always written; NULL: the kind has none                */
 	const char *sometimes; /* written if the inventory has it; NULL: none            */
-	const char *offered;   /* written if a HostDeviceConfig offers it; NULL: none    */
+	const char *offered;   /* written if it is offered without a claim; NULL: none   */
 	size_t conditions;
 	size_t allocations; /* 0: the kind has none */
 } shapes[] = {
@@ -142,13 +142,13 @@ static void take_offered(const struct publish_case *c, const struct shape *shape
 		return;
 	if (offer->known && offer->trouble) {
 		value.reason = offer->group_taken ? "GroupInUse" : "Unhealthy";
-		message = xasprintf("the HostDeviceConfig offers it as %s, but the kubelet is told "
-				    "not to give it to a pod: %s",
-				    offer->resource, offer->trouble);
+		message = xasprintf("%s offers it as %s, but the kubelet is told not to give it to "
+				    "a pod: %s",
+				    offer->by, offer->resource, offer->trouble);
 	} else if (offer->known) {
 		value.status = API_TRUE;
 		value.reason = "Offered";
-		message = xasprintf("the HostDeviceConfig offers it as %s", offer->resource);
+		message = xasprintf("%s offers it as %s", offer->by, offer->resource);
 	}
 	value.message = message;
 	set_condition(shape, object, seen, &value, c->now_wall_ms);
@@ -230,8 +230,8 @@ static void take_holder(const struct publish_case *c, struct usbdevice *device)
 	device->status.holder = text.len ? str_detach(&text) : NULL;
 }
 
-/* The resource of the HostDeviceConfig's entry that selects the device; NULL: none does. While that is not known, what
- * is published stays: @conditions (NULL: none) and @resource. */
+/* The resource that the device is offered as without a claim; NULL: none. While that is not known, what is published
+ * stays: @conditions (NULL: none) and @resource. */
 static const char *resource_selected(const struct publish_case *c,
 				     const struct api_conditions *conditions, const char *resource)
 {

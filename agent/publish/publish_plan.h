@@ -25,10 +25,11 @@ enum publish_step {
 	PUBLISH_DELETE, /* the device is gone and has no claim                              */
 };
 
-/* What a HostDeviceConfig offers of a PCI or USB device. */
+/* How a PCI or USB device is offered without a claim. */
 struct publish_offer {
 	bool known;           /* else the status keeps it                                    */
-	const char *resource; /* NULL: it does not offer the device                          */
+	const char *by;       /* "the HostDeviceConfig"; NULL: nobody offers it              */
+	const char *resource; /* NULL: nobody offers it                                      */
 	const char *trouble;  /* why it is listed as unhealthy; NULL: it is healthy          */
 	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
 };

@@ -285,6 +285,22 @@ def test_a_gpu_of_another_driver_is_withdrawn(agent, kubelet, machine):
         wait_until(lambda: messages[-1:] == [ALL], 30, "it is offered again")
 
 
+def test_the_pcidevice_tells_what_containers_get(agent, kubelet, gpus, rest, node):
+    path = f"{GROUP}/pcidevices/{node}-{re.sub('[:.]', '', ADDRESSES[1])}"
+
+    def offered():
+        status = rest.get(path)["status"]
+        found = [(c["status"], c["reason"], c["message"]) for c in status["conditions"] if c["type"] == "Offered"]
+        return found and (status["resourceName"], *found[0])
+
+    text = f"the agent (--nvidia) offers it as {RESOURCE}"
+    wait_until(lambda: offered() == (RESOURCE, "True", "Offered", text), 20, lambda: rest.get(path))
+    gpus.tell("xid 1 79")
+    wait_until(lambda: offered()[1:3] == ("False", "Unhealthy"), 10, lambda: rest.get(path))
+    assert offered()[3] == f"{text}, but the kubelet is told not to give it to a pod: Xid 79"
+    wait_until(lambda: offered() == (RESOURCE, "True", "Offered", text), 4 * PROBE_S, lambda: rest.get(path))
+
+
 @pytest.mark.parametrize("given", [False, True], ids=["no container has it", "a container has it"])
 def test_a_claim_withdraws_one_gpu_and_waits_for_its_container(agent, kubelet, gpus, rest, node, given):
     name = f"{node}-{re.sub('[:.]', '', ADDRESSES[1])}"

@@ -7,6 +7,7 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/nvidia/nvidia_gpus.h"
+#include "api/pcidevice.h"
 #include "base/num.h"
 #include "fake/fake_clock.h"
 #include "unit/agent/fake_helper.h"
@@ -34,6 +35,7 @@ struct bench {
 	unsigned changes;
 	const char *claimed; /* address of a card; NULL: none          */
 	const char *given;   /* the unit that the pod has; NULL: none   */
+	const char *given_too;
 	bool kubelet_is_silent;
 };
 
@@ -58,6 +60,8 @@ static void add_given(void *arg, struct json_strs *ids)
 
 	if (b->given)
 		json_strs_add(ids, b->given);
+	if (b->given_too)
+		json_strs_add(ids, b->given_too);
 }
 
 static bool is_free(void *arg, const char *id, char **ret_holder)
@@ -66,6 +70,19 @@ static bool is_free(void *arg, const char *id, char **ret_holder)
 
 	*ret_holder = str_equal(id, b->given) ? xstrdup("pod default/train") : NULL;
 	return !b->kubelet_is_silent && !*ret_holder;
+}
+
+static const struct pcidevice_allocations *allocations_of(void *arg, const char *id)
+{
+	static char namespace[] = "default", pod[] = "train", container[] = "c";
+	static struct pcidevice_allocation one = { namespace, pod, container };
+	static const struct pcidevice_allocations none = { 0 };
+	static const struct pcidevice_allocations some = { &one, 1, 1 };
+	const struct bench *b = arg;
+
+	if (b->kubelet_is_silent)
+		return NULL;
+	return str_equal(id, b->given) || str_equal(id, b->given_too) ? &some : &none;
 }
 
 static char *text(const char *s)
@@ -134,6 +151,7 @@ static void start(struct bench *b)
 					  .claim_of = claim_of,
 					  .given = add_given,
 					  .is_free = is_free,
+					  .allocations = allocations_of,
 					  .arg = b };
 
 	b->nvidia = nvidia_new(&b->node, &b->options, &deps);
@@ -326,6 +344,50 @@ static void a_card_is_bound_when_no_container_has_it(void **state)
 		assert_null(trouble);
 	else if (!trouble || !strstr(trouble, c->trouble))
 		fail_msg("'%s' is not in '%s'", c->trouble, trouble ? trouble : "");
+}
+
+static struct told_case {
+	const char *name;
+	const char *claimed, *given, *given_too;
+	const char *trouble; /* NULL: none                       */
+	int pods;            /* -1: not known                    */
+	bool silent;
+} tolds[] = {
+	{ "a GPU that is free", NULL, NULL, NULL, NULL, 0, false },
+	{ "a GPU that a pod has", NULL, SHORT("1"), NULL, NULL, 1, false },
+	{ "a pod that has two shares of it is one", NULL, SHORT("1") "::0", SHORT("1") "::1", NULL,
+	  1, false },
+	{ "a pod that has another GPU", NULL, SHORT("2"), NULL, NULL, 0, false },
+	{ "a kubelet that has not said", NULL, NULL, NULL, NULL, -1, true },
+	{ "a GPU that a claim takes", ADDRESS(1), NULL, NULL,
+	  "the PCIDeviceClaim 'vm1-claim' takes it", 0, false },
+};
+
+static void a_pcidevice_tells_what_containers_get(void **state)
+{
+	const struct told_case *c = suite_row(state);
+	struct bench *b = *state;
+	const struct pcidevice_allocations *list;
+	const char *resource, *trouble;
+
+	start(b);
+	assert_false(nvidia_has(b->nvidia, "0000:99:00.0"));
+	assert_true(nvidia_has(b->nvidia, ADDRESS(1)));
+	assert_false(nvidia_offered(b->nvidia, ADDRESS(1), &resource, &trouble));
+	assert_null(nvidia_allocations(b->nvidia, ADDRESS(1)));
+	wait_offer(b, ALL);
+	b->claimed = c->claimed;
+	b->given = c->given;
+	b->given_too = c->given_too;
+	b->kubelet_is_silent = c->silent;
+	nvidia_find_gpus(b->nvidia);
+	assert_true(nvidia_offered(b->nvidia, ADDRESS(1), &resource, &trouble));
+	assert_string_equal(resource, "nvidia.com/gpu");
+	assert_true(str_equal(trouble, c->trouble));
+	list = nvidia_allocations(b->nvidia, ADDRESS(1));
+	assert_int_equal(list ? (int)list->len : -1, c->pods);
+	if (list && list->len > 0)
+		assert_string_equal(list->items[0].pod, "train");
 }
 
 /* A program that begins while the claim waits does not know what the pods' units are of. */
@@ -622,6 +684,7 @@ int main(void)
 	suite_add(&suite, "an Xid is one change, and two probes cure it",
 		  an_xid_is_one_change_and_two_probes_cure_it, NULL);
 	suite_add(&suite, "a claim withdraws one GPU", a_claim_withdraws_one_gpu, NULL);
+	suite_rows(&suite, tolds, a_pcidevice_tells_what_containers_get);
 	suite_rows(&suite, binds, a_card_is_bound_when_no_container_has_it);
 	suite_add(&suite, "a card that has not told its UUID is not bound",
 		  a_card_that_has_not_told_its_uuid_is_not_bound, NULL);

@@ -46,8 +46,7 @@ int inspect_run(const struct scan_options *options, enum out_format format, stru
 	while (!inspection.inventory && !inspection.err.code && uv_run(&loop, UV_RUN_ONCE))
 		;
 	scan_free(scan);
-	uv_run(&loop, UV_RUN_NOWAIT);
-	uv_loop_close(&loop);
+	loop_close(&loop);
 
 	if (!inspection.inventory) {
 		*err = inspection.err;

@@ -223,8 +223,7 @@ int plan_run(const struct plan_options *options, char *const *words, struct err 
 		r = print_claims(&plan, words, err);
 		binder_free(plan.binder);
 	}
-	uv_run(&plan.loop, UV_RUN_NOWAIT);
-	uv_loop_close(&plan.loop);
+	loop_close(&plan.loop);
 	inventory_free(plan.inventory);
 	if (r == 0)
 		r = write_out(&plan.text, err);

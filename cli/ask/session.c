@@ -107,9 +107,7 @@ struct session *session_free(struct session *session)
 	uv_close((uv_handle_t *)&session->timer, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(session->signals); i++)
 		uv_close((uv_handle_t *)&session->signals[i], NULL);
-	uv_run(&session->loop, UV_RUN_NOWAIT);
-	uv_run(&session->loop, UV_RUN_NOWAIT);
-	uv_loop_close(&session->loop);
+	loop_close(&session->loop);
 	kube_config_done(&session->config);
 	free(session);
 	return NULL;

@@ -1,6 +1,7 @@
 #include "kube/loop.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -40,4 +41,13 @@ int loop_open(struct uv_loop_s *loop, struct err *err)
 		return err_set(err, ERR_RETRY, r, "start the event loop: %s%s", strerror(-r),
 			       r == -EMFILE ? ": raise the limit of open files (ulimit -n)" : "");
 	return 0;
+}
+
+void loop_close(struct uv_loop_s *loop)
+{
+	/* Twice, because a callback may close something. What a child keeps open is not waited for. */
+	uv_run(loop, UV_RUN_NOWAIT);
+	uv_run(loop, UV_RUN_NOWAIT);
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)uv_loop_close(loop);
 }

@@ -286,11 +286,7 @@ void program_done(struct program *p)
 	serve_free(p->serve);
 	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
 		uv_close((uv_handle_t *)&p->signals[i], NULL);
-	/* A helper blocked in the kernel may keep handles open for ever, so do not wait for
-	 * them. */
-	uv_run(&p->loop, UV_RUN_NOWAIT);
-	uv_run(&p->loop, UV_RUN_NOWAIT);
-	uv_loop_close(&p->loop);
+	loop_close(&p->loop);
 	metrics_free(p->metrics);
 	kube_config_done(&p->config);
 }

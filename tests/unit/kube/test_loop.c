@@ -1,7 +1,9 @@
-/* loop: however few descriptors a process may have, it ends with an error and not by a signal. */
+/* loop: however few descriptors a process may have, and whatever children it leaves, it does not end by a signal. */
 #include "kube/loop.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -27,7 +29,8 @@ static int open_loop(struct err *err)
 		return WRONG;
 	uv_close((uv_handle_t *)&signal, NULL);
 	uv_run(&loop, UV_RUN_DEFAULT);
-	return uv_loop_close(&loop) == 0 ? OPENED : WRONG;
+	loop_close(&loop);
+	return OPENED;
 }
 
 static int start_program(struct err *err)
@@ -100,10 +103,46 @@ static void few_descriptors_are_an_error(void **state)
 	assert_int_equal(start_with(c, PLENTY), c->with_many);
 }
 
+/* Close a loop whose child runs, release its memory, and see the child end. */
+static int leave_a_child(void)
+{
+	static char sleeper[] = "sleep", minute[] = "60";
+	static char *arguments[] = { sleeper, minute, NULL };
+	const uv_process_options_t options = { .file = "sleep", .args = arguments };
+	uv_loop_t *loop = calloc(1, sizeof(*loop));
+	uv_process_t *process = calloc(1, sizeof(*process));
+	struct err err = { 0 };
+	int status;
+	pid_t pid;
+
+	if (!loop || !process || loop_open(loop, &err) < 0 || uv_spawn(loop, process, &options) < 0)
+		return WRONG;
+	pid = process->pid;
+	loop_close(loop);
+	memset(loop, 0xff, sizeof(*loop));
+	memset(process, 0xff, sizeof(*process));
+	return kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid ? OPENED : WRONG;
+}
+
+static void a_child_outlives_the_loop(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(leave_a_child());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), OPENED);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, few_descriptors_are_an_error);
+	suite_add(&suite, "a child outlives the loop", a_child_outlives_the_loop, NULL);
 	return suite_run(&suite, "loop");
 }

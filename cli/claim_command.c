@@ -240,7 +240,6 @@ static void create(struct errand *errand, struct claim_wait *wait)
 {
 	struct claim_spec spec;
 	auto_answer struct session_answer answer = { 0 };
-	auto_free char *rest = NULL;
 	auto_free char *why = NULL;
 	struct err err = { 0 };
 	int r;
@@ -252,8 +251,9 @@ static void create(struct errand *errand, struct claim_wait *wait)
 	}
 	r = claim_create(errand->run->session, &wait->target, &spec,
 			 errand->dry_run == DRY_RUN_SERVER, &answer, &err);
-	rest = targets_group_rest(errand->targets, errand->targets->devices[wait - errand->waits]);
-	if (!rest)
+	wait->rest =
+		targets_group_rest(errand->targets, errand->targets->devices[wait - errand->waits]);
+	if (!wait->rest)
 		claims_forget_group(&answer);
 	/* For a claim that exists, the webhook's warnings are about another one, with these flags
 	 * alone. */
@@ -303,7 +303,7 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 static void warn_of_node(const struct cluster_device *device)
 {
 	auto_free char *advice =
-		device->fault ? advice_about(device->fault->reason, device->node, device->name)
+		device->fault ? advice_about(device->fault->reason, device->node, device->name, "")
 			      : NULL;
 	auto_free char *fault = NULL;
 

@@ -16,6 +16,7 @@
 #include "base/timefmt.h"
 #include "cli/ask/lists.h"
 #include "cli/ask/pod_facts.h"
+#include "cli/ask/rights.h"
 #include "cli/command.h"
 #include "cli/show/advice.h"
 
@@ -32,6 +33,7 @@ void claim_wait_done(struct claim_wait *wait)
 	free(wait->uid);
 	free(wait->object);
 	free(wait->driver);
+	free(wait->rest);
 	free(wait->told);
 	*wait = (struct claim_wait){ 0 };
 }
@@ -327,6 +329,31 @@ static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
 	return claimed;
 }
 
+/* @refused: why its claim cannot include the whole group. */
+static void tell_together(struct command_run *run, const struct claim_wait *wait,
+			  const char *refused)
+{
+	const char *name = wait->target.name;
+	const char *user = run->settings.claim_user;
+	struct rights *rights = NULL;
+	auto_free char *together = NULL;
+
+	if (!user)
+		(void)rights_read(run->session, &rights, NULL);
+	if (wait->rest && *wait->rest && rights_claim(rights, DEVICE_PCI, wait->rest))
+		together =
+			xasprintf("`kubectl hostdev claim %s%s%s` claims the rest of the group, ",
+				  wait->rest, user ? " --for " : "", user ? user : "");
+	else if (wait->rest && *wait->rest)
+		together = xasprintf("the verb claim on %s, which you do not have, would let you "
+				     "claim the rest of the group, ",
+				     wait->rest);
+	rights_free(rights);
+	command_note("%s: its claim stays; it cannot include the whole group: %s; %s`kubectl "
+		     "hostdev release %s` deletes the claim",
+		     name, refused, together ? together : "", name);
+}
+
 /* The agent may have seen this claim before the others of this run, which complete the group. */
 static int tell_shared(struct command_run *run, struct claim_wait *wait, const char *line)
 {
@@ -342,9 +369,7 @@ static int tell_shared(struct command_run *run, struct claim_wait *wait, const c
 	command_claim(&run->settings, &spec);
 	refused = claims_group_refusal(run->session, &wait->target, &spec);
 	if (refused) {
-		command_note("%s: its claim stays; it cannot include the whole group: %s; `kubectl "
-			     "hostdev release %s` deletes the claim",
-			     wait->target.name, refused, wait->target.name);
+		tell_together(run, wait, refused);
 		return COMMAND_FAILED;
 	}
 	command_note(

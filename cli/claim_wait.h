@@ -25,7 +25,8 @@ struct claim_wait {
 	char *driver; /* of the claim, from which a release takes the device; NULL: it stays on it */
 	bool existed; /* the caller had claimed it before */
 	bool patched; /* and a flag was added to it */
-	bool alone;   /* no other claim of this run can be of its IOMMU group */
+	char *rest; /* functions of its IOMMU group that are to be claimed as well; "" or NULL: not known */
+	bool alone; /* no other claim of this run can be of its IOMMU group */
 	uint64_t
 		shared_ms; /* since when it waits for the rest of its group (timefmt_now_ms()); 0: it
 			     * does not */

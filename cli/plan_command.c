@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/ask/claims.h"
+#include "cli/ask/rights.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
@@ -31,6 +32,7 @@ struct rehearsal {
 	bool waits;       /* a release of a device that a pod has */
 	char *rest;       /* of a claim: as targets_group_rest() */
 	bool shared;      /* and it waits for them */
+	bool together;    /* and the caller may claim them */
 	char *whole; /* shared: why a claim of the whole group would be refused; NULL: it would not */
 	char *left; /* of a release: claimed functions of its group that would be pending; NULL: none */
 	char *why;      /* not accepted: the cause */
@@ -142,6 +144,7 @@ static void rehearse_group(struct command_run *run, struct rehearsal *rehearsal)
 {
 	const struct command_settings *s = &run->settings;
 	struct claim_target target;
+	struct rights *rights = NULL;
 	struct claim_spec spec;
 
 	rehearsal->shared = rehearsal->rest && rehearsal->accepted && !s->release &&
@@ -152,6 +155,10 @@ static void rehearse_group(struct command_run *run, struct rehearsal *rehearsal)
 	command_claim(s, &spec);
 	claim_target_init(&target, rehearsal->device);
 	rehearsal->whole = claims_group_refusal(run->session, &target, &spec);
+	if (rehearsal->whole && !rehearsal->user)
+		(void)rights_read(run->session, &rights, NULL);
+	rehearsal->together = rights_claim(rights, DEVICE_PCI, rehearsal->rest);
+	rights_free(rights);
 	claim_target_done(&target);
 }
 
@@ -247,10 +254,14 @@ static void add_group(const struct rehearsal *rehearsal, struct out *out)
 		line = xasprintf("its whole IOMMU group cannot be claimed: %s", rehearsal->whole);
 		add_line(out, line);
 		free(line);
-		line = rehearsal->rest[0] ? xasprintf("claim its functions together: kubectl "
-						      "hostdev claim %s %s%s%s",
-						      name, rehearsal->rest, whose, user)
-					  : NULL;
+		line = !rehearsal->rest[0] ? NULL
+		       : rehearsal->together
+			       ? xasprintf("claim its functions together: kubectl hostdev claim "
+					   "%s %s%s%s",
+					   name, rehearsal->rest, whose, user)
+			       : xasprintf("to claim its functions together, ask an administrator "
+					   "for the verb claim on %s, which you do not have",
+					   rehearsal->rest);
 	} else {
 		line = xasprintf("claim its whole IOMMU group: kubectl hostdev claim %s "
 				 "--include-group%s%s",

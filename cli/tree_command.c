@@ -72,14 +72,15 @@ static void print_again(struct command_run *run, struct str *text)
 	str_add(&run->out.text, str_cstr(text));
 }
 
-/* Make the current tree. True if it differs from @last, which it then replaces. */
+/* Make the current tree; claims of the kinds @hidden may not be listed. True if it differs from @last, which it then replaces. */
 static bool take_tree(struct command_run *run, const struct follow *follow,
-		      const struct lists_want *want, struct str *last)
+		      const struct lists_want *want, unsigned hidden, struct str *last)
 {
 	struct cluster *cluster = cluster_new();
 	bool other;
 
 	follow_fill(follow, cluster);
+	cluster_hide_claims(cluster, hidden);
 	if (want->selector)
 		narrow_to_listed(cluster);
 	if (run->settings.ns)
@@ -96,7 +97,8 @@ static bool take_tree(struct command_run *run, const struct follow *follow,
 
 /* Runs until a signal ends the process, as kubectl does. @shown is the tree that has been
  * printed. */
-static int watch(struct command_run *run, const struct lists_want *want, struct str *shown)
+static int watch(struct command_run *run, const struct lists_want *want, unsigned hidden,
+		 struct str *shown)
 {
 	struct follow *follow = follow_new(run->session, want);
 	bool told = false;
@@ -108,7 +110,7 @@ static int watch(struct command_run *run, const struct lists_want *want, struct 
 		if (error[0] && !told)
 			command_note("Not up to date: %s", error);
 		told = error[0] != '\0';
-		if (follow_changed(follow) && take_tree(run, follow, want, shown)) {
+		if (follow_changed(follow) && take_tree(run, follow, want, hidden, shown)) {
 			print_again(run, shown);
 			good = out_flush(&run->out);
 		}
@@ -131,6 +133,7 @@ static int run_tree(struct command_run *run)
 		.selector = run->settings.selector,
 	};
 	auto_str struct str text = STR_INIT;
+	unsigned hidden = 0;
 	int status;
 
 	if (run->settings.watch && run->out.format != OUT_TABLE && run->out.format != OUT_WIDE)
@@ -147,12 +150,15 @@ static int run_tree(struct command_run *run)
 		status = command_fail(run, &err);
 	} else {
 		command_tell_missing(&missing, ~0U);
+		hidden = missing.forbidden & CLUSTER_CLAIMS;
+		cluster_hide_claims(cluster, hidden);
 		if (run->settings.ns)
 			narrow_to_namespace(cluster, run->settings.ns);
 		status = print(run, cluster, want.node, &text);
 	}
 	cluster_free(cluster);
-	return status == COMMAND_OK && run->settings.watch ? watch(run, &want, &text) : status;
+	return status == COMMAND_OK && run->settings.watch ? watch(run, &want, hidden, &text)
+							   : status;
 }
 
 static const struct option_row rows[] = {

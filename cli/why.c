@@ -325,22 +325,23 @@ static bool asks(const struct cluster_device *device, const struct api_condition
 	       (strcmp(c->status, "True") != 0 || strcmp(c->reason, "GroupShared") == 0);
 }
 
-static void advise(const struct cluster_device *device, const char *reason,
+static void advise(const struct cluster_device *device, const char *reason, const char *how,
 		   struct json_strs *remedies)
 {
-	auto_free char *text = advice_about(reason, device->node, device->name);
+	auto_free char *text = advice_about(reason, device->node, device->name, how);
 
 	if (text)
 		json_strs_add_new(remedies, text);
 }
 
-static void collect(const struct cluster_device *device, struct json_strs *remedies)
+static void collect(const struct cluster_device *device, const char *how,
+		    struct json_strs *remedies)
 {
 	struct owner owners[OWNERS];
 
 	if (device->fault)
-		advise(device, device->fault->reason, remedies);
-	advise(device, device->verdict.reason, remedies);
+		advise(device, device->fault->reason, how, remedies);
+	advise(device, device->verdict.reason, how, remedies);
 	if (device->verdict.state == STATE_RELEASING) {
 		auto_free char *line = advice_unkeep(device->type, device->claim);
 
@@ -356,25 +357,21 @@ static void collect(const struct cluster_device *device, struct json_strs *remed
 			const struct api_condition *c = &owners[i].conditions->items[j];
 
 			if (asks(device, c))
-				advise(device, c->reason, remedies);
+				advise(device, c->reason, how, remedies);
 		}
 	}
 	/* For a shared group, the advice already has the command. */
 	if (device->verdict.state == STATE_CLAIMABLE && device->type != DEVICE_MDEV &&
 	    device->conflict != CONFLICT_GROUP &&
-	    strcmp(device->verdict.reason, "GroupShared") != 0) {
-		auto_free char *line =
-			xasprintf("Claim it: kubectl hostdev claim %s", device->name);
-
-		json_strs_add_new(remedies, line);
-	}
+	    strcmp(device->verdict.reason, "GroupShared") != 0)
+		json_strs_add_new(remedies, how);
 }
 
-static void add_remedies(const struct cluster_device *device, struct out *out)
+static void add_remedies(const struct cluster_device *device, const char *how, struct out *out)
 {
 	struct json_strs remedies = { 0 };
 
-	collect(device, &remedies);
+	collect(device, how, &remedies);
 	if (remedies.len > 0)
 		str_add(&out->text, "\nWhat to do:\n");
 	for (size_t i = 0; i < remedies.len; i++) {
@@ -436,15 +433,15 @@ static json_t *conditions_json(const struct cluster_device *device)
 	return list;
 }
 
-static void print_json(const struct cluster_device *device, const struct device_events *events,
-		       struct out *out)
+static void print_json(const struct cluster_device *device, const char *how,
+		       const struct device_events *events, struct out *out)
 {
 	auto_json json_t *json = device_json(device);
 	struct json_strs remedies = { 0 };
 	json_t *list = json_array();
 
 	json_object_set_new(json, "conditions", conditions_json(device));
-	collect(device, &remedies);
+	collect(device, how, &remedies);
 	for (size_t i = 0; i < remedies.len; i++)
 		json_array_append_new(list, json_string(remedies.items[i]));
 	json_strs_done(&remedies);
@@ -456,15 +453,15 @@ static void print_json(const struct cluster_device *device, const struct device_
 	out_json(out, json);
 }
 
-void why_print(struct cluster *cluster, const struct cluster_device *device,
+void why_print(struct cluster *cluster, const struct cluster_device *device, const char *how,
 	       const struct device_events *events, int64_t now_wall_ms, struct out *out)
 {
 	if (out_is_json(out)) {
-		print_json(device, events, out);
+		print_json(device, how, events, out);
 		return;
 	}
 	add_head(cluster, device, now_wall_ms, out);
 	add_conditions(device, now_wall_ms, out);
-	add_remedies(device, out);
+	add_remedies(device, how, out);
 	add_events(events, now_wall_ms, out);
 }

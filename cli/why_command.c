@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/timefmt.h"
 #include "cli/ask/device_events.h"
+#include "cli/ask/rights.h"
 #include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -12,10 +14,22 @@
 #include "cli/target.h"
 #include "cli/why.h"
 
+/* Does its own claim alone not get the device? */
+static bool needs_group(const struct cluster_device *device)
+{
+	const char *reason = device->verdict.reason;
+
+	return strcmp(reason, "GroupShared") == 0 || strcmp(reason, "SiblingBound") == 0 ||
+	       strcmp(reason, "NotRead") == 0;
+}
+
 static int run_why(struct command_run *run)
 {
 	auto_targets struct targets targets = { 0 };
 	auto_events struct device_events events = { 0 };
+	auto_free char *rest = NULL;
+	auto_free char *how = NULL;
+	struct rights *rights = NULL;
 	struct err err = { 0 };
 	int status = targets_find(run, CLUSTER_CARDS, &targets);
 
@@ -27,7 +41,13 @@ static int run_why(struct command_run *run)
 			command_note("Not shown: %s", err.msg);
 	}
 	targets_tell(&targets, CLUSTER_SET(CLUSTER_NODE));
-	why_print(targets.cluster, targets.devices[0], &events, timefmt_wall_ms(), &run->out);
+	(void)rights_read(run->session, &rights,
+			  NULL); /* without them, the claim itself shows what is refused */
+	rest = needs_group(targets.devices[0]) ? targets_group_rest(&targets, targets.devices[0])
+					       : NULL;
+	how = rights_how(rights, targets.devices[0]->type, targets.devices[0]->name, rest);
+	rights_free(rights);
+	why_print(targets.cluster, targets.devices[0], how, &events, timefmt_wall_ms(), &run->out);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
 

@@ -116,3 +116,42 @@ void rights_names(const struct rights *rights, const char *resource, const char 
 		}
 	}
 }
+
+bool rights_claim(const struct rights *rights, enum device_type type, const char *names)
+{
+	auto_free char *copy = xstrdup(names);
+	char *left = copy;
+	const char *name;
+
+	while ((name = strsep(&left, " "))) {
+		if (*name && !rights_allow(rights, type == DEVICE_USB ? "usbdevices" : "pcidevices",
+					   name, "claim"))
+			return false;
+	}
+	return true;
+}
+
+static char *lacks(const char *verb, const char *names)
+{
+	return xasprintf("Ask an administrator for the verb %s on %s, which you do not have.", verb,
+			 names);
+}
+
+char *rights_how(const struct rights *rights, enum device_type type, const char *name,
+		 const char *rest)
+{
+	if (!rights_claim(rights, type, name))
+		return lacks("claim", name);
+	if (!rest)
+		return xasprintf("Claim it: kubectl hostdev claim %s", name);
+	if (rights_allow(rights, "pcidevices", name, "claim-group"))
+		return xasprintf(
+			"Unless another user has claimed a part of it, claim its whole IOMMU group: "
+			"kubectl hostdev claim %s --include-group",
+			name);
+	if (*rest && rights_claim(rights, type, rest))
+		return xasprintf(
+			"Claim the functions of its IOMMU group together: kubectl hostdev claim %s %s",
+			name, rest);
+	return *rest ? lacks("claim", rest) : lacks("claim-group", name);
+}

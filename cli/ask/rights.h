@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/model/cluster.h"
+
 struct err;
 struct json_strs;
 struct rights;
@@ -27,3 +29,12 @@ bool rights_allow(const struct rights *rights, const char *resource, const char 
 /* Add the names on which @verb is granted one by one. Pure. */
 void rights_names(const struct rights *rights, const char *resource, const char *verb,
 		  struct json_strs *names);
+
+/* May the caller claim the devices with these @names, joined by blanks? @rights as rights_allow(). Pure. */
+bool rights_claim(const struct rights *rights, enum device_type type, const char *names);
+
+/* How the caller can claim the device @name: a sentence with the command, or with what it lacks. @rest: the names of the other
+ * functions in its IOMMU group that are to be claimed as well, joined by blanks; "": not known; NULL: none. The caller frees.
+ * Pure. */
+char *rights_how(const struct rights *rights, enum device_type type, const char *name,
+		 const char *rest);

@@ -27,12 +27,12 @@ static const struct {
 	{ "GroupHostCritical", "Claim a device of another IOMMU group: the node needs the function that the message names." },
 	{ "WideDomain", "Claim another device: KubeVirt cannot parse its PCI address. The override lifts that, for pods that are no virtual machines." },
 	{ "DeviceGone", "Plug it in again, or release its claim." },
-	{ "GroupShared", "Unless another user has claimed a part of it, claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group. Without the verb claim-group on the device, claim its functions together, by one command." },
+	{ "GroupShared", "The functions of an IOMMU group are claimed together. HOW" },
 	{ "Divided", "Set spec.numVFs: 0 of its SRIOVNetworkDevice, or spec.enabled: false of its SRIOVGPUDevice or VGPUDevice, first." },
 	{ "VirtualFunctionClaimed", "Release its virtual functions that are claimed or in use." },
 	{ "PhysicalFunctionClaimed", "Release its physical function first." },
 	{ "GroupOwned", "Ask that user to release the function, or, with the verb manage on both, claim this one for them: kubectl hostdev claim DEVICE --for USER" },
-	{ "GroupClaimed", "If the pod that uses the group shall have this function as well, claim it, too: kubectl hostdev claim DEVICE" },
+	{ "GroupClaimed", "One pod at a time can use the functions of its IOMMU group. HOW" },
 	{ "NotSaid", "Check that hostdev-agent runs on its node: kubectl -n hostdev-system get pods -l app.kubernetes.io/component=agent -o wide" },
 	{ "NotLent", "Add an entry for its type to mediatedDevices of the HostDeviceConfig." },
 	/* of claims */
@@ -45,7 +45,7 @@ static const struct {
 	{ "IdentityByModelOnly", "Check which of the equal devices this one is. A claim that waits for that after a boot goes on with the annotation hostdev.io/identify-by-address=true." },
 	{ "USBDevicesClaimed", "Release the USB devices behind it first, or delete the pods that have them: kubectl hostdev who shows both." },
 	{ "ControllerClaimed", "Release the USB controller that the message names first." },
-	{ "SiblingBound", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group. Without the verb claim-group on the device, claim its functions together, by one command." },
+	{ "SiblingBound", "The functions of an IOMMU group are claimed together. HOW" },
 	{ "Held", "Nothing is done before the holder ends: stop the pod or process that the message names." },
 	{ "Stuck", "The kernel has not finished a step; hostdev continues when it has. See the node's kernel log, and for a device on vfio-pci which process has it open: fuser /dev/vfio/GROUP on the node." },
 	{ "OverrideOwned", "Clear the driver_override that another program has set on the node." },
@@ -139,12 +139,13 @@ char *advice_flags(const char *message)
 	return replaced(group, "leave spec.userName out", "leave --for out");
 }
 
-char *advice_about(const char *reason, const char *node, const char *device)
+char *advice_about(const char *reason, const char *node, const char *device, const char *how)
 {
 	const char *from = advice_for(reason);
 	auto_free char *text = from ? replaced(from, "NODE", node) : NULL;
+	auto_free char *whole = text ? replaced(text, "DEVICE", device) : NULL;
 
-	return text ? replaced(text, "DEVICE", device) : NULL;
+	return whole ? replaced(whole, "HOW", how) : NULL;
 }
 
 char *advice_kept(const struct api_meta *claim)

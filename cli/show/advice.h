@@ -8,9 +8,9 @@ struct api_meta;
 /* One or more sentences; NULL if nothing is to be done, or the reason is not known. Static. */
 const char *advice_for(const char *reason);
 
-/* The same with the words NODE and DEVICE replaced by @node and @device; "" keeps the word. The
- * caller frees. */
-char *advice_about(const char *reason, const char *node, const char *device);
+/* The same with the words NODE, DEVICE and HOW replaced by @node, @device and @how, which is
+ * rights_how(); "" keeps the word. The caller frees. */
+char *advice_about(const char *reason, const char *node, const char *device, const char *how);
 
 /* @message of the API, with the flags of `claim` in place of the fields of a claim that it says to
  * set. The caller frees. */

@@ -280,7 +280,10 @@ void admission_audit_refusal(const struct known *known, const struct admission_t
 {
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
 		bool device = refusals[i].refusal == REFUSAL_OF_DEVICE;
-		struct audit audit = { .action = device ? "delete" : "use",
+		bool deletion = request->operation == ADMISSION_DELETE;
+		struct audit audit = { .action = !device    ? "use"
+						 : deletion ? "delete"
+							    : "change",
 				       .result = "Refused",
 				       .user = request->user,
 				       .kind = device ? refusals[i].kind->kind : NULL,

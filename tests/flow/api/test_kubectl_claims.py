@@ -174,7 +174,7 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
         lines = plugin("plan", first).splitlines()
         assert lines[0] == f"{first}: would wait: GroupShared"
         assert f"  claim its whole IOMMU group: {command}" in lines
-        assert f"a part of it, claim its whole IOMMU group: {command}. Without" in plugin("why", first)
+        assert f"a part of it, claim its whole IOMMU group: {command}\n" in plugin("why", first)
         for words in ([first, "--include-group"], [first, second]):
             told = plugin("plan", *words)
             assert f"{first}: would be accepted\n" in told and "claim its whole" not in told and "GroupShared" not in told
@@ -240,7 +240,7 @@ def test_a_function_of_a_group_that_is_claimed(plugin, world, node, rest):  # no
         plugin("claim", first, "--include-group", "--no-wait")
         assert re.search("0000:07:02.0 +o claimable: GroupClaimed ", plugin("tree", node))
         assert "State:       o claimable, GroupClaimed: " in plugin("why", second)
-        assert f"claim it, too: kubectl hostdev claim {second}\n" in plugin("why", second)
+        assert f"of its IOMMU group. Claim it: kubectl hostdev claim {second}\n" in plugin("why", second)
         assert plugin("plan", second).startswith(f"{second}: would be accepted\n")
         plugin("claim", "--resource", f"example.com/{node}", "--no-wait", status=1)
         assert f"1 in an IOMMU group that another claim has: {second}" in plugin.said

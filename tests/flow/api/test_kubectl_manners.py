@@ -95,7 +95,7 @@ def test_what_the_program_is_told(login, installed, devices, node):
     assert word == "$(echo no shell)" and home == os.environ["HOME"]
 
 
-def test_a_certificate_from_a_program(login, identities, installed, devices, node):
+def test_a_certificate_from_a_program(login, identities, installed, devices, world, node):
     user = f"carol-{node}"
     config = yaml.safe_load(identities.user(user).read_text())["users"][0]["user"]
     read = {key: base64.b64decode(config[f"{key}-data"]).decode() if f"{key}-data" in config
@@ -111,6 +111,11 @@ def test_a_certificate_from_a_program(login, identities, installed, devices, nod
         (line,) = mine.said.splitlines()
         assert line == (f"Not shown: user '{user}' may not list pcideviceclaims, nodes (403 forbidden); "
                         "whether nodes are ready is not known")
+        world.status(devices[0], {"address": "0000:00:00.0", "allocations": [], "conditions": [
+            {"type": "Claimable", "status": "True", "reason": "Available", "message": "",
+             "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+        tree = mine("tree", node)
+        assert "? unknown: NotRead" in tree and "claimable" not in tree, tree
     finally:
         installed.kubectl("delete", "clusterrolebinding,clusterrole", user)
 

@@ -51,6 +51,44 @@ static void rules_decide(void **state)
 	rights_free(rights);
 }
 
+#define CLAIM(names) RULE("'claim'", GROUP, "'pcidevices'", ",'resourceNames':[" names "]")
+#define CLAIM_GROUP(names) \
+	RULE("'claim-group'", GROUP, "'pcidevices'", ",'resourceNames':[" names "]")
+
+static struct how_case {
+	const char *name;
+	const char *rules;
+	const char *rest; /* NULL: the device alone */
+	const char *how;
+} hows[] = {
+	{ "a device alone", CLAIM("'n1-a'"), NULL, "Claim it: kubectl hostdev claim n1-a" },
+	{ "without the verb claim", CLAIM("'n1-b'"), NULL,
+	  "Ask an administrator for the verb claim on n1-a, which you do not have." },
+	{ "a group", CLAIM("'n1-a'") "," CLAIM_GROUP("'n1-a'"), "n1-b n1-c",
+	  "Unless another user has claimed a part of it, claim its whole IOMMU group: kubectl hostdev claim n1-a "
+	  "--include-group" },
+	{ "a group without the verb claim-group", CLAIM("'n1-a','n1-b','n1-c'"), "n1-b n1-c",
+	  "Claim the functions of its IOMMU group together: kubectl hostdev claim n1-a n1-b n1-c" },
+	{ "a group of which one may not be claimed", CLAIM("'n1-a','n1-b'"), "n1-b n1-c",
+	  "Ask an administrator for the verb claim on n1-b n1-c, which you do not have." },
+	{ "a group whose functions are not known", CLAIM("'n1-a'"), "",
+	  "Ask an administrator for the verb claim-group on n1-a, which you do not have." },
+};
+
+static void the_way_to_claim_is_by_rights(void **state)
+{
+	const struct how_case *c = *state;
+	auto_free char *review = xasprintf("{'status':{'resourceRules':[%s]}}", c->rules);
+	auto_free char *json = made_json(review);
+	auto_free char *how = NULL;
+	struct rights *rights = NULL;
+
+	assert_int_equal(rights_parse(json, strlen(json), &rights, NULL), 0);
+	how = rights_how(rights, DEVICE_PCI, "n1-a", c->rest);
+	assert_string_equal(how, c->how);
+	rights_free(rights);
+}
+
 static void what_is_not_known_is_allowed(void **state)
 {
 	struct rights *rights = NULL;
@@ -66,6 +104,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, rules_decide);
+	suite_rows(&suite, hows, the_way_to_claim_is_by_rights);
 	suite_add(&suite, "what is not known is allowed", what_is_not_known_is_allowed, NULL);
 	return suite_run(&suite, "rights");
 }

@@ -9,6 +9,9 @@
 #include "cli/why.h"
 #include "unit/cli/made.h"
 
+/* rights_how() */
+#define HOW "Do it so: kubectl hostdev claim"
+
 enum { NOW_MS_S = 1767326400 }; /* 2026-01-02T04:00:00Z */
 
 static const char events_json[] =
@@ -54,9 +57,7 @@ static struct why_case {
 	  "PCIDevice   Claimable   True     GroupShared   60m   0000:03:00.0 must be claimed with it\n"
 	  "\n"
 	  "What to do:\n"
-	  "  Unless another user has claimed a part of it, claim its whole IOMMU group: kubectl hostdev claim "
-	  "vm1-000003001 --include-group. Without the verb claim-group on the device, claim its functions together, "
-	  "by one command.\n"
+	  "  The functions of an IOMMU group are claimed together. " HOW "\n"
 	  "\n"
 	  "LAST SEEN   TYPE      REASON   ABOUT       MESSAGE\n"
 	  "10s         Warning   New      PCIDevice   then\n"
@@ -120,7 +121,7 @@ static void why_reads_so(void **state)
 	struct out out = { .format = OUT_TABLE };
 
 	read_events(&events);
-	why_print(cluster, cluster_device(cluster, DEVICE_PCI, c->device), &events,
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, c->device), HOW, &events,
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	str_done(&out.text);
@@ -148,7 +149,7 @@ static void heads_read_so(void **state)
 							  "") "]"));
 	made_put(cluster, CLUSTER_USBDEVICE,
 		 "{'metadata':{'name':'vm1-lost'},'status':{'nodeName':'vm1'}}");
-	why_print(cluster, cluster_device(cluster, c->type, c->device), &none,
+	why_print(cluster, cluster_device(cluster, c->type, c->device), HOW, &none,
 		  NOW_MS_S * INT64_C(1000), &out);
 	if (!strstr(str_cstr(&out.text), c->text))
 		fail_msg("no '%s' in %s", c->text, str_cstr(&out.text));
@@ -170,7 +171,7 @@ static void what_is_older_than_the_spec_says_so(void **state)
 			generations[i]);
 
 		made_put(cluster, CLUSTER_SRIOV, object);
-		why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &none,
+		why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), HOW, &none,
 			  NOW_MS_S * INT64_C(1000), &out);
 		assert_non_null(
 			strstr(str_cstr(&out.text),
@@ -202,7 +203,7 @@ static void lines_fit_the_terminal(void **state)
 	struct device_events none = { 0 };
 	struct out out = { .format = OUT_TABLE, .width = 80 };
 
-	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &none,
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), HOW, &none,
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_string_equal(str_cstr(&out.text), text);
 	str_done(&out.text);
@@ -226,16 +227,16 @@ static void a_node_that_is_not_well_comes_first(void **state)
 		 "{'metadata':{'name':'vm1-000003100'},'status':{'conditions':[" MADE_CONDITION(
 			 "Ready", "False", "Stuck", "pid 7") "]}}");
 	cluster_know_nodes(cluster);
-	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003100"), &events,
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003100"), HOW, &events,
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_int_equal(strncmp(out.text.buf, first, strlen(first)), 0);
 	assert_non_null(strstr(out.text.buf, "State:       X stuck, Stuck: pid 7\n"));
 	str_clear(&out.text);
-	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000000020"), &events,
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000000020"), HOW, &events,
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_non_null(strstr(out.text.buf, "State:       ? unknown, NodeNotReady\n"));
 	str_clear(&out.text);
-	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003100"), &events,
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003100"), HOW, &events,
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_non_null(strstr(out.text.buf,
 			       "What to do:\n"
@@ -255,7 +256,7 @@ static void a_finalizer_that_keeps_a_claim_is_named(void **state)
 		 "{'metadata':{'name':'vm1-000003000','deletionTimestamp':'2026-01-02T03:00:00Z',"
 		 "'finalizers':['a.com/keep']},'status':{'conditions':[" MADE_CONDITION(
 			 "Ready", "False", "Released", "the device was released") "]}}");
-	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &none,
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), HOW, &none,
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_non_null(strstr(out.text.buf,
 			       "State:       < releasing, Released: the device is released; the "
@@ -292,7 +293,7 @@ static void what_is_offered_needs_no_advice(void **state)
 		struct out out = { .format = OUT_TABLE };
 
 		made_put(cluster, CLUSTER_PCICLAIM, rows[i].claim);
-		why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000000020"), &none,
+		why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000000020"), HOW, &none,
 			  NOW_MS_S * INT64_C(1000), &out);
 		assert_non_null(strstr(out.text.buf, "Claimable   False    HostNetwork"));
 		assert_int_equal(strstr(out.text.buf, advice_for("HostNetwork")) != NULL,
@@ -338,7 +339,7 @@ static void conditions_read_so(void **state)
 	made_put(cluster, CLUSTER_PCIDEVICE, device);
 	if (c->claimed)
 		made_put(cluster, CLUSTER_PCICLAIM, "{'metadata':{'name':'d'}}");
-	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "d"), &none,
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "d"), HOW, &none,
 		  NOW_MS_S * INT64_C(1000), &out);
 	if (c->text && !strstr(str_cstr(&out.text), c->text))
 		fail_msg("no '%s' in %s", c->text, str_cstr(&out.text));
@@ -355,7 +356,8 @@ static void programs_get_it_all(void **state)
 	auto_json json_t *json = NULL;
 
 	read_events(&events);
-	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &events, 0, &out);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), HOW, &events, 0,
+		  &out);
 	assert_int_equal(json_map_load(out.text.buf, out.text.len, &json, NULL), 0);
 	assert_int_equal(json_array_size(json_object_get(json, "conditions")), 2);
 	assert_int_equal(json_array_size(json_object_get(json, "events")), 2);
@@ -586,18 +588,16 @@ static void unknown_reasons_have_no_advice(void **state)
 	assert_null(advice_for(""));
 	assert_non_null(advice_for("Held"));
 	assert_string_equal(advice_for("HostBridge"), "Claim a device behind it: it is a bridge.");
-	assert_null(advice_about("Ready", "vm1", "vm1-a"));
-	advice = advice_about("NodeNotReady", "vm1", "vm1-a");
+	assert_null(advice_about("Ready", "vm1", "vm1-a", HOW));
+	advice = advice_about("NodeNotReady", "vm1", "vm1-a", HOW);
 	assert_string_equal(advice, "See why the node is not ready: kubectl describe node vm1");
 	free(advice);
-	advice = advice_about("NodeNotReady", "", "");
+	advice = advice_about("NodeNotReady", "", "", "");
 	assert_string_equal(advice, advice_for("NodeNotReady"));
 	free(advice);
-	advice = advice_about("SiblingBound", "vm1", "vm1-a");
-	assert_string_equal(
-		advice,
-		"Claim its whole IOMMU group: kubectl hostdev claim vm1-a --include-group. Without the verb claim-group on the "
-		"device, claim its functions together, by one command.");
+	advice = advice_about("GroupClaimed", "vm1", "vm1-a", HOW);
+	assert_string_equal(advice,
+			    "One pod at a time can use the functions of its IOMMU group. " HOW);
 	free(advice);
 }
 

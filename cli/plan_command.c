@@ -30,9 +30,10 @@ struct rehearsal {
 	bool unchanged;   /* accepted: the caller already has the same claim */
 	bool unknown;     /* no answer, so it could not be checked */
 	bool waits;       /* a release of a device that a pod has */
-	char *rest;       /* of a claim: as targets_group_rest() */
-	bool shared;      /* and it waits for them */
-	bool together;    /* and the caller may claim them */
+	char *pod;   /* a pod that a claim, or a release, waits for: the line says so; NULL: none */
+	char *rest;  /* of a claim: as targets_group_rest() */
+	bool shared; /* and it waits for them */
+	bool together; /* and the caller may claim them */
 	char *whole; /* shared: why a claim of the whole group would be refused; NULL: it would not */
 	char *left; /* of a release: claimed functions of its group that would be pending; NULL: none */
 	char *why;      /* not accepted: the cause */
@@ -62,6 +63,34 @@ static char *left_by_release(const struct targets *targets, const struct cluster
 		str_addf(&left, "%s%s", left.len ? ", " : "", other->name);
 	}
 	return left.len > 0 ? str_detach(&left) : NULL;
+}
+
+/* "pod default/vm-1 has it", or a function of its IOMMU group that is released with it. NULL: no pod has any. The caller
+ * frees. */
+static char *pod_line(const struct cluster_device *device, const char *address)
+{
+	const struct pcidevice_allocations *list = device ? device->allocations : NULL;
+
+	if (!list || list->len == 0)
+		return NULL;
+	return xasprintf("pod %s/%s has %s: the agent waits until it ends",
+			 list->items[0].namespace, list->items[0].pod, address ? address : "it");
+}
+
+static char *find_pod(const struct targets *targets, const struct cluster_device *device,
+		      bool release)
+{
+	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
+	char *line = pod_line(device, NULL);
+
+	for (size_t i = 0; !line && release && pci && i < pci->status.iommu_group_members.len;
+	     i++) {
+		const char *address = pci->status.iommu_group_members.items[i];
+
+		line = pod_line(cluster_device_at(targets->cluster, device->node, address),
+				address);
+	}
+	return line;
 }
 
 /* The device is already claimed. Is the claim the caller's, and would the flags change it? */
@@ -217,6 +246,8 @@ static char *result_text(const struct rehearsal *rehearsal, bool waits)
 {
 	if (rehearsal->unchanged)
 		return xstrdup(unchanged);
+	if (waits && rehearsal->pod)
+		return xstrdup("would wait");
 	if (waits)
 		return xasprintf("would wait: %s", rehearsal->device->verdict.reason);
 	if (rehearsal->accepted)
@@ -276,12 +307,16 @@ static void print_text(const struct rehearsal *rehearsal, const struct command_s
 {
 	const struct cluster_device *device = rehearsal->device;
 	bool good = rehearsal->accepted && !settings->release;
-	bool waits = good && !rehearsal->unchanged &&
-		     (device->verdict.state == STATE_REFUSED || device->fault || rehearsal->shared);
+	bool waits =
+		rehearsal->pod ||
+		(good && !rehearsal->unchanged &&
+		 (device->verdict.state == STATE_REFUSED || device->fault || rehearsal->shared));
 
 	add_result(rehearsal, waits, out);
 	if (rehearsal->why)
 		add_line(out, rehearsal->why);
+	if (rehearsal->pod)
+		add_line(out, rehearsal->pod);
 	add_warnings(rehearsal, out);
 	if (good && !rehearsal->unchanged)
 		add_usb_below(device, out);
@@ -297,7 +332,9 @@ static void print_text(const struct rehearsal *rehearsal, const struct command_s
 
 		add_line(out, line);
 	}
-	if (rehearsal->accepted && !rehearsal->unchanged && !rehearsal->warnings[0])
+	/* It has nothing to say of the release of a USB device. */
+	if (rehearsal->accepted && !rehearsal->unchanged && !rehearsal->warnings[0] &&
+	    (good || device->type != DEVICE_USB))
 		add_line(out, "no webhook has checked it: where hostdev-controller's webhook is "
 			      "installed, it says what would be done, and may refuse");
 }
@@ -317,8 +354,9 @@ static json_t *json_of(const struct rehearsal *rehearsal)
 	if (!rehearsal->unknown)
 		json_object_set_new(json, "accepted", json_boolean(rehearsal->accepted));
 	json_object_set_new(json, "warnings", warnings);
-	if (rehearsal->why)
-		json_object_set_new(json, "message", json_string(rehearsal->why));
+	if (rehearsal->why || rehearsal->pod)
+		json_object_set_new(json, "message",
+				    json_string(rehearsal->why ? rehearsal->why : rehearsal->pod));
 	else if (rehearsal->unchanged)
 		json_object_set_new(json, "message", json_string(unchanged));
 	return json;
@@ -356,6 +394,8 @@ static int run_plan(struct command_run *run)
 		list[i].rest = targets_group_rest(&targets, list[i].device);
 		rehearse(run, &list[i]);
 		rehearse_group(run, &list[i]);
+		if (list[i].accepted && (run->settings.release || !list[i].device->claim))
+			list[i].pod = find_pod(&targets, list[i].device, run->settings.release);
 		if (list[i].accepted && run->settings.release)
 			list[i].left = left_by_release(&targets, list[i].device);
 		if (!list[i].accepted)
@@ -364,6 +404,7 @@ static int run_plan(struct command_run *run)
 	print_all(run, list, targets.len);
 	for (size_t i = 0; i < targets.len; i++) {
 		free(list[i].left);
+		free(list[i].pod);
 		free(list[i].whole);
 		free(list[i].rest);
 		free(list[i].why);

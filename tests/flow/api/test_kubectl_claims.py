@@ -195,6 +195,13 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
         assert plugin(*command.split()[2:], "--no-wait") == f"{CLAIM}/{first} patched\n"
         assert plugin("plan", first, "--include-group").startswith(same)
         assert rest.get(f"{PATH}/pcideviceclaims/{first}")["spec"]["includeIOMMUGroup"] is True
+        # A pod that has one of the functions is waited for.
+        world.status(paths[1], {"allocations": [{"namespace": "team", "pod": "p", "container": "c"}]})
+        assert plugin("plan", "--release", first).splitlines()[:2] == [
+            f"{first}: would wait", "  pod team/p has 0000:01:00.1: the agent waits until it ends"]
+        assert plugin("plan", second).splitlines()[:2] == [
+            f"{second}: would wait", "  pod team/p has it: the agent waits until it ends"]
+        assert "would wait" not in plugin("plan", first, "--release-without-driver")
     finally:
         rest.remove(f"{PATH}/pcideviceclaims/{first}")
 

@@ -367,6 +367,7 @@ static void make_informers(struct node_agent *agent, const struct informer_deps 
 									.on_denied = on_node_list },
 							  .arg = agent,
 						  });
+	agent->node.self = agent->node_informer;
 }
 
 static void start(struct node_agent *agent)

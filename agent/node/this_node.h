@@ -52,6 +52,7 @@ struct this_node {
 	 * kind has no claims). */
 	const struct informer *devices[INVENTORY_KINDS];
 	const struct informer *claims[INVENTORY_KINDS];
+	const struct informer *self; /* the Node; NULL: in tests that need none */
 
 	const struct inventory *inventory; /* of the last scan that succeeded; NULL: none yet */
 	struct inventory *owned;           /* the same, to free it                            */

@@ -23,6 +23,7 @@
 #include "agent/process/helper_run.h"
 #include "api/json_map.h"
 #include "api/names.h"
+#include "api/node.h"
 #include "api/pcidevice.h"
 #include "base/array.h"
 #include "base/err.h"
@@ -32,7 +33,22 @@
 #include "kube/clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
+#include "kube/metrics.h"
 #include "kube/store.h"
+
+static const struct metric_desc healthy_desc = {
+	.name = "hostdev_gpu_healthy",
+	.help = "1 while containers can get the GPU or a claim takes it, 0 while it is not healthy.",
+	.type = METRIC_GAUGE,
+	.labels = { "address", "uuid" },
+};
+
+static const struct metric_desc xids_desc = {
+	.name = "hostdev_gpu_xids_total",
+	.help = "Xids that NVIDIA's driver has reported, fatal or not.",
+	.type = METRIC_COUNTER,
+	.labels = { "address", "xid" },
+};
 
 /* Questions, or watches. */
 struct role {
@@ -65,6 +81,8 @@ struct nvidia {
 	bool known;                               /* something was known of each GPU once */
 	char resource[NVIDIA_RESOURCE_SIZE];      /* nvidia_offered()     */
 	struct pcidevice_allocations allocations; /* nvidia_allocations() */
+	struct metric *healthy, *xids;
+	struct json_strs measured; /* addresses of the GPUs in these */
 };
 
 static uint64_t now_ms(const struct nvidia *nvidia)
@@ -123,6 +141,36 @@ static void tell_gpu(const struct nvidia *nvidia, struct nvidia_gpu *gpu)
 	}
 }
 
+/* A GPU that has gone, or has another UUID, has no series of its own any more. */
+static void measure(struct nvidia *nvidia)
+{
+	const struct nvidia_gpus *gpus = &nvidia->gpus;
+
+	for (size_t i = 0; i < nvidia->measured.len; i++) {
+		metric_forget(nvidia->healthy, nvidia->measured.items[i]);
+		if (!nvidia_gpus_at(gpus, nvidia->measured.items[i]))
+			metric_forget(nvidia->xids, nvidia->measured.items[i]);
+	}
+	json_strs_done(&nvidia->measured);
+	for (size_t i = 0; i < gpus->len; i++) {
+		const struct nvidia_gpu *gpu = &gpus->items[i];
+
+		json_strs_add(&nvidia->measured, gpu->address);
+		metric_set(nvidia->healthy, gpu->claim || !gpu->trouble,
+			   (const char *const[]){ gpu->address, gpu->uuid ? gpu->uuid : "" });
+	}
+}
+
+static void count_xid(const struct nvidia *nvidia, const struct nvml_line *line)
+{
+	auto_free char *xid = NULL;
+
+	if (line->kind != NVML_LINE_EVENT || line->event != NVML_EVENT_TYPE_XID)
+		return;
+	xid = xasprintf("%lld", (long long)line->data);
+	metric_count(nvidia->xids, line->address ? line->address : "unknown", xid);
+}
+
 /* Each once, as long as it is so. */
 static void log_left_out(struct nvidia *nvidia)
 {
@@ -151,6 +199,7 @@ static void tell(struct nvidia *nvidia)
 	for (size_t i = 0; i < gpus->len; i++)
 		tell_gpu(nvidia, &gpus->items[i]);
 	nvidia->known = nvidia->known || nvidia_gpus_are_known(gpus);
+	measure(nvidia);
 	if (nvidia->known) {
 		log_left_out(nvidia);
 		nvidia->deps.changed(nvidia->deps.arg);
@@ -174,6 +223,7 @@ static void on_line(void *arg, const struct nvml_line *line)
 {
 	struct nvidia *nvidia = arg;
 
+	count_xid(nvidia, line);
 	nvidia_gpus_take(&nvidia->gpus, &nvidia->policy, line, now_ms(nvidia));
 	forget_unwatched(nvidia);
 	if (line->kind == NVML_LINE_EVENT &&
@@ -367,13 +417,31 @@ static void use_config(struct nvidia *nvidia)
 			 log_str("field", config->ignored.items[i]));
 }
 
+/* An event needs the Node, which may not be there yet. */
+static void record_file_trouble(const struct nvidia *nvidia, const char *trouble,
+				const char *effect)
+{
+	const struct this_node *node = nvidia->node;
+	const struct node *self =
+		node->self ? store_object(informer_store(node->self), node->name) : NULL;
+
+	if (self)
+		events_record(node->events, &(struct events_about){ &node_kind, &self->meta },
+			      EVENTS_WARNING, "GPUConfigNotUsed",
+			      "the configuration of the GPUs cannot be used: %s; %s", trouble,
+			      effect);
+}
+
 /* Once as long as it stays the same. */
 static void log_file_trouble(struct nvidia *nvidia, const char *trouble)
 {
-	if (trouble && !str_equal(trouble, nvidia->file_trouble))
+	const char *effect = nvidia->file.is_read ? "the last good one stays" : "no GPU is offered";
+
+	if (trouble && !str_equal(trouble, nvidia->file_trouble)) {
 		log_error("configuration of the GPUs cannot be used", log_str("reason", trouble),
-			  log_str("effect", nvidia->file.is_read ? "the last good one stays"
-								 : "no GPU is offered"));
+			  log_str("effect", effect));
+		record_file_trouble(nvidia, trouble, effect);
+	}
 	free(nvidia->file_trouble);
 	nvidia->file_trouble = xstrdup_or_null(trouble);
 }
@@ -510,15 +578,26 @@ static void find_claims(struct nvidia *nvidia)
 	}
 }
 
-/* Is the unit @id one of @gpu? A MIG device that is not there any more may have been. */
+static bool is_of_another(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
+			  const char *uuid)
+{
+	const struct nvidia_gpu *found = nvidia_gpus_find(&nvidia->gpus, uuid);
+
+	return (found && found != gpu) || nvidia_gpus_has_mig(&nvidia->gpus, gpu, uuid);
+}
+
+/* Is the unit @id one of @gpu? A MIG device that is not there any more may have been, and any device
+ * that is not known if the GPU has not told its UUID. */
 static bool is_unit_of(const struct nvidia *nvidia, const struct nvidia_gpu *gpu, const char *id)
 {
 	auto_free char *uuid = nvidia_unit_uuid(id);
+	bool mig = strncmp(uuid, "MIG-", 4) == 0;
 
-	if (strcmp(uuid, gpu->uuid) == 0)
+	if (gpu->uuid && strcmp(uuid, gpu->uuid) == 0)
 		return true;
-	return gpu->has_mig && strncmp(uuid, "MIG-", 4) == 0 &&
-	       !nvidia_gpus_has_mig(&nvidia->gpus, gpu, uuid);
+	if (!mig && (gpu->uuid || strncmp(uuid, "GPU-", 4) != 0))
+		return false;
+	return (gpu->has_mig || !gpu->uuid) && !is_of_another(nvidia, gpu, uuid);
 }
 
 /* The units of @gpu that pods have, as far as is known. */
@@ -546,10 +625,12 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 		return NULL;
 	if (!gpu->claim)
 		return xstrdup("containers can still get the GPU from the kubelet");
-	if (!gpu->uuid)
-		return xstrdup(
-			"it is not known whether a container has the GPU: NVIDIA's library has not told its UUID");
-	json_strs_add(&ids, gpu->uuid); /* also if the kubelet has not said yet what pods have */
+	if (!gpu->uuid && !gpu->trouble)
+		return xstrdup("it is not known yet whether a container has the GPU: NVIDIA's "
+			       "library has not told its UUID");
+	json_strs_add(&ids,
+		      gpu->uuid ? gpu->uuid
+				: "GPU-"); /* also if the kubelet has not said yet what pods have */
 	add_given(nvidia, gpu, &ids);
 	for (size_t i = 0; i < ids.len && !trouble; i++) {
 		auto_free char *holder = NULL;
@@ -694,6 +775,8 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	nvidia->node = node;
 	nvidia->options = *options;
 	nvidia->deps = *deps;
+	nvidia->healthy = metrics_family(node->metrics, &healthy_desc);
+	nvidia->xids = metrics_family(node->metrics, &xids_desc);
 	nvidia->program = nvml_program_new(node->loop, path, options->driver_root);
 	xid_policy_init(&nvidia->policy, options->ignored_xids, options->fatal_xids);
 	nvidia->file =
@@ -701,6 +784,7 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	nvidia->type = (struct nvidia_type){ .gpus = &nvidia->gpus,
 					     .config = &nvidia->file.config,
 					     .clock = node->clock,
+					     .place = &node->helper,
 					     .arg = nvidia };
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
 	nvidia->look = clock_timer_new(node->clock, on_look, nvidia);
@@ -726,6 +810,7 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	free(nvidia->file_trouble);
 	json_strs_done(&nvidia->left_out);
 	clear_allocations(&nvidia->allocations);
+	json_strs_done(&nvidia->measured);
 	clock_timer_free(nvidia->node->clock, nvidia->due);
 	clock_timer_free(nvidia->node->clock, nvidia->look);
 	free(nvidia);

@@ -42,12 +42,14 @@ struct nvidia_options {
 };
 
 struct nvidia_deps {
-	/* What is offered, or an answer of nvidia_bind_trouble(), changed: have nvidia_offer() called soon. */
+	/* What is offered, or an answer of nvidia_bind_trouble(), changed: have nvidia_offer()
+	 * called soon. */
 	void (*changed)(void *arg);
-	/* The name of the PCIDeviceClaim that takes the card at @address; the caller frees. NULL: none does. When that changes,
-	 * nvidia_find_gpus() is to follow. */
+	/* The name of the PCIDeviceClaim that takes the card at @address; the caller frees.
+	 * NULL: none does. When that changes, nvidia_find_gpus() is to follow. */
 	char *(*claim_of)(void *arg, const char *address);
-	/* As lend_ids(), lend_is_free() and lend_allocations(): of the units of GPUs that pods have. */
+	/* As lend_ids(), lend_is_free() and lend_allocations(): of the units of GPUs that pods
+	 * have. */
 	void (*given)(void *arg, struct json_strs *ids);
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
 	const struct pcidevice_allocations *(*allocations)(void *arg, const char *id);
@@ -60,23 +62,25 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 /* After the plugins. Takes NULL, returns NULL. The loop must run once more. */
 struct nvidia *nvidia_free(struct nvidia *nvidia);
 
-/* The node has a new inventory, or other claims: find its GPUs, and withdraw those that claims take. */
+/* The node has a new inventory, or other claims: find its GPUs, and withdraw those that claims
+ * take. */
 void nvidia_find_gpus(struct nvidia *nvidia);
 
 /* Has the card at @address a GPU that may be offered to containers? */
 bool nvidia_has(const struct nvidia *nvidia, const char *address);
 
-/* The resource that the GPU, or its first MIG device, is offered as (NULL: it is not), and why containers do not get it (NULL:
- * they do). False: not known yet. Valid until the next call and `changed`. */
+/* The resource that the GPU, or its first MIG device, is offered as (NULL: it is not), and why
+ * containers do not get it (NULL: they do). False: not known yet. Valid until the next call and
+ * `changed`. */
 bool nvidia_offered(struct nvidia *nvidia, const char *address, const char **ret_resource,
 		    const char **ret_trouble);
 
-/* The containers that have the GPU, or a unit of it: each once, at most NVIDIA_ALLOCATIONS_MAX; NULL: not known yet. Valid until
- * the next call. */
+/* The containers that have the GPU, or a unit of it: each once, at most NVIDIA_ALLOCATIONS_MAX;
+ * NULL: not known yet. Valid until the next call. */
 const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, const char *address);
 
-/* Why must the card at @address not be bound to another driver now: containers have the GPU, or can get it. NULL: for no
- * such reason. The caller frees. */
+/* Why must the card at @address not be bound to another driver now: containers have the GPU, or
+ * can get it. NULL: for no such reason. The caller frees. */
 char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address);
 
 /* The labels of the Node; NULL: there is no Node. One of them can name the configuration file. */

@@ -38,11 +38,13 @@ struct file_sharing {
 };
 
 struct file_plugin {
+	bool nodes;
 	char *ids;
 	char *policy;
 };
 
 struct file_flags {
+	bool gds, mofed, gdrcopy;
 	char *mig;
 	struct file_plugin plugin;
 };
@@ -75,12 +77,16 @@ static const struct json_row sharing_map[] = {
 };
 
 static const struct json_row plugin_map[] = {
+	JSON_BOOL(struct file_plugin, nodes, "passDeviceSpecs", JSON_OPTIONAL),
 	JSON_STR(struct file_plugin, ids, "deviceIDStrategy", JSON_OPTIONAL),
 	JSON_STR(struct file_plugin, policy, "sharedDevicesAllocationPolicy", JSON_OPTIONAL),
 	JSON_END,
 };
 
 static const struct json_row flags_map[] = {
+	JSON_BOOL(struct file_flags, gds, "gdsEnabled", JSON_OPTIONAL),
+	JSON_BOOL(struct file_flags, mofed, "mofedEnabled", JSON_OPTIONAL),
+	JSON_BOOL(struct file_flags, gdrcopy, "gdrcopyEnabled", JSON_OPTIONAL),
 	JSON_STR(struct file_flags, mig, "migStrategy", JSON_OPTIONAL),
 	JSON_STRUCT(struct file_flags, plugin, "plugin", JSON_OPTIONAL, struct file_plugin,
 		    plugin_map),
@@ -157,15 +163,19 @@ static int take_flags(json_t *root, const struct file_flags *flags, struct nvidi
 	const struct file_plugin *plugin = &flags->plugin;
 	static const char *const policies[] = { "distributed", "packed" };
 	static const char *const ids[] = { "uuid", "index" };
-	bool by_index;
 
+	config->nodes = plugin->nodes;
+	config->gds = flags->gds;
+	config->mofed = flags->mofed;
+	config->gdrcopy = flags->gdrcopy;
 	if (flags->mig && !nvidia_mig_strategy_from_text(flags->mig, &config->mig))
 		return err_set(err, ERR_INVALID, -EINVAL,
 			       "flags.migStrategy: expected none, single or mixed, got '%.64s'",
 			       flags->mig);
 	if (take_choice("flags.plugin.sharedDevicesAllocationPolicy", plugin->policy, policies,
 			&config->packed, err) < 0 ||
-	    take_choice("flags.plugin.deviceIDStrategy", plugin->ids, ids, &by_index, err) < 0)
+	    take_choice("flags.plugin.deviceIDStrategy", plugin->ids, ids, &config->by_index, err) <
+		    0)
 		return err->code;
 	return take_lists(value_at(root, "flags.plugin.deviceListStrategy"), &config->lists, err);
 }
@@ -185,11 +195,6 @@ static void list_ignored(json_t *root, struct nvidia_config *config)
 	} fields[] = {
 		{ "flags.nvidiaDriverRoot", "/" },
 		{ "flags.nvidiaDevRoot", "/" },
-		{ "flags.gdrcopyEnabled", "" },
-		{ "flags.gdsEnabled", "" },
-		{ "flags.mofedEnabled", "" },
-		{ "flags.plugin.passDeviceSpecs", "" },
-		{ "flags.plugin.deviceIDStrategy", "uuid" },
 		{ "flags.plugin.cdiAnnotationPrefix", "cdi.k8s.io/" },
 		{ "imex.channelIDs", "" },
 	};

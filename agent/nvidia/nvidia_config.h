@@ -36,8 +36,11 @@ struct nvidia_sharing {
 struct nvidia_config {
 	unsigned lists; /* enum nvidia_list; 0: the file does not say */
 	enum nvidia_mig_strategy mig;
-	bool packed; /* prefer shares of few GPUs, not of many     */
-	bool single; /* a container gets one share at most         */
+	bool packed;              /* prefer shares of few GPUs, not of many     */
+	bool single;              /* a container gets one share at most         */
+	bool by_index;            /* its runtime is told indexes, not UUIDs, but for CDI devices */
+	bool nodes;               /* it is told the device nodes of its devices  */
+	bool gds, mofed, gdrcopy; /* its runtime is told to give it these */
 	struct {
 		struct nvidia_sharing *items;
 		size_t len, cap;

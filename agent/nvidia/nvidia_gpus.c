@@ -99,7 +99,7 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 			*known = (struct nvidia_gpu){ .address = xstrdup("") };
 		} else {
 			gpu->address = xstrdup(cards[i].address);
-			gpu->index = -1;
+			gpu->index = gpu->minor = -1;
 		}
 		gpu->numa_node = cards[i].numa_node;
 		gpu->placed = false;
@@ -239,6 +239,7 @@ static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const str
 	if (!gpu->looked || gpu->index != line->index || gpu->has_mig != line->mig)
 		gpus->changed = true;
 	gpu->index = line->index;
+	gpu->minor = line->minor;
 	/* The MIG devices of one that is not well need not be all there. */
 	if ((line->well || !gpu->looked) && nvidia_migs_set(&gpu->migs, &gpu->told_migs))
 		gpus->changed = true;

@@ -32,6 +32,7 @@ enum {
 struct nvidia_gpu {
 	char *address;
 	int numa_node; /* -1: unknown */
+	int minor;     /* of /dev/nvidia<minor>; -1: unknown */
 	int index;     /* NVML's, which moves when others come and go; -1: unknown */
 	char *uuid;    /* NULL: not told yet */
 	char *name;
@@ -80,8 +81,8 @@ void nvidia_gpus_done(struct nvidia_gpus *gpus);
 /* These are the cards now, by address. What is known of those that stay is kept. True if any came or went. */
 bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, size_t len);
 
-/* The claim that takes the card at @address (NULL: none, or none any more), which is not watched or probed until that
- * changes. True if it is another than before. */
+/* The claim that takes the card at @address (NULL: none, or none any more), which is not watched
+ * or probed until that changes. True if it is another than before. */
 bool nvidia_gpus_set_claim(struct nvidia_gpus *gpus, const char *address, const char *claim);
 
 /* NULL: there is none. */

@@ -2,10 +2,13 @@
 
 #include "agent/nvidia/nvidia_gpus.h"
 
-/* Without its UUID, it is not known whether a pod has a GPU that a claim takes. */
+/* Without its UUID, it is not known whether a pod has a GPU that a claim takes: that one is asked until
+ * it answers or fails. */
 static bool needs_look(const struct nvidia_gpu *gpu)
 {
-	return !gpu->looked || (gpu->doubted && !gpu->claim);
+	if (gpu->claim)
+		return !gpu->looked && !gpu->trouble;
+	return !gpu->looked || gpu->doubted;
 }
 
 static bool needs_probe(const struct nvidia_gpu *gpu)
@@ -72,8 +75,8 @@ static void plan_question(const struct nvidia_case *c, struct nvidia_step *step)
 	}
 }
 
-/* A watch goes on while it has all that it should; what it has lost, it has dropped itself. One of a GPU that a claim
- * takes has its device node open, so it ends at once. */
+/* A watch goes on while it has all that it should; what it has lost, it has dropped itself. One
+ * of a GPU that a claim takes has its device node open, so it ends at once. */
 static void plan_watch(const struct nvidia_case *c, struct nvidia_step *step)
 {
 	bool has_all = c->watches;

@@ -7,6 +7,7 @@
 #include "agent/nvidia/nvidia_config.h"
 #include "agent/nvidia/nvidia_devices.h"
 #include "agent/nvidia/nvidia_gpus.h"
+#include "agent/nvidia/nvidia_nodes.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
 #include "base/array.h"
@@ -217,26 +218,82 @@ static int find_devices(const struct nvidia_type *type, const struct nvidia_devi
 	return 0;
 }
 
+/* As NVIDIA's runtime is to find them: "GPU-...", or "0", and "0:1" for a MIG device. */
+static void list_visible(const struct nvidia_type *type, const struct nvidia_devices *devices,
+			 const struct json_strs *uuids, struct json_strs *visible)
+{
+	for (size_t i = 0; i < uuids->len; i++) {
+		const struct nvidia_device *device = nvidia_devices_find(devices, uuids->items[i]);
+		int index = device->gpu->index;
+		auto_free char *text = NULL;
+
+		if (!type->config->by_index || index < 0)
+			text = xstrdup(uuids->items[i]);
+		else if (device->mig)
+			text = xasprintf("%d:%d", index, device->mig->slot);
+		else
+			text = xasprintf("%d", index);
+		json_strs_add(visible, text);
+	}
+}
+
+/* What NVIDIA's runtime gives besides the GPUs. */
+static void add_extras(const struct nvidia_config *config, struct allocation *allocation)
+{
+	const struct {
+		bool on;
+		const char *name;
+	} extras[] = { { config->gds, "NVIDIA_GDS" },
+		       { config->mofed, "NVIDIA_MOFED" },
+		       { config->gdrcopy, "NVIDIA_GDRCOPY" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(extras); i++) {
+		if (extras[i].on)
+			(void)json_pairs_set(&allocation->envs, extras[i].name, "enabled");
+	}
+}
+
+static int add_nodes(const struct nvidia_type *type, const struct nvidia_devices *devices,
+		     const struct json_strs *uuids, struct allocation *allocation, struct err *err)
+{
+	nvidia_nodes_add_shared(type->place, allocation);
+	for (size_t i = 0; i < uuids->len; i++) {
+		const struct nvidia_device *device = nvidia_devices_find(devices, uuids->items[i]);
+
+		if (nvidia_nodes_add(type->place, device, allocation, err) < 0)
+			return err->code;
+	}
+	return 0;
+}
+
 static int allocate(void *arg, const char *resource, const struct json_strs *ids,
 		    struct allocation *allocation, struct err *err)
 {
 	const struct nvidia_type *type = arg;
 	struct nvidia_devices devices;
 	struct json_strs uuids = { 0 };
+	struct json_strs visible = { 0 };
 	int r;
 
 	(void)resource;
 	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
 	r = find_devices(type, &devices, ids, &uuids, err);
+	if (r == 0)
+		list_visible(type, &devices, &uuids, &visible);
+	if (r == 0 && type->config->nodes)
+		r = add_nodes(type, &devices, &uuids, allocation, err);
 	nvidia_devices_done(&devices);
 	/* NVIDIA's plugin answers both as the mounts alone. */
 	if (r == 0 && (type->lists & NVIDIA_LIST_VOLUME_MOUNTS))
-		add_mounts(&uuids, allocation);
+		add_mounts(&visible, allocation);
 	else if (r == 0 && (type->lists & NVIDIA_LIST_ENVVAR))
-		add_variable(&uuids, allocation);
+		add_variable(&visible, allocation);
 	if (r == 0 && (type->lists & NVIDIA_LIST_CDI))
 		r = add_cdi(type, &uuids, allocation, err);
+	if (r == 0)
+		add_extras(type->config, allocation);
 	json_strs_done(&uuids);
+	json_strs_done(&visible);
 	return r;
 }
 

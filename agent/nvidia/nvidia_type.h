@@ -9,6 +9,7 @@
 
 #include "agent/nvidia/nvidia_devices.h"
 
+struct helper_place;
 struct nvidia_config;
 struct nvidia_gpus;
 struct plugins;
@@ -32,7 +33,8 @@ struct nvidia_type {
 	const struct nvidia_config *config;
 	enum nvidia_mig_strategy mig;
 	unsigned lists;
-	struct clock *clock; /* for random names */
+	struct clock *clock;              /* for random names */
+	const struct helper_place *place; /* its /dev and /proc */
 	/* Why a healthy device cannot be given to a container; NULL: it can. Valid during the call; may be
 	 * NULL itself. */
 	const char *(*hindrance)(void *arg, const char *uuid);

@@ -47,6 +47,8 @@ EDGES = [
 
     ("HostdevUeventsNotHeard", {"agent:hostdev_uevents_heard": "0x40"}, {14: 0, 15: 1}),
     ("HostdevUeventsNotHeard", {"agent:hostdev_uevents_heard": "1x40"}, {40: 0}),
+    ("HostdevGPUUnhealthy", {"agent:hostdev_gpu_healthy": "0x40"}, {9: 0, 10: 1}),
+    ("HostdevGPUUnhealthy", {"agent:hostdev_gpu_healthy": "1x40"}, {40: 0}),
     ("HostdevAgentStandsBy", {"agent:hostdev_agent_standing_by": "1x40"}, {14: 0, 15: 1}),
     ("HostdevAgentStandsBy", {"agent:hostdev_agent_standing_by": "0x40"}, {40: 0}),
     ("HostdevTransitionStuck", {"agent:hostdev_transitions_stuck": "1x30"}, {4: 0, 5: 1}),

@@ -157,6 +157,16 @@ def test_a_container_gets_what_nvidia_s_plugin_answers(start, kubelet, gpus, way
     assert got == {"envs": {}, "mounts": [], "devices": []} | ANSWERS[way]
 
 
+def test_device_nodes_and_extras_are_given_where_the_file_asks_for_them(start, kubelet, gpus):
+    file = gpus.folder / "plugin.yaml"
+    file.write_text(yaml.dump({"version": "v1", "flags": {"gdsEnabled": True, "plugin": {
+        "passDeviceSpecs": True, "deviceIDStrategy": "index"}}}))
+    offering(start(*gpus.flags, "--nvidia-config-file", file), kubelet)
+    (got,) = kubelet.allocate(RESOURCE, [UUIDS[2]])
+    assert got["envs"] == {"NVIDIA_VISIBLE_DEVICES": "2", "NVIDIA_GDS": "enabled"}
+    assert ("/dev/nvidia2", "/dev/nvidia2", "rw") in got["devices"]
+
+
 def test_a_gpu_without_a_cdi_file_is_not_lent(start, kubelet, gpus):
     gpus.describe(UUIDS[0])
     offering(start(*gpus.flags, "--nvidia-device-list", "cdi-cri", "--host-root", gpus.folder), kubelet)
@@ -345,6 +355,8 @@ def test_shares_follow_the_node_s_label_and_the_file(start, kubelet, gpus, crds,
         wait_until(lambda: messages == [some], 10)
         crds.kubectl("label", "node", node, "nvidia.com/device-plugin.config=missing")
         agent.wait_line("configuration of the GPUs cannot be used", "missing", "the last good one stays")
+        wait_until(lambda: [e for e in crds.get("events", "-n", "default") if e["reason"] == "GPUConfigNotUsed" and
+                            e["involvedObject"]["name"] == node and "missing" in e["message"]], 10, "the event")
         assert messages == [some]
         crds.kubectl("label", "--overwrite", "node", node, "nvidia.com/device-plugin.config=all")
         wait_until(lambda: shared in kubelet.endpoints(), 10, "the label's file")

@@ -10,6 +10,7 @@ from cluster import ROOT, wait_until
 from fake_kubelet import FakeKubelet
 from monitored import RESOURCE, Monitored
 from prometheus import COMPONENT, Prometheus, alerts, promtool
+from test_nvidia import ADDRESSES, Gpus
 from webhook import Webhook
 
 CONFIG = "/apis/hostdev.io/v1alpha1/hostdeviceconfigs"
@@ -44,9 +45,15 @@ def monitored(agents, machine, node, controller, kubelet, rest, tmp_path):
     status, answer = rest.request("POST", CONFIG, body)
     assert status == 201, answer
     try:
+        gpus = Gpus(machine, kubelet)
         agent = agents(machine, node, flags=[*kubelet.flags, "--host-root", tmp_path / "host", "--dev-root",
-                                             tmp_path / "host/dev"]).start()
-        yield Monitored(agent, controller, kubelet)
+                                             tmp_path / "host/dev", *gpus.flags])
+        agent.env["HOSTDEV_FAKE_NVML"] = str(gpus.folder)
+        monitored = Monitored(agent.start(), controller, kubelet)
+        gpus.wait_watch()
+        gpus.tell("xid 1 31")
+        wait_until(lambda: monitored.scrape("agent").value("hostdev_gpu_xids_total", xid="31") == 1, 10, "an Xid")
+        yield monitored
     finally:
         rest.request("DELETE", f"{CONFIG}/default")
 
@@ -93,6 +100,7 @@ def test_figures_are_those_of_the_program(monitored):
     pages = int(open(f"/proc/{pid}/statm").read().split()[1])
     assert abs(scrape.value("process_resident_memory_bytes") - pages * 4096) < 2 << 20
     assert abs(scrape.value("process_start_time_seconds") - time.time()) < 200
+    assert scrape.value("hostdev_gpu_healthy") == len(ADDRESSES)
     monitored.allocate()
     assert monitored.scrape("agent").value("hostdev_plugin_allocations_total", result="done") == 1
 

@@ -86,9 +86,9 @@ static inline void gpus_scene_state(struct gpus_scene *scene, const char *kind, 
 	words[1][strcspn(words[1], "!+")] = '\0';
 	line = xasprintf(
 		"{\"kind\":\"%s\",\"n\":1,\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
-		"\"index\":%s,\"mig\":%s,\"recovery\":%d,\"well\":%s}",
-		kind, words[1], words[2] ? words[2] : words[1], words[1], mig ? "true" : "false",
-		ill ? 1 : 0, ill ? "false" : "true");
+		"\"index\":%s,\"minor\":%s,\"mig\":%s,\"recovery\":%d,\"well\":%s}",
+		kind, words[1], words[2] ? words[2] : words[1], words[1], words[1],
+		mig ? "true" : "false", ill ? 1 : 0, ill ? "false" : "true");
 	gpus_scene_line(scene, line);
 }
 

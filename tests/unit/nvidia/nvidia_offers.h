@@ -81,7 +81,9 @@ static inline char *nvidia_offers_allocate(void *type_arg, const char *ids)
 			 given.annotations.items[i].value);
 	for (size_t i = 0; i < given.cdi_devices.len; i++)
 		str_addf(&out, "%s ", given.cdi_devices.items[i]);
-	assert_int_equal(given.devices.len, 0);
+	for (size_t i = 0; i < given.devices.len; i++)
+		str_addf(&out, "%s:%s ", given.devices.items[i].host_path,
+			 given.devices.items[i].permissions);
 	allocation_done(&given);
 	json_strs_done(&list);
 	if (out.len > 0)

@@ -10,6 +10,7 @@
 #include "api/pcidevice.h"
 #include "base/num.h"
 #include "fake/fake_clock.h"
+#include "kube/metrics.h"
 #include "unit/agent/fake_helper.h"
 #include "unit/nvidia/nvidia_offers.h"
 #include "unit/nvidia/nvml_play.h"
@@ -113,6 +114,7 @@ static void open_bench(struct bench *b)
 	play_scene(&b->play, THREE);
 	b->clock = fake_clock_new();
 	b->node = this_node_of(NULL, fake_clock_as_clock(b->clock), NULL);
+	b->node.metrics = metrics_new();
 	b->node.loop = &b->fake.loop;
 	b->node.kubelet_dir = b->play.folder.path;
 	b->node.helper.path = b->play.program; /* hostdev-nvml is beside it */
@@ -130,6 +132,7 @@ static void open_bench(struct bench *b)
 static void close_bench(struct bench *b)
 {
 	nvidia_free(b->nvidia);
+	metrics_free(b->node.metrics);
 	fake_clock_free(b->clock);
 	for (size_t i = 0; i < CARDS_MAX; i++) {
 		free(b->cards[i].address);
@@ -405,6 +408,37 @@ static void a_card_that_has_not_told_its_uuid_is_not_bound(void **state)
 	assert_null(nvidia_bind_trouble(b->nvidia, ADDRESS(1)));
 }
 
+/* A broken GPU can be claimed, if no pod has a GPU that is not known. */
+static void a_card_that_does_not_answer_waits_for_unknown_units_only(void **state)
+{
+	static const struct {
+		const char *given;
+		bool trouble;
+	} rows[] = { { NULL, false },
+		     { SHORT("2"), false },
+		     { "GPU-unknown", true },
+		     { "MIG-unknown", true },
+		     { "1-2.3", false } };
+	struct bench *b = *state;
+	char *trouble;
+
+	play_scene(&b->play, THREE "lost 1\n");
+	b->claimed = ADDRESS(1);
+	start(b);
+	settle(b);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		b->given = rows[i].given;
+		trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+		assert_int_equal(trouble != NULL, rows[i].trouble);
+		free(trouble);
+	}
+	b->given = NULL;
+	b->kubelet_is_silent = true;
+	trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+	assert_non_null(strstr(trouble, "not known yet whether"));
+	free(trouble);
+}
+
 /* A MIG device that is gone may have been the card's. */
 static void mig_devices_count_as_their_card(void **state)
 {
@@ -426,6 +460,40 @@ static void mig_devices_count_as_their_card(void **state)
 		trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
 		assert_int_equal(trouble != NULL, rows[i].trouble);
 	}
+}
+
+static void has_line(const struct bench *b, const char *line)
+{
+	auto_str struct str text = STR_INIT;
+
+	metrics_write(b->node.metrics, &text);
+	if (!strstr(str_cstr(&text), line))
+		fail_msg("no %s in %s", line, str_cstr(&text));
+}
+
+static void each_gpu_has_metrics(void **state)
+{
+	struct bench *b = *state;
+	auto_str struct str text = STR_INIT;
+
+	start(b);
+	wait_offer(b, ALL);
+	has_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 1\n");
+	settle(b);
+	tell_watch(b, "xid 1 79\nxid 1 79\nxid 2 31\n");
+	wait_offer(b, ILL);
+	settle(b);
+	has_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 0\n");
+	has_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(2) "\",uuid=\"" SHORT("2") "\"} 1\n");
+	has_line(b, "hostdev_gpu_xids_total{address=\"" ADDRESS(1) "\",xid=\"79\"} 2\n");
+	has_line(b, "hostdev_gpu_xids_total{address=\"" ADDRESS(2) "\",xid=\"31\"} 1\n");
+	b->claimed = ADDRESS(1); /* that containers do not get it is wanted */
+	nvidia_find_gpus(b->nvidia);
+	has_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 1\n");
+	b->facts.pci.len = 0;
+	nvidia_find_gpus(b->nvidia);
+	metrics_write(b->node.metrics, &text);
+	assert_null(strstr(str_cstr(&text), ADDRESS(1)));
 }
 
 /* The next one is started at once, and hears of what comes then. */
@@ -688,7 +756,10 @@ int main(void)
 	suite_rows(&suite, binds, a_card_is_bound_when_no_container_has_it);
 	suite_add(&suite, "a card that has not told its UUID is not bound",
 		  a_card_that_has_not_told_its_uuid_is_not_bound, NULL);
+	suite_add(&suite, "a card that does not answer waits for unknown units only",
+		  a_card_that_does_not_answer_waits_for_unknown_units_only, NULL);
 	suite_add(&suite, "MIG devices count as their card", mig_devices_count_as_their_card, NULL);
+	suite_add(&suite, "each GPU has metrics", each_gpu_has_metrics, NULL);
 	suite_add(&suite, "a killed watch is replaced", a_killed_watch_is_replaced, NULL);
 	suite_add(&suite, "a GPU that hangs is ill, and the others are offered",
 		  a_gpu_that_hangs_is_ill_and_the_others_are_offered, NULL);

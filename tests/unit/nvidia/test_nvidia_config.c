@@ -66,10 +66,16 @@ static struct config_case {
 	  SLICING("resources: [{name: gpu, replicas: 2, devices: [0]}, {name: gpu, replicas: 3}]"),
 	  "nvidia.com/gpu>nvidia.com/gpu*2:0 nvidia.com/gpu>nvidia.com/gpu*3:all" },
 	{ "fields without effect",
-	  "flags: {gdsEnabled: true, nvidiaDriverRoot: /run/nvidia/driver, plugin: "
-	  "{passDeviceSpecs: true, deviceIDStrategy: index}}\nimex: {channelIDs: [0]}",
-	  "!flags.nvidiaDriverRoot !flags.gdsEnabled "
-	  "!flags.plugin.passDeviceSpecs !flags.plugin.deviceIDStrategy !imex.channelIDs" },
+	  "flags: {nvidiaDriverRoot: /run/nvidia/driver, plugin: {deviceIDStrategy: uuid}}\n"
+	  "imex: {channelIDs: [0]}",
+	  "!flags.nvidiaDriverRoot !imex.channelIDs" },
+	{ "indexes", "flags: {plugin: {deviceIDStrategy: index}}", "index" },
+	{ "another strategy for IDs", "flags: {plugin: {deviceIDStrategy: name}}",
+	  "file: flags.plugin.deviceIDStrategy: expected uuid or index, got 'name'" },
+	{ "device nodes and extras",
+	  "flags: {gdsEnabled: true, gdrcopyEnabled: true, plugin: {passDeviceSpecs: true}}",
+	  "nodes gds gdrcopy" },
+	{ "another extra", "flags: {mofedEnabled: true, gdsEnabled: false}", "mofed" },
 
 	{ "another version", "version: v2", "file: unknown version: 'v2'" },
 	{ "a list", "[1]", "file: expected an object, got a list" },
@@ -129,6 +135,9 @@ static void show(const struct nvidia_config *config, struct str *out)
 		str_add(out, "packed ");
 	if (config->single)
 		str_add(out, "single ");
+	str_addf(out, "%s%s%s%s%s", config->by_index ? "index " : "", config->nodes ? "nodes " : "",
+		 config->gds ? "gds " : "", config->mofed ? "mofed " : "",
+		 config->gdrcopy ? "gdrcopy " : "");
 	for (size_t i = 0; i < config->sharings.len; i++) {
 		const struct nvidia_sharing *sharing = &config->sharings.items[i];
 

@@ -2,7 +2,9 @@
 #include "agent/nvidia/nvidia_type.h"
 
 #include "agent/nvidia/nvidia_config.h"
+#include "agent/process/helper_place.h"
 #include "fake/fake_clock.h"
+#include "unit/folder.h"
 #include "unit/nvidia/gpus_scene.h"
 #include "unit/nvidia/nvidia_offers.h"
 
@@ -200,18 +202,80 @@ static void a_mig_device_is_given_by_its_uuid(void **state)
 	struct nvidia_type type = {
 		.gpus = &scene->gpus, .config = &none, .mig = NVIDIA_MIG_MIXED, .lists = ENVVAR
 	};
+	const struct nvidia_config by_index = { .by_index = true };
 	auto_free char *answer = NULL;
+	auto_free char *index = NULL;
 	auto_free char *ill = NULL;
 
 	gpus_scene_play(scene, LOOK ALIKE("1") "xid 1 79 8");
 	answer = nvidia_offers_allocate(&type, "MIG-7");
 	ill = nvidia_offers_allocate(&type, "MIG-8");
 	assert_string_equal(answer, "NVIDIA_VISIBLE_DEVICES=MIG-7");
+	type.config = &by_index;
+	index = nvidia_offers_allocate(&type, "MIG-7");
+	assert_string_equal(index, "NVIDIA_VISIBLE_DEVICES=1:0");
+	type.config = &none;
 	assert_string_equal(ill, "MIG device 'MIG-8' is not available: Xid 79");
 	assert_int_equal(nvidia_device_type.choose(&type, "nvidia.com/mig-2g.10gb.me"),
 			 CHOICE_DISTRIBUTED);
 	assert_int_equal(nvidia_device_type.choose(&type, "nvidia.com/gpu"), CHOICE_WEIGHTS);
 }
+
+#define SHARED_NODES "/dev/nvidiactl:rw /dev/nvidia-uvm:rw"
+#define CAPS         "gpu1/gi7/access 66\ngpu1/gi7/ci0/access 67\ngpu1/gi8/access 75\n"
+
+/* With a /dev that has two of the nodes that all GPUs share. */
+static struct nodes_case {
+	const char *name;
+	const char *play;
+	const char *caps; /* mig-minors; NULL: there is no such file */
+	const char *ids;
+	const char *answer; /* a part of it */
+} nodes[] = {
+	{ "GPUs", LOOK, NULL, "GPU-2 GPU-0",
+	  "NVIDIA_VISIBLE_DEVICES=GPU-2,GPU-0 " SHARED_NODES " /dev/nvidia2:rw /dev/nvidia0:rw" },
+	{ "a MIG device", LOOK ALIKE("1"), CAPS, "MIG-7",
+	  SHARED_NODES " /dev/nvidia1:rw /dev/nvidia-caps/nvidia-cap66:rw "
+		       "/dev/nvidia-caps/nvidia-cap67:rw" },
+	{ "a compute instance that the driver does not number", LOOK ALIKE("1"), CAPS, "MIG-8",
+	  "NVIDIA's driver does not tell the device node of gpu1/gi8/ci0/access" },
+	{ "a number that is none", LOOK ALIKE("1"), "gpu1/gi7/access 6x", "MIG-7",
+	  "does not tell the device node of gpu1/gi7/access" },
+	{ "a driver that numbers nothing", LOOK ALIKE("1"), NULL, "MIG-7", "mig-minors" },
+	{ "a GPU whose node is not known", LOOK, NULL, "GPU-0",
+	  "NVIDIA's library does not tell the device node of 'GPU-0'" },
+};
+
+static void nodes_are_told_where_the_file_asks_for_them(void **state)
+{
+	struct gpus_scene *scene = *state;
+	const struct nodes_case *c = suite_row(state);
+	struct folder folder;
+	const struct helper_place place = { .dev_root = folder.path, .proc_root = folder.path };
+	struct nvidia_type type = {
+		.gpus = &scene->gpus, .mig = NVIDIA_MIG_MIXED, .lists = ENVVAR, .place = &place
+	};
+	struct nvidia_config config;
+	auto_free char *answer = NULL;
+
+	folder_init(&folder);
+	folder_put(&folder, "nvidiactl", "");
+	folder_put(&folder, "nvidia-uvm", "");
+	folder_put(&folder, "driver/none", "");
+	if (c->caps)
+		folder_put(&folder, "driver/nvidia-caps/mig-minors", c->caps);
+	gpus_scene_play(scene, c->play);
+	if (strstr(c->answer, "NVIDIA's library"))
+		scene->gpus.items[0].minor = -1;
+	configure(&type, "flags: {plugin: {passDeviceSpecs: true}}", &config);
+	answer = nvidia_offers_allocate(&type, c->ids);
+	nvidia_config_done(&config);
+	folder_done(&folder);
+	if (!strstr(answer, c->answer))
+		fail_msg("'%s' is not in '%s'", c->answer, answer);
+}
+
+#define INDEX "flags: {plugin: {deviceIDStrategy: index}}"
 
 static struct answer_case {
 	const char *name;
@@ -254,6 +318,14 @@ static struct answer_case {
 	{ "two shares where one is allowed", LOOK, ENVVAR, "GPU-2::1 GPU-2::0",
 	  "invalid request: maximum request size for shared resources is 1; found 2", SINGLE },
 	{ "one share there", LOOK, ENVVAR, "GPU-2::1", "NVIDIA_VISIBLE_DEVICES=GPU-2", SINGLE },
+	{ "by indexes", LOOK, ENVVAR, "GPU-2 GPU-0", "NVIDIA_VISIBLE_DEVICES=2,0", INDEX },
+	{ "by mounts of indexes", LOOK, VOLUMES, "GPU-2",
+	  "NVIDIA_VISIBLE_DEVICES=" MOUNTS " /dev/null>" MOUNTS "/2", INDEX },
+	{ "CDI devices have UUIDs", LOOK, CRI, "GPU-2", "nvidia.com/gpu=GPU-2", INDEX },
+	{ "what NVIDIA's runtime gives besides", LOOK, ENVVAR, "GPU-2",
+	  "NVIDIA_GDRCOPY=enabled NVIDIA_GDS=enabled NVIDIA_MOFED=enabled "
+	  "NVIDIA_VISIBLE_DEVICES=GPU-2",
+	  "flags: {gdsEnabled: true, mofedEnabled: true, gdrcopyEnabled: true}" },
 	{ "two whole GPUs there", LOOK, ENVVAR, "GPU-2 GPU-0", "NVIDIA_VISIBLE_DEVICES=GPU-2,GPU-0",
 	  SINGLE },
 };
@@ -339,6 +411,7 @@ int main(void)
 	suite_rows(&suite, answers, answer_matches_table);
 	suite_rows(&suite, choices, choice_matches_table);
 	suite_rows(&suite, migs, migs_match_table);
+	suite_rows(&suite, nodes, nodes_are_told_where_the_file_asks_for_them);
 	suite_add(&suite, "a MIG device is given by its UUID", a_mig_device_is_given_by_its_uuid,
 		  NULL);
 	suite_add(&suite, "pairs are chosen by their links", pairs_are_chosen_by_their_links, NULL);

@@ -1,0 +1,21 @@
+/*
+ * nvidia_nodes: the device nodes of a GPU or MIG device, for containers that must be told of them
+ * (passDeviceSpecs): the container manager sets their device cgroup anew while they run.
+ */
+#pragma once
+
+struct allocation;
+struct err;
+struct helper_place;
+struct nvidia_device;
+
+/* Add the nodes that all GPUs share, those of them that exist below the /dev of @place. */
+void nvidia_nodes_add_shared(const struct helper_place *place, struct allocation *allocation);
+
+/*
+ * Add /dev/nvidia<minor>, and of a MIG device the nodes of its GPU instance and compute instance, which
+ * /proc/driver/nvidia-caps/mig-minors numbers: lines "gpu<minor>/gi<gi>/ci<ci>/access <n>". Errors: -ENODEV
+ * if the driver does not tell a number, and those of the file.
+ */
+int nvidia_nodes_add(const struct helper_place *place, const struct nvidia_device *device,
+		     struct allocation *allocation, struct err *err);

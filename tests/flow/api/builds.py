@@ -5,7 +5,7 @@ import subprocess
 
 from cluster import ROOT
 
-PROGRAMS = ["hostdev-agent", "hostdev-helper", "hostdev-names", "hostdev-controller"]
+PROGRAMS = ["hostdev-agent", "hostdev-helper", "hostdev-names", "hostdev-nvml", "hostdev-controller"]
 
 
 def build(folder, preset):

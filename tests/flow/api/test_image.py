@@ -17,7 +17,7 @@ from cluster import ROOT
 from programs import program
 from programs import run as run_program
 
-PROGRAMS = {"agent": ["hostdev-agent", "hostdev-helper", "hostdev-names"], "controller": ["hostdev-controller"]}
+PROGRAMS = {"agent": ["hostdev-agent", "hostdev-helper", "hostdev-names", "hostdev-nvml"], "controller": ["hostdev-controller"]}
 TYPE = "application/vnd.oci.image"
 LABEL = "org.opencontainers.image."
 images = pytest.mark.parametrize("name", PROGRAMS)
@@ -237,6 +237,20 @@ def test_names_of_devices_are_known_in_it(unpacked, name):
     run = subprocess.run(["unshare", "--map-root-user", f"--root={root}", "/usr/bin/hostdev-names", "pci:8086:10d3"],
                          capture_output=True, text=True)
     assert "82574L Gigabit Network Connection" in run.stdout, run.stderr
+
+
+@pytest.mark.parametrize("name", ["agent"])
+def test_nvidia_s_library_of_the_host_can_be_opened_in_it(unpacked, name):
+    """By what the real one needs (535.261.03); a program of the image needs no such file."""
+    _, root = unpacked
+    folder = root / "driver/usr/lib64"
+    folder.mkdir(parents=True)
+    needed = [f"-l:{each}" for each in ("libpthread.so.0", "libm.so.6", "libdl.so.2", "librt.so.1")]
+    subprocess.run(["gcc", "-shared", "-x", "c", "-", "-o", folder / "libnvidia-ml.so.1", "-Wl,--no-as-needed", *needed],
+                   input=b"int none;", check=True)
+    run = subprocess.run(["unshare", "--map-root-user", f"--root={root}", "/usr/bin/hostdev-nvml", "watch", "--driver-root",
+                          "/driver", "0000:01:00.0"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert "it has no nvmlInit" in run.stdout, run
 
 
 def test_more_labels_are_the_callers(made, tmp_path):

@@ -18,7 +18,7 @@ from cluster import ROOT  # noqa: E402
 from machine import Machine  # noqa: E402
 
 SIZE_MAX = 10_000_000  # unpacked
-PROGRAMS = {"agent": ["hostdev-agent", "hostdev-helper", "hostdev-names"], "controller": ["hostdev-controller"]}
+PROGRAMS = {"agent": ["hostdev-agent", "hostdev-helper", "hostdev-names", "hostdev-nvml"], "controller": ["hostdev-controller"]}
 ARCHES = ("amd64", "arm64")
 EMULATOR = "qemu-aarch64"
 each_image = pytest.mark.parametrize("name", PROGRAMS)

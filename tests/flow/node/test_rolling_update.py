@@ -39,7 +39,12 @@ def before(tmp_path_factory):
 def images(before, tmp_path_factory):
     """Of both versions: local and previous."""
     found = []
-    for tag, programs in ("local", ROOT / os.fspath(PROGRAMS)), ("previous", before.programs):
+    older = tmp_path_factory.mktemp("programs")
+    for program in before.programs.iterdir():
+        (older / program.name).symlink_to(program)
+    if not (older / "hostdev-nvml").exists():  # the previous version has none, and does not miss it
+        (older / "hostdev-nvml").symlink_to(ROOT / os.fspath(PROGRAMS) / "hostdev-nvml")
+    for tag, programs in ("local", ROOT / os.fspath(PROGRAMS)), ("previous", older):
         output = tmp_path_factory.mktemp(f"images-{tag}")
         subprocess.run([ROOT / "hack/image", "--programs", programs, "--output", output, "--tag", tag], check=True)
         for image in sorted(output.glob("*.tar")):

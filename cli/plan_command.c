@@ -65,8 +65,8 @@ static char *left_by_release(const struct targets *targets, const struct cluster
 	return left.len > 0 ? str_detach(&left) : NULL;
 }
 
-/* "pod default/vm-1 has it", or a function of its IOMMU group that is released with it. NULL: no pod has any. The caller
- * frees. */
+/* "pod default/vm-1 has it", or a function of its IOMMU group that is released with it. NULL: no
+ * pod has any. The caller frees. */
 static char *pod_line(const struct cluster_device *device, const char *address)
 {
 	const struct pcidevice_allocations *list = device ? device->allocations : NULL;

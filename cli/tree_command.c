@@ -72,7 +72,8 @@ static void print_again(struct command_run *run, struct str *text)
 	str_add(&run->out.text, str_cstr(text));
 }
 
-/* Make the current tree; claims of the kinds @hidden may not be listed. True if it differs from @last, which it then replaces. */
+/* Make the current tree; claims of the kinds @hidden may not be listed. True if it differs from
+ * @last, which it then replaces. */
 static bool take_tree(struct command_run *run, const struct follow *follow,
 		      const struct lists_want *want, unsigned hidden, struct str *last)
 {

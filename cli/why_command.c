@@ -13,6 +13,7 @@
 #include "cli/model/cluster.h"
 #include "cli/target.h"
 #include "cli/why.h"
+#include "cli/why_pod.h"
 
 /* Does its own claim alone not get the device? */
 static bool needs_group(const struct cluster_device *device)
@@ -31,8 +32,14 @@ static int run_why(struct command_run *run)
 	auto_free char *how = NULL;
 	struct rights *rights = NULL;
 	struct err err = { 0 };
-	int status = targets_find(run, CLUSTER_CARDS, &targets);
+	int status;
 
+	if (run->words_len == 2 && strcmp(run->words[0], "pod") == 0)
+		return why_pod(run, run->words[1]);
+	if (run->words_len > 1)
+		return command_misused(run, "one DEVICE, or pod NAMESPACE/NAME; not '%s %s'",
+				       run->words[0], run->words[1]);
+	status = targets_find(run, CLUSTER_CARDS, &targets);
 	if (status != COMMAND_OK)
 		return status;
 	if (device_events_read(run->session, targets.devices[0], &events, &err) < 0) {
@@ -56,20 +63,23 @@ static const struct option_row rows[] = { COMMAND_OUTPUT_ROW(out_formats_unnamed
 
 static const struct options_prose prose = {
 	.program = "kubectl hostdev why",
-	.summary = "explains the state of a device",
-	.synopsis = "kubectl hostdev why DEVICE [-o FORMAT]",
+	.summary = "explains the state of a device, or what a pod waits for",
+	.synopsis = "kubectl hostdev why {DEVICE | pod NAMESPACE/NAME} [-o FORMAT]",
 	.description =
 		"Shows why DEVICE can or cannot be claimed, why it is ready or not, and who has it. It prints "
 		"the conditions of its objects (the device, its claim, its card), what to do about "
-		"them, and the latest events.",
+		"them, and the latest events.\n\n"
+		"Of a pod, it shows which devices are offered as the resources that the pod requests, and "
+		"which of them are available, in use or unhealthy.",
 	.examples = " kubectl hostdev why vm1-000000020\n"
-		    " kubectl hostdev why vm1/01:00.0",
+		    " kubectl hostdev why vm1/01:00.0\n"
+		    " kubectl hostdev why pod default/vm-1",
 };
 
 const struct command why_command = {
 	.word = "why",
 	.summary = "Explain why a device can or cannot be claimed, and why it is or is not ready",
 	COMMAND_LINE(prose, rows),
-	COMMAND_DEVICES(1, COMPLETE_DEVICES),
+	COMMAND_DEVICES(2, COMPLETE_DEVICES),
 	.run = run_why,
 };

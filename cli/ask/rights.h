@@ -30,11 +30,12 @@ bool rights_allow(const struct rights *rights, const char *resource, const char 
 void rights_names(const struct rights *rights, const char *resource, const char *verb,
 		  struct json_strs *names);
 
-/* May the caller claim the devices with these @names, joined by blanks? @rights as rights_allow(). Pure. */
+/* May the caller claim the devices with these @names, joined by blanks? @rights as
+ * rights_allow(). Pure. */
 bool rights_claim(const struct rights *rights, enum device_type type, const char *names);
 
-/* How the caller can claim the device @name: a sentence with the command, or with what it lacks. @rest: the names of the other
- * functions in its IOMMU group that are to be claimed as well, joined by blanks; "": not known; NULL: none. The caller frees.
- * Pure. */
+/* How the caller can claim the device @name: a sentence with the command, or with what it lacks.
+ * @rest: the names of the other functions in its IOMMU group that are to be claimed as well,
+ * joined by blanks; "": not known; NULL: none. The caller frees. Pure. */
 char *rights_how(const struct rights *rights, enum device_type type, const char *name,
 		 const char *rest);

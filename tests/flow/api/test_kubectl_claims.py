@@ -157,6 +157,38 @@ def test_a_release_waits_while_a_pod_has_the_device(plugin, webhook, world, node
     assert (waiting.returncode, out) == (0, f"{CLAIM}/{device} released\n"), said
 
 
+def test_what_a_pod_waits_for(plugin, world, node, installed):  # noqa: F811
+    """It is never scheduled: the cluster has no scheduler."""
+    world.node(node)
+    resource = f"example.com/{node}"
+    paths = [world.device(node, number, resource) for number in range(2)]
+    names = [path.rsplit("/", 1)[1] for path in paths]
+    offered = [{"type": "Offered", "status": "True", "reason": "Offered", "message": "the HostDeviceConfig offers it",
+                "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+    world.status(paths[0], {"conditions": offered, "allocations": [{"namespace": "team", "pod": "p", "container": "c"}]})
+    world.status(paths[1], {"conditions": offered, "allocations": []})
+    pod = f"wants-{node}"
+    containers = [{"name": f"c{i}", "image": "x", "resources": {"limits": {resource: "1", "cpu": "1"}}} for i in range(2)]
+    installed.kubectl("apply", "-f", "-", input={"apiVersion": "v1", "kind": "Pod", "metadata": {
+        "name": pod, "namespace": "default"}, "spec": {"containers": containers, "automountServiceAccountToken": False}})
+    try:
+        lines = plugin("why", "pod", f"default/{pod}").splitlines()
+        assert lines[0] == f"Pod:      default/{pod}" and lines[1] == "Phase:    Pending"
+        assert f"{resource}: 2 requested, 1 of 2 devices with this name available" in lines
+        rows = {line.split()[0]: line.split() for line in lines if line.startswith(f"{node}-")}
+        assert rows[names[0]][1:5] == [node, "in", "use", "team/p"] and rows[names[1]][1:4] == [node, "available", "-"]
+        [told] = json.loads(plugin("why", "pod", f"default/{pod}", "-o", "json"))["resources"]
+        assert (told["name"], told["requested"], [one["name"] for one in told["devices"]]) == (resource, 2, names)
+    finally:
+        installed.kubectl("delete", "pod", pod, "--grace-period=0", "--force")
+    plugin("why", "pod", f"default/{pod}", status=1)
+    assert f'pods "{pod}" not found' in plugin.said
+    plugin("why", "pod", pod, status=2)
+    assert "name the pod as NAMESPACE/NAME" in plugin.said
+    plugin("why", names[0], names[1], status=2)
+    assert "one DEVICE, or pod NAMESPACE/NAME" in plugin.said
+
+
 def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):  # noqa: F811
     for kind in ("usbdevices", "pcideviceclaims", "usbdeviceclaims"):
         wait_until(lambda: rest.request("GET", f"{PATH}/{kind}?limit=1")[0] == 200, 20, kind)

@@ -1,0 +1,245 @@
+#include "cli/why_pod.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "api/json_values.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/ask/lists.h"
+#include "cli/ask/session.h"
+#include "cli/command.h"
+#include "cli/model/cluster.h"
+#include "cli/show/device_json.h"
+#include "kube/url.h"
+#include "text/table.h"
+
+/* A resource that devices are offered as, and how many of it the pod requests. */
+struct request {
+	const char *resource; /* borrowed from the pod */
+	long long wanted;
+};
+
+struct requests {
+	struct request *items;
+	size_t len, cap;
+};
+
+/* --- the pod ------------------------------------------------------------------------------------ */
+
+static int read_pod(struct command_run *run, const char *word, json_t **ret_pod, struct err *err)
+{
+	const char *slash = strchr(word, '/');
+	auto_free char *ns = xstrndup(word, slash ? (size_t)(slash - word) : 0);
+	auto_str struct str path = STR_INIT;
+	auto_answer struct session_answer answer = { 0 };
+	int r;
+
+	str_add(&path, "/api/v1/namespaces/");
+	url_add_escaped(&path, ns);
+	str_add(&path, "/pods/");
+	url_add_escaped(&path, slash + 1);
+	r = session_ask(run->session,
+			&(struct kube_request){
+				.verb = "get",
+				.resource = "pods",
+				.method = "GET",
+				.path = str_cstr(&path),
+			},
+			&answer, err);
+	return r < 0 ? r : json_map_load(answer.body, answer.len, ret_pod, err);
+}
+
+static struct request *request_of(struct requests *requests, const char *resource)
+{
+	for (size_t i = 0; i < requests->len; i++) {
+		if (strcmp(requests->items[i].resource, resource) == 0)
+			return &requests->items[i];
+	}
+	*array_add(requests) = (struct request){ .resource = resource };
+	return &requests->items[requests->len - 1];
+}
+
+/* Containers run side by side, so their requests add up; init containers run one after the other. */
+static void add_requests(const json_t *containers, bool side_by_side, struct requests *requests)
+{
+	const json_t *container;
+	size_t i;
+
+	json_array_foreach (containers, i, container) {
+		json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
+		const char *key;
+		json_t *value;
+
+		json_object_foreach (limits, key, value) {
+			const char *text = json_string_value(value);
+			long long wanted =
+				text ? strtoll(text, NULL, 10) : json_integer_value(value);
+			struct request *request;
+
+			if (!names_valid_lent_resource(key))
+				continue;
+			request = request_of(requests, key);
+			if (side_by_side)
+				request->wanted += wanted;
+			else if (wanted > request->wanted)
+				request->wanted = wanted;
+		}
+	}
+}
+
+/* Why it does not run: what the scheduler says, else the pod's own message. */
+static const char *message_of(const json_t *status)
+{
+	const json_t *conditions = json_object_get(status, "conditions");
+	const char *own = json_string_value(json_object_get(status, "message"));
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (conditions, i, one) {
+		const char *type = json_string_value(json_object_get(one, "type"));
+		const char *is = json_string_value(json_object_get(one, "status"));
+
+		if (type && is && strcmp(type, "PodScheduled") == 0 && strcmp(is, "False") == 0)
+			return json_string_value(json_object_get(one, "message"));
+	}
+	return own;
+}
+
+/* --- what is printed ---------------------------------------------------------------------------- */
+
+static const struct table_column columns[] = {
+	{ .title = "DEVICE" },
+	{ .title = "NODE", .least = TABLE_NAME_LEAST },
+	{ .title = "STATE" },
+	{ .title = "POD", .least = TABLE_NAME_LEAST },
+	{ .title = "MESSAGE", .wraps = true },
+};
+
+static void add_field(struct out *out, const char *label, const char *text)
+{
+	if (!text || !*text)
+		return;
+	str_addf(&out->text, "%-10s", label);
+	out_wrap(out, &out->text, text, 10, 10);
+	str_add_char(&out->text, '\n');
+}
+
+static void add_row(struct table *table, const struct cluster_device *device)
+{
+	const struct state_look *look = state_look(device->verdict.state);
+	const struct pcidevice_allocations *list = device->allocations;
+	auto_free char *pod = list && list->len > 0 ? xasprintf("%s/%s", list->items[0].namespace,
+								list->items[0].pod)
+						    : NULL;
+
+	table_add(table, device->name);
+	table_add(table, device->node);
+	table_add_coloured(table, look->word, look->colour);
+	table_add(table, pod ? pod : "-");
+	table_add(table, device->verdict.message);
+}
+
+static void print_request(const struct cluster_view *view, const struct request *request,
+			  struct out *out)
+{
+	size_t offered = 0, available = 0;
+	struct table table;
+
+	table_init(&table, columns, ARRAY_LEN(columns));
+	for (size_t i = 0; i < view->len; i++) {
+		const struct cluster_device *device = &view->devices[i];
+
+		if (strcmp(device->resource, request->resource) != 0)
+			continue;
+		offered++;
+		available += device->verdict.state == STATE_AVAILABLE;
+		add_row(&table, device);
+	}
+	str_add(&out->text, "\n");
+	out_text(&out->text, request->resource);
+	str_addf(&out->text, ": %lld requested, %zu of %zu devices with this name available\n",
+		 request->wanted, available, offered);
+	if (table.len > 0)
+		table_print(&table, out, true, &out->text);
+	table_done(&table);
+}
+
+static void print_text(const json_t *pod, const char *word, const struct cluster_view *view,
+		       const struct requests *requests, struct out *out)
+{
+	const json_t *status = json_object_get(pod, "status");
+	const json_t *spec = json_object_get(pod, "spec");
+
+	add_field(out, "Pod:", word);
+	add_field(out, "Phase:", json_string_value(json_object_get(status, "phase")));
+	add_field(out, "Node:", json_string_value(json_object_get(spec, "nodeName")));
+	add_field(out, "Message:", message_of(status));
+	if (requests->len == 0)
+		str_add(&out->text, "\nIt requests no resource that devices are offered as.\n");
+	for (size_t i = 0; i < requests->len; i++)
+		print_request(view, &requests->items[i], out);
+}
+
+static void print_json(const json_t *pod, const char *word, const struct cluster_view *view,
+		       const struct requests *requests, struct out *out)
+{
+	json_t *list = json_array();
+	auto_json json_t *all = json_pack("{ss,so}", "pod", word, "resources", list);
+
+	out_set_text(all, "message", message_of(json_object_get(pod, "status")));
+	for (size_t i = 0; i < requests->len; i++) {
+		const struct request *request = &requests->items[i];
+		json_t *devices = json_array();
+
+		for (size_t k = 0; k < view->len; k++) {
+			if (strcmp(view->devices[k].resource, request->resource) == 0)
+				json_array_append_new(devices, device_json(&view->devices[k]));
+		}
+		json_array_append_new(list, json_pack("{ss,sI,so}", "name", request->resource,
+						      "requested", (json_int_t)request->wanted,
+						      "devices", devices));
+	}
+	out_json(out, all);
+}
+
+int why_pod(struct command_run *run, const char *word)
+{
+	static const unsigned kinds = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE);
+	const struct lists_want want = { .kinds = kinds, .optional = kinds };
+	struct lists_missing missing = { 0 };
+	struct requests requests = { 0 };
+	auto_json json_t *pod = NULL;
+	struct cluster *cluster;
+	struct err err = { 0 };
+
+	if (!strchr(word, '/'))
+		return command_misused(run, "name the pod as NAMESPACE/NAME, not '%s'", word);
+	if (!command_session(run))
+		return COMMAND_FAILED;
+	cluster = cluster_new();
+	if (read_pod(run, word, &pod, &err) < 0 ||
+	    lists_read(run->session, &want, cluster, &missing, &err) < 0) {
+		cluster_free(cluster);
+		return command_fail(run, &err);
+	}
+	command_tell_missing(&missing, ~0U);
+	cluster_hide_claims(cluster, missing.forbidden & CLUSTER_CLAIMS);
+	add_requests(json_object_get(json_object_get(pod, "spec"), "containers"), true, &requests);
+	add_requests(json_object_get(json_object_get(pod, "spec"), "initContainers"), false,
+		     &requests);
+	if (out_is_json(&run->out))
+		print_json(pod, word, cluster_view(cluster), &requests, &run->out);
+	else
+		print_text(pod, word, cluster_view(cluster), &requests, &run->out);
+	array_done(&requests);
+	cluster_free(cluster);
+	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
+}

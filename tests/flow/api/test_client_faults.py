@@ -13,7 +13,7 @@ import pytest
 
 from cluster import ROOT
 from kube_probe import (
-    CONFLICT, EACCES, EAGAIN, EBADMSG, EEXIST, EINVAL, EIO, EMSGSIZE, ENOENT, ESTALE, ETIMEDOUT, INVALID, RETRY,
+    CONFLICT, EACCES, EAGAIN, EBADMSG, EEXIST, EINVAL, EIO, EMSGSIZE, ENOENT, EREMOTEIO, ESTALE, ETIMEDOUT, INVALID, RETRY,
     Probe, probe_program)
 
 
@@ -101,18 +101,18 @@ OUTCOMES = [
     ("/status?code=409&reason=Conflict", "apply", ESTALE, CONFLICT, "409"),
     ("/status?code=410&reason=Expired", "list", ESTALE, CONFLICT, "410"),
     ("/status?code=422&message=spec.x", "apply", EINVAL, INVALID, "spec.x"),
-    ("/status?code=500", "get", EAGAIN, RETRY, "500"),
-    ("/status?code=503", "get", EAGAIN, RETRY, "503"),
+    ("/status?code=500", "get", EREMOTEIO, RETRY, "500"),
+    ("/status?code=503", "get", EREMOTEIO, RETRY, "503"),
     ("/status?code=429", "get", EAGAIN, RETRY, "429"),
     ("/redirect", "get", EIO, RETRY, "302"),
     ("/garbage", "get", 0, 0, ""),
-    ("/garbage-502", "get", EAGAIN, RETRY, "502 server error: <html>\\xff bad gateway"),
+    ("/garbage-502", "get", EREMOTEIO, RETRY, "502 server error: <html>\\xff bad gateway"),
     ("/reset", "get", EIO, RETRY, "https://127.0.0.1"),
     ("/reset?code=401", "create", EACCES, RETRY, "401 unauthorized"),
     ("/reset?code=422", "apply", EINVAL, INVALID, "422"),
     ("/big", "get", EMSGSIZE, INVALID, "larger than 1048576 bytes"),
     ("/big", "list", EMSGSIZE, INVALID, "larger than 16777216 bytes"),
-    ("/big?code=500", "get", EAGAIN, RETRY, "500"),
+    ("/big?code=500", "get", EREMOTEIO, RETRY, "500"),
     ("/page", "list", 0, 0, ""),
     ("/deep", "get", 0, 0, ""),
     ("/deep?code=403", "get", EACCES, RETRY, "403"),

@@ -412,7 +412,8 @@ static uint64_t unproven_ms(const struct claims *claims, const char *address,
 	return longest_ms;
 }
 
-/* Of all functions that the claim of @address (NULL: none) would have bound. NULL: there is none; the caller frees. */
+/* Of all functions that the claim of @address (NULL: none) would have bound. NULL: there is
+ * none; the caller frees. */
 static char *bind_trouble_of(const struct claims *claims, const char *address,
 			     const struct pcideviceclaim *claim)
 {
@@ -815,7 +816,8 @@ void claims_set_node_address(struct claims *claims, const char *address)
 	binder_set_node_address(claims->binder, address);
 }
 
-/* One that is held waits for the function; one that nothing has been said of yet may get it at once. */
+/* One that is held waits for the function; one that nothing has been said of yet may get it at
+ * once. */
 static bool takes(const struct pcideviceclaim *claim)
 {
 	const struct api_condition *accepted =

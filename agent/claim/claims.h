@@ -56,8 +56,9 @@ void claims_set_node_address(struct claims *claims, const char *address);
 /* A list of claims or devices, or an inventory, is there, or anything else changed: enqueue every claim. */
 void claims_enqueue_all(struct claims *claims);
 
-/* The name of the claim that takes the function at @address: its own, or one that includes its IOMMU group, and that is not
- * refused for another reason than Held. NULL: none; the caller frees. */
+/* The name of the claim that takes the function at @address: its own, or one that includes its
+ * IOMMU group, and that is not refused for another reason than Held. NULL: none; the caller
+ * frees. */
 char *claims_taker(const struct claims *claims, const char *address);
 
 /* Is the device of this name in a transition, or not seen by a scan that began after one? Then its

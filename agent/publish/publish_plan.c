@@ -230,8 +230,8 @@ static void take_holder(const struct publish_case *c, struct usbdevice *device)
 	device->status.holder = text.len ? str_detach(&text) : NULL;
 }
 
-/* The resource that the device is offered as without a claim; NULL: none. While that is not known, what is published
- * stays: @conditions (NULL: none) and @resource. */
+/* The resource that the device is offered as without a claim; NULL: none. While that is not
+ * known, what is published stays: @conditions (NULL: none) and @resource. */
 static const char *resource_selected(const struct publish_case *c,
 				     const struct api_conditions *conditions, const char *resource)
 {

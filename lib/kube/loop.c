@@ -45,7 +45,8 @@ int loop_open(struct uv_loop_s *loop, struct err *err)
 
 void loop_close(struct uv_loop_s *loop)
 {
-	/* Twice, because a callback may close something. What a child keeps open is not waited for. */
+	/* Twice, because a callback may close something. What a child keeps open is not waited
+	 * for. */
 	uv_run(loop, UV_RUN_NOWAIT);
 	uv_run(loop, UV_RUN_NOWAIT);
 	(void)signal(SIGCHLD, SIG_DFL);

@@ -15,6 +15,6 @@ struct uv_loop_s;
  * close. */
 int loop_open(struct uv_loop_s *loop, struct err *err);
 
-/* The process needs no loop any more: run the callbacks of what was closed, and release what can be.
- * Children of the loop that still run are left to end by themselves. */
+/* The process needs no loop any more: run the callbacks of what was closed, and release what can
+ * be. Children of the loop that still run are left to end by themselves. */
 void loop_close(struct uv_loop_s *loop);

@@ -1,4 +1,5 @@
-/* loop: however few descriptors a process may have, and whatever children it leaves, it does not end by a signal. */
+/* loop: however few descriptors a process may have, and whatever children it leaves, it does not
+ * end by a signal. */
 #include "kube/loop.h"
 
 #include <errno.h>

@@ -57,6 +57,7 @@ struct look {
 	struct metric *hears;
 	look_fn *fn;
 	void *arg;
+	uint64_t hinted_ms; /* when a device changed, or a task ended, last */
 	void (*heard)(void *arg);
 	void *heard_arg;
 };
@@ -94,13 +95,21 @@ static void hint(struct look *look, enum rescan_urgency urgency, const char *sou
 	metric_count(look->hints, source);
 	uv_update_time(look->timer.loop);
 	rescan_hint(&look->rescan, urgency, uv_now(look->timer.loop));
+	if (urgency == RESCAN_DEVICE)
+		look->hinted_ms = uv_now(look->timer.loop);
 	arm(look);
 }
 
+/* A scan that begins in the millisecond of a hint would not count as later than what the hint is
+ * about (attempt_is_newer()), and nothing would ask for another scan. */
 static void on_timer(uv_timer_t *timer)
 {
 	struct look *look = timer->data;
 
+	if (uv_now(timer->loop) <= look->hinted_ms) {
+		uv_timer_start(timer, on_timer, 1, 0);
+		return;
+	}
 	look->began_ms = uv_now(timer->loop);
 	log_debug("scan starts");
 	rescan_begin(&look->rescan);

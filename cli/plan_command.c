@@ -77,6 +77,19 @@ static char *pod_line(const struct cluster_device *device, const char *address)
 			 list->items[0].namespace, list->items[0].pod, address ? address : "it");
 }
 
+/* A claim waits for the pods of others, and the release of one that waits for them does not. */
+static bool waits_for_pods(const struct cluster_device *device, bool release)
+{
+	const struct api_condition *ready =
+		device->claim_conditions ? api_conditions_find(device->claim_conditions, "Ready")
+					 : NULL;
+
+	if (!release)
+		return !device->claim;
+	return !ready || !ready->reason ||
+	       (strcmp(ready->reason, "InUse") != 0 && strcmp(ready->reason, "Held") != 0);
+}
+
 static char *find_pod(const struct targets *targets, const struct cluster_device *device,
 		      bool release)
 {
@@ -394,7 +407,7 @@ static int run_plan(struct command_run *run)
 		list[i].rest = targets_group_rest(&targets, list[i].device);
 		rehearse(run, &list[i]);
 		rehearse_group(run, &list[i]);
-		if (list[i].accepted && (run->settings.release || !list[i].device->claim))
+		if (list[i].accepted && waits_for_pods(list[i].device, run->settings.release))
 			list[i].pod = find_pod(&targets, list[i].device, run->settings.release);
 		if (list[i].accepted && run->settings.release)
 			list[i].left = left_by_release(&targets, list[i].device);

@@ -125,9 +125,16 @@ static void add_all(struct command_run *run, const struct targets *targets, stru
 		else
 			command_note("%s: no pod of namespace '%s' has it", device->name, ns);
 	}
-	if (targets->len == 0)
-		command_note("%s", ns ? "No pod of this namespace has a device."
-				      : "No device is claimed or in use.");
+	if (targets->len > 0)
+		return;
+	if (ns)
+		command_note("No pod of this namespace has a device.");
+	else if (targets->missing.forbidden & CLUSTER_CLAIMS)
+		command_note(
+			"No pod has a device. Whether devices are claimed is not known, because "
+			"you may not list their claims.");
+	else
+		command_note("No device is claimed or in use.");
 }
 
 static int find_targets(struct command_run *run, struct targets *ret_targets)

@@ -220,6 +220,8 @@ class Commands:
         if name == "kubectl-hostdev":
             text += help_of(program(name), "options")
         rest = self.check_flags(text, words, r"^ {7}(?:(-\w), )?(--[\w-]+)(?:\[=\w+\])?(?: (\S+))?$")
+        if verbs == ["why"] and rest[1:2] == ["pod"] and len(rest) == 3 and "/" in rest[2]:
+            return
         for word in rest[len(verbs):] if name == "kubectl-hostdev" and verbs else []:
             choice = re.search(r"^       kubectl hostdev \w+ ([a-z|]+)$", text, re.MULTILINE)
             if word not in choice[1].split("|") if choice else not DEVICE.fullmatch(word.split("$(")[0] or "A") \

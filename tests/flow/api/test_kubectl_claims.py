@@ -231,6 +231,10 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
         world.status(paths[1], {"allocations": [{"namespace": "team", "pod": "p", "container": "c"}]})
         assert plugin("plan", "--release", first).splitlines()[:2] == [
             f"{first}: would wait", "  pod team/p has 0000:01:00.1: the agent waits until it ends"]
+        world.status(f"{PATH}/pcideviceclaims/{first}", {"conditions": [
+            {"type": "Ready", "status": "False", "reason": "Held", "message": "a pod has it",
+             "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+        assert plugin("plan", "--release", first).startswith(f"{first}: would be accepted")  # it has nothing yet
         assert plugin("plan", second).splitlines()[:2] == [
             f"{second}: would wait", "  pod team/p has it: the agent waits until it ends"]
         assert "would wait" not in plugin("plan", first, "--release-without-driver")

@@ -21,7 +21,7 @@ WORD = re.compile(r"\b[A-Z](?=[A-Za-z]{1,39}\b)[A-Z]*[a-z][A-Za-z]*\b")
 # Words of the code that have the form of a reason and are none. What is added to the code and is neither here nor on
 # the page fails; so does what is here and not in the code any more.
 NO_REASONS = """
-  conditions: Claimable Distinguishable DriverBound GroupViable NodeReachable
+  conditions: Claimable Distinguishable DriverBound GroupViable NodeReachable PodScheduled
   truths and words of settings: True False Unknown Null All
   kinds: AdmissionReview DeleteOptions DevicePool Event HostDeviceConfig KubeVirt Lease List MediatedDevice
     MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod Secret

@@ -131,6 +131,17 @@ bool rights_claim(const struct rights *rights, enum device_type type, const char
 	return true;
 }
 
+static const char *claims_of(enum device_type type)
+{
+	return type == DEVICE_USB ? "usbdeviceclaims" : "pcideviceclaims";
+}
+
+/* A claim has any name: a rule that names objects does not allow to create one. */
+static bool may_create(const struct rights *rights, enum device_type type)
+{
+	return rights_allow(rights, claims_of(type), "", "create");
+}
+
 static char *lacks(const char *verb, const char *names)
 {
 	return xasprintf("Ask an administrator for the verb %s on %s, which you do not have.", verb,
@@ -140,6 +151,11 @@ static char *lacks(const char *verb, const char *names)
 char *rights_how(const struct rights *rights, enum device_type type, const char *name,
 		 const char *rest)
 {
+	if (!may_create(rights, type))
+		return xasprintf(
+			"Ask an administrator for the role hostdev-user, without which you may "
+			"create no %s.",
+			claims_of(type));
 	if (!rights_claim(rights, type, name))
 		return lacks("claim", name);
 	if (!rest)

@@ -78,7 +78,8 @@ static struct how_case {
 static void the_way_to_claim_is_by_rights(void **state)
 {
 	const struct how_case *c = *state;
-	auto_free char *review = xasprintf("{'status':{'resourceRules':[%s]}}", c->rules);
+	auto_free char *review = xasprintf("{'status':{'resourceRules':[%s,%s]}}", c->rules,
+					   RULE("'create'", GROUP, "'pcideviceclaims'", ""));
 	auto_free char *json = made_json(review);
 	auto_free char *how = NULL;
 	struct rights *rights = NULL;
@@ -86,6 +87,21 @@ static void the_way_to_claim_is_by_rights(void **state)
 	assert_int_equal(rights_parse(json, strlen(json), &rights, NULL), 0);
 	how = rights_how(rights, DEVICE_PCI, "n1-a", c->rest);
 	assert_string_equal(how, c->how);
+	rights_free(rights);
+}
+
+static void who_may_not_create_claims_needs_the_role(void **state)
+{
+	auto_free char *json = made_json(REVIEW("", CLAIM("'n1-a'")));
+	auto_free char *how = NULL;
+	struct rights *rights = NULL;
+
+	(void)state;
+	assert_int_equal(rights_parse(json, strlen(json), &rights, NULL), 0);
+	how = rights_how(rights, DEVICE_PCI, "n1-a", NULL);
+	assert_string_equal(how,
+			    "Ask an administrator for the role hostdev-user, without which you may "
+			    "create no pcideviceclaims.");
 	rights_free(rights);
 }
 
@@ -105,6 +121,8 @@ int main(void)
 
 	suite_rows(&suite, cases, rules_decide);
 	suite_rows(&suite, hows, the_way_to_claim_is_by_rights);
+	suite_add(&suite, "who may not create claims needs the role",
+		  who_may_not_create_claims_needs_the_role, NULL);
 	suite_add(&suite, "what is not known is allowed", what_is_not_known_is_allowed, NULL);
 	return suite_run(&suite, "rights");
 }

@@ -125,6 +125,21 @@ static struct config_case {
 	  "shares all devices of nvidia.com/gpu" },
 };
 
+static void show_flags(const struct nvidia_config *config, struct str *out)
+{
+	const struct {
+		bool on;
+		const char *name;
+	} flags[] = { { config->by_index, "index" },
+		      { config->nodes, "nodes" },
+		      { config->gds, "gds" },
+		      { config->mofed, "mofed" },
+		      { config->gdrcopy, "gdrcopy" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+		str_addf(out, "%s%s", flags[i].on ? flags[i].name : "", flags[i].on ? " " : "");
+}
+
 static void show(const struct nvidia_config *config, struct str *out)
 {
 	if (config->lists)
@@ -135,9 +150,7 @@ static void show(const struct nvidia_config *config, struct str *out)
 		str_add(out, "packed ");
 	if (config->single)
 		str_add(out, "single ");
-	str_addf(out, "%s%s%s%s%s", config->by_index ? "index " : "", config->nodes ? "nodes " : "",
-		 config->gds ? "gds " : "", config->mofed ? "mofed " : "",
-		 config->gdrcopy ? "gdrcopy " : "");
+	show_flags(config, out);
 	for (size_t i = 0; i < config->sharings.len; i++) {
 		const struct nvidia_sharing *sharing = &config->sharings.items[i];
 

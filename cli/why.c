@@ -129,7 +129,10 @@ static void add_group(struct cluster *cluster, const struct cluster_device *devi
 			continue;
 		str_addf(&text, "%s%s", first ? ", with " : ", ", address);
 		first = false;
-		if (other)
+		/* It is on the node, as the group says, so its object may not be read. */
+		if (other && !other->is_there)
+			str_add(&text, " (not known)");
+		else if (other)
 			str_addf(&text, " (%s, %s)", other->driver[0] ? other->driver : "no driver",
 				 state_look(other->verdict.state)->word);
 	}

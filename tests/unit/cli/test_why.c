@@ -98,6 +98,8 @@ static struct head_case {
 	{ "neither address nor node", DEVICE_PCI, "vm1-000000aa0",
 	  "\nDevice:      PCI, address not known, node not known\n" },
 	{ "an address alone", DEVICE_PCI, "afloat", "\nDevice:      PCI 0000:07:00.0, node not known\n" },
+	{ "a function of the group that may not be read", DEVICE_PCI, "vm1-00000a000",
+	  "\nIOMMU group: 7, with 0000:0a:00.1 (not known)\n" },
 	{ "what may be claimed, in one word", DEVICE_PCI, "vm1-000009000",
 	  "\nState:       o claimable: may be claimed (IOMMU group 9)\n" },
 	{ "what a pod has, in one word", DEVICE_PCI, "vm1-000003100", "\nState:       # in use: lent as intel.com/VF\n" },
@@ -137,6 +139,14 @@ static void heads_read_so(void **state)
 	made_put(cluster, CLUSTER_PCICLAIM,
 		 "{'metadata':{'name':'vm1-000000aa0','creationTimestamp':'2026-01-02T03:30:00Z',"
 		 "'deletionTimestamp':'2026-01-02T03:59:00Z'}}");
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("vm1-00000a000", "vm1", "0000:0a:00.0",
+			  "'iommuGroup':'7','iommuGroupMembers':['0000:0a:00.0','0000:0a:00.1']"));
+	made_put(
+		cluster, CLUSTER_PCICLAIM,
+		"{'metadata':{'name':'vm1-00000a001'},'spec':{'nodeName':'vm1','address':'0000:0a:00.1',"
+		"'userName':'bob'},'status':{'conditions':[" MADE_CONDITION(
+			"Ready", "False", "GroupShared", "") "]}}");
 	made_put(cluster, CLUSTER_PCIDEVICE,
 		 "{'metadata':{'name':'afloat'},'status':{'address':'0000:07:00.0'}}");
 	made_put(cluster, CLUSTER_PCIDEVICE,

@@ -223,14 +223,16 @@ static void add_warnings(const struct rehearsal *rehearsal, struct out *out)
 	while (*line) {
 		size_t len = strcspn(line, "\n");
 		auto_free char *text = xstrndup(line, len);
+		auto_free char *told =
+			rehearsal->whole ? advice_without_group(text) : xstrdup(text);
 
-		add_line(out, text);
+		add_line(out, told);
 		line += len + (line[len] == '\n');
 	}
 }
 
 /* A verdict with a time comes from a condition that the agent wrote, unless the node has a problem. */
-static void add_verdict(const struct cluster_device *device, struct out *out)
+static void add_verdict(const struct cluster_device *device, bool whole, struct out *out)
 {
 	const struct state_verdict *verdict = &device->verdict;
 	auto_free char *text =
@@ -238,9 +240,10 @@ static void add_verdict(const struct cluster_device *device, struct out *out)
 		: verdict->since[0] ? xasprintf("its node says: %s%s%s", verdict->reason,
 						verdict->message[0] ? ": " : "", verdict->message)
 				    : xstrdup(verdict->message);
+	auto_free char *told = whole ? xstrdup(text) : advice_without_group(text);
 
 	if (verdict->reason[0])
-		add_line(out, text);
+		add_line(out, told);
 }
 
 /* With a USB controller, the node loses what is plugged into it. */
@@ -292,10 +295,11 @@ static void add_group(const struct rehearsal *rehearsal, struct out *out)
 	const char *whose = rehearsal->user ? " --for " : "";
 	const char *user = rehearsal->user ? rehearsal->user : "";
 	const char *name = rehearsal->device->name;
+	auto_free char *why = rehearsal->whole ? advice_without_group(rehearsal->whole) : NULL;
 	auto_free char *line = NULL;
 
-	if (rehearsal->whole) {
-		line = xasprintf("its whole IOMMU group cannot be claimed: %s", rehearsal->whole);
+	if (why) {
+		line = xasprintf("its whole IOMMU group cannot be claimed: %s", why);
 		add_line(out, line);
 		free(line);
 		line = !rehearsal->rest[0] ? NULL
@@ -335,7 +339,7 @@ static void print_text(const struct rehearsal *rehearsal, const struct command_s
 		add_usb_below(device, out);
 	/* The device's condition says of any group that it must be claimed as a whole. */
 	if (good && (rehearsal->shared || strcmp(device->verdict.reason, "GroupShared") != 0))
-		add_verdict(device, out);
+		add_verdict(device, !rehearsal->whole, out);
 	if (rehearsal->shared)
 		add_group(rehearsal, out);
 	if (rehearsal->left) {

@@ -78,6 +78,7 @@ struct nvidia {
 	struct cdi_files cdi;                     /* if they are used */
 	bool has_plugin;                          /* NVIDIA's device plugin runs on the node */
 	struct clock_timer *look;                 /* at what else is on the node */
+	bool searched;                            /* for GPUs */
 	bool known;                               /* something was known of each GPU once */
 	char resource[NVIDIA_RESOURCE_SIZE];      /* nvidia_offered()     */
 	struct pcidevice_allocations allocations; /* nvidia_allocations() */
@@ -662,8 +663,9 @@ void nvidia_find_gpus(struct nvidia *nvidia)
 	}
 	if (cards.len > 0)
 		qsort(cards.items, cards.len, sizeof(*cards.items), by_address);
-	if (nvidia_gpus_set(&nvidia->gpus, cards.items, cards.len))
+	if (nvidia_gpus_set(&nvidia->gpus, cards.items, cards.len) || !nvidia->searched)
 		log_info("GPUs of NVIDIA's driver found", log_int("gpus", nvidia->gpus.len));
+	nvidia->searched = true;
 	array_done(&cards);
 	find_claims(nvidia);
 	tell(nvidia);

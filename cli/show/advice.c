@@ -139,6 +139,21 @@ char *advice_flags(const char *message)
 	return replaced(group, "leave spec.userName out", "leave --for out");
 }
 
+char *advice_without_group(const char *message)
+{
+	static const char *const ends[] = { ", or set spec.includeIOMMUGroup",
+					    ", or set includeIOMMUGroup",
+					    ": leave spec.includeIOMMUGroup out" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		const char *end = strstr(message, ends[i]);
+
+		if (end)
+			return xstrndup(message, (size_t)(end - message));
+	}
+	return xstrdup(message);
+}
+
 char *advice_about(const char *reason, const char *node, const char *device, const char *how)
 {
 	const char *from = advice_for(reason);

@@ -590,6 +590,26 @@ static void pools_fit_a_terminal(void **state)
 	str_done(&out.text);
 }
 
+static void groups_are_left_out_of_advice(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "group 1 also holds x: claim them too, or set spec.includeIOMMUGroup",
+		  "group 1 also holds x: claim them too" },
+		{ "shares it with x: claim them all, or set includeIOMMUGroup in the claim",
+		  "shares it with x: claim them all" },
+		{ "user 'a' may not: leave spec.includeIOMMUGroup out and claim",
+		  "user 'a' may not" },
+		{ "another message", "another message" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		auto_free char *text = advice_without_group(rows[i][0]);
+
+		assert_string_equal(text, rows[i][1]);
+	}
+}
+
 static void unknown_reasons_have_no_advice(void **state)
 {
 	char *advice;
@@ -616,6 +636,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "events have a limit, and the latest stay", events_have_a_limit, NULL);
+	suite_add(&suite, "groups are left out of advice", groups_are_left_out_of_advice, NULL);
 	suite_add(&suite, "reasons that ask for nothing have no advice",
 		  unknown_reasons_have_no_advice, NULL);
 	suite_fixture(&suite, &cluster_fixture);

@@ -14,11 +14,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/ask/lists.h"
-#include "cli/ask/session.h"
+#include "cli/ask/pod_facts.h"
 #include "cli/command.h"
 #include "cli/model/cluster.h"
 #include "cli/show/device_json.h"
-#include "kube/url.h"
 #include "text/table.h"
 
 /* A resource that devices are offered as, and how many of it the pod requests. */
@@ -37,24 +36,9 @@ struct requests {
 static int read_pod(struct command_run *run, const char *word, json_t **ret_pod, struct err *err)
 {
 	const char *slash = strchr(word, '/');
-	auto_free char *ns = xstrndup(word, slash ? (size_t)(slash - word) : 0);
-	auto_str struct str path = STR_INIT;
-	auto_answer struct session_answer answer = { 0 };
-	int r;
+	auto_free char *ns = xstrndup(word, (size_t)(slash - word));
 
-	str_add(&path, "/api/v1/namespaces/");
-	url_add_escaped(&path, ns);
-	str_add(&path, "/pods/");
-	url_add_escaped(&path, slash + 1);
-	r = session_ask(run->session,
-			&(struct kube_request){
-				.verb = "get",
-				.resource = "pods",
-				.method = "GET",
-				.path = str_cstr(&path),
-			},
-			&answer, err);
-	return r < 0 ? r : json_map_load(answer.body, answer.len, ret_pod, err);
+	return pod_read(run->session, ns, slash + 1, ret_pod, err);
 }
 
 static struct request *request_of(struct requests *requests, const char *resource)

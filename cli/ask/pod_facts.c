@@ -40,26 +40,30 @@ static bool has_ended(const json_t *status)
 	return phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
-int pod_facts_parse(const char *text, size_t len, struct pod_facts *ret_facts, struct err *err)
+static void take(const json_t *pod, struct pod_facts *ret_facts)
 {
-	auto_json json_t *pod = NULL;
-	const json_t *status;
-	int r = json_map_load(text, len, &pod, err);
+	const json_t *status = json_object_get(pod, "status");
 
-	if (r < 0)
-		return r;
-	status = json_object_get(pod, "status");
 	ret_facts->machine = machine_of(json_object_get(pod, "metadata"));
 	ret_facts->deleted =
 		json_object_get(json_object_get(pod, "metadata"), "deletionTimestamp") != NULL ||
 		has_ended(status);
 	ret_facts->started =
 		xstrdup_or_null(json_string_value(json_object_get(status, "startTime")));
-	return 0;
 }
 
-int pod_facts_read(struct session *session, const char *ns, const char *name,
-		   struct pod_facts *ret_facts, struct err *err)
+int pod_facts_parse(const char *text, size_t len, struct pod_facts *ret_facts, struct err *err)
+{
+	auto_json json_t *pod = NULL;
+	int r = json_map_load(text, len, &pod, err);
+
+	if (r == 0)
+		take(pod, ret_facts);
+	return r;
+}
+
+int pod_read(struct session *session, const char *ns, const char *name, json_t **ret_pod,
+	     struct err *err)
 {
 	auto_str struct str path = STR_INIT;
 	auto_answer struct session_answer answer = { 0 };
@@ -77,7 +81,18 @@ int pod_facts_read(struct session *session, const char *ns, const char *name,
 				.path = str_cstr(&path),
 			},
 			&answer, err);
-	return r < 0 ? r : pod_facts_parse(answer.body, answer.len, ret_facts, err);
+	return r < 0 ? r : json_map_load(answer.body, answer.len, ret_pod, err);
+}
+
+int pod_facts_read(struct session *session, const char *ns, const char *name,
+		   struct pod_facts *ret_facts, struct err *err)
+{
+	auto_json json_t *pod = NULL;
+	int r = pod_read(session, ns, name, &pod, err);
+
+	if (r == 0)
+		take(pod, ret_facts);
+	return r;
 }
 
 void pod_facts_done(struct pod_facts *facts)

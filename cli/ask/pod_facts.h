@@ -1,6 +1,7 @@
 /* pod_facts: which virtual machine a pod runs, and since when. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,6 +14,10 @@ struct pod_facts {
 	char *started; /* RFC 3339                                */
 	bool deleted;  /* it is being deleted, or has ended       */
 };
+
+/* The pod as the API server has it; the caller releases it with json_decref(). */
+int pod_read(struct session *session, const char *ns, const char *name, json_t **ret_pod,
+	     struct err *err);
 
 /* From the pod's JSON. Pure. */
 int pod_facts_parse(const char *text, size_t len, struct pod_facts *ret_facts, struct err *err);

@@ -615,10 +615,22 @@ static void add_given(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
 	json_strs_done(&all);
 }
 
+/* Why the card must wait for who has the unit @id; NULL: nobody has it. The caller frees. */
+static char *unit_trouble(const struct nvidia *nvidia, const char *id)
+{
+	auto_free char *holder = NULL;
+
+	if (nvidia->deps.is_free(nvidia->deps.arg, id, &holder))
+		return NULL;
+	if (!holder)
+		return xstrdup("it is not known yet whether a container has the GPU");
+	return xasprintf("%s has the GPU as '%s': the card is bound when no container has it",
+			 holder, id);
+}
+
 char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 {
 	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
-	const struct nvidia_deps *deps = &nvidia->deps;
 	struct json_strs ids = { 0 };
 	char *trouble = NULL;
 
@@ -629,21 +641,11 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 	if (!gpu->uuid && !gpu->trouble)
 		return xstrdup("it is not known yet whether a container has the GPU: NVIDIA's "
 			       "library has not told its UUID");
-	json_strs_add(&ids,
-		      gpu->uuid ? gpu->uuid
-				: "GPU-"); /* also if the kubelet has not said yet what pods have */
+	/* Also if the kubelet has not said yet what pods have. */
+	json_strs_add(&ids, gpu->uuid ? gpu->uuid : "GPU-");
 	add_given(nvidia, gpu, &ids);
-	for (size_t i = 0; i < ids.len && !trouble; i++) {
-		auto_free char *holder = NULL;
-
-		if (!deps->is_free(deps->arg, ids.items[i], &holder))
-			trouble =
-				holder ? xasprintf(
-						 "%s has the GPU as '%s': the card is bound when no "
-						 "container has it",
-						 holder, ids.items[i])
-				       : xstrdup("it is not known yet whether a container has the GPU");
-	}
+	for (size_t i = 0; i < ids.len && !trouble; i++)
+		trouble = unit_trouble(nvidia, ids.items[i]);
 	json_strs_done(&ids);
 	return trouble;
 }

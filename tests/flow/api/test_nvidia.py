@@ -299,12 +299,14 @@ def test_the_pcidevice_tells_what_containers_get(agent, kubelet, gpus, rest, nod
     path = f"{GROUP}/pcidevices/{node}-{re.sub('[:.]', '', ADDRESSES[1])}"
 
     def offered():
-        status = rest.get(path)["status"]
-        found = [(c["status"], c["reason"], c["message"]) for c in status["conditions"] if c["type"] == "Offered"]
+        code, answer = rest.request("GET", path)
+        status = answer.get("status", {}) if code == 200 else {}
+        found = [(c["status"], c["reason"], c["message"]) for c in status.get("conditions", []) if c["type"] == "Offered"]
         return found and (status["resourceName"], *found[0])
 
     text = f"the agent (--nvidia) offers it as {RESOURCE}"
     wait_until(lambda: offered() == (RESOURCE, "True", "Offered", text), 20, lambda: rest.get(path))
+    gpus.wait_watch()
     gpus.tell("xid 1 79")
     wait_until(lambda: offered()[1:3] == ("False", "Unhealthy"), 10, lambda: rest.get(path))
     assert offered()[3] == f"{text}, but the kubelet is told not to give it to a pod: Xid 79"
@@ -342,6 +344,7 @@ def test_a_claim_withdraws_one_gpu_and_waits_for_its_container(agent, kubelet, g
         finally:
             rest.delete("pcideviceclaims", name)
         wait_until(lambda: messages[-1] == ALL, 60, "all are offered again")
+        wait_until(lambda: rest.request("GET", path)[0] == 404, 60, lambda: rest.get(path))
     assert agent.lines("GPU is withdrawn for a claim", name) and agent.lines("GPU is offered again")
 
 

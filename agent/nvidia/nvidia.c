@@ -615,7 +615,8 @@ static void add_given(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
 	json_strs_done(&all);
 }
 
-/* Why the card must wait for who has the unit @id; NULL: nobody has it. The caller frees. */
+/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The
+ * caller frees. */
 static char *unit_trouble(const struct nvidia *nvidia, const char *id)
 {
 	auto_free char *holder = NULL;

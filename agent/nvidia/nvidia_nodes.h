@@ -1,6 +1,6 @@
 /*
- * nvidia_nodes: the device nodes of a GPU or MIG device, for containers that must be told of them
- * (passDeviceSpecs): the container manager sets their device cgroup anew while they run.
+ * nvidia_nodes: adds the device nodes of a GPU or MIG device to an allocation (passDeviceSpecs). A
+ * container runtime that updates the device cgroup of a running container denies it all other nodes.
  */
 #pragma once
 

@@ -563,8 +563,8 @@ static bool may_plan(const struct reconcile *reconcile, const char *key)
 	return false;
 }
 
-/* What cannot be taken back is decided on what the API server itself has returned in this run, and
- * not if the watch was faster: it may have told of a deletion that is later than the answer. */
+/* A step that cannot be undone is decided on an object that the API server itself has returned in this
+ * run. If the watch has shown a later object meanwhile, the object is read again: it may be deleted. */
 static void read_before(struct run *run)
 {
 	const struct decision *decision = &run->decision;

@@ -2,7 +2,7 @@
  * cluster. */
 #pragma once
 
-#include "agent/look/scan.h"
+#include "agent/monitor/scan.h"
 #include "text/out.h"
 
 struct err;

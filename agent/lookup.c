@@ -5,14 +5,14 @@
 #include "agent/claim/claim_plan.h"
 #include "agent/claim/claims.h"
 #include "agent/gpu/gpus.h"
-#include "agent/lend/lend.h"
-#include "agent/lend/pci_type.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdevs.h"
 #include "agent/nvidia/nvidia.h"
 #include "agent/plugin/device_type.h"
 #include "agent/publish/publish.h"
 #include "agent/publish/publish_plan.h"
+#include "agent/resource/offers.h"
+#include "agent/resource/pci_type.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
 #include "agent/usb/usb_type.h"
@@ -38,19 +38,19 @@ const struct pcidevice_allocations *lookup_allocations(void *arg, enum inventory
 	if (kind == INVENTORY_USB)
 		return usb_allocations(w->usb, name);
 	if (kind == INVENTORY_MDEV)
-		return lend_allocations(w->lend, mediateddevice_uuid_of_name(name));
+		return offers_allocations(w->offers, mediateddevice_uuid_of_name(name));
 	if (names_pcidevice_address(w->node_name, name, address) < 0)
 		return &none;
 	if (nvidia_has(w->nvidia, address))
 		return nvidia_allocations(w->nvidia, address);
-	return lend_allocations(w->lend, address);
+	return offers_allocations(w->offers, address);
 }
 
 const struct pcidevice_allocations *lookup_unit_allocations(void *arg, const char *id)
 {
 	const struct wiring *w = arg;
 
-	return lend_allocations(w->lend, id);
+	return offers_allocations(w->offers, id);
 }
 
 const char *lookup_held_as(void *arg, const char *name)
@@ -62,7 +62,7 @@ const char *lookup_held_as(void *arg, const char *name)
 
 	if (names_pcidevice_address(w->node_name, name, address) < 0)
 		return NULL;
-	resource = lend_resource(w->lend, address, &ours);
+	resource = offers_resource(w->offers, address, &ours);
 	return ours ? resource : NULL;
 }
 
@@ -99,7 +99,7 @@ void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
 		return;
 	}
 	ret_offer->by = "the HostDeviceConfig";
-	ret_offer->known = lend_selected(w->lend, address, &told);
+	ret_offer->known = offers_selected(w->offers, address, &told);
 	if (!told)
 		return;
 	ret_offer->resource = told->resource;
@@ -141,7 +141,7 @@ bool lookup_is_free(void *arg, const char *address, char **ret_holder)
 {
 	const struct wiring *w = arg;
 
-	return lend_is_free(w->lend, address, ret_holder);
+	return offers_is_free(w->offers, address, ret_holder);
 }
 
 bool lookup_is_usb_free(void *arg, const char *port, char **ret_holder)
@@ -155,7 +155,7 @@ char *lookup_bind_trouble(void *arg, const char *address)
 {
 	const struct wiring *w = arg;
 
-	char *trouble = lend_bind_trouble(w->lend, address);
+	char *trouble = offers_bind_trouble(w->offers, address);
 
 	return trouble ? trouble : nvidia_bind_trouble(w->nvidia, address);
 }
@@ -171,7 +171,7 @@ void lookup_given(void *arg, struct json_strs *ids)
 {
 	const struct wiring *w = arg;
 
-	lend_ids(w->lend, ids);
+	offers_ids(w->offers, ids);
 }
 
 bool lookup_is_held(void *arg, const char *address)
@@ -191,7 +191,7 @@ void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_
 		[OFFERED_NODE_UNREADABLE] = CLAIM_OFFER_NODE_UNREADABLE,
 	};
 	const struct wiring *w = arg;
-	struct offered_answer answer = lend_offered(w->lend, address);
+	struct offered_answer answer = offers_answer(w->offers, address);
 
 	*ret_offer = (struct claim_offer){ .state = states[answer.state],
 					   .resource = answer.resource,
@@ -205,7 +205,7 @@ void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_
 bool lookup_is_taken(void *arg, const char *resource)
 {
 	const struct wiring *w = arg;
-	const char *owner = lend_owner(w->lend, resource);
+	const char *owner = offers_owner(w->offers, resource);
 
 	return owner && strcmp(owner, mdev_device_type.name) != 0;
 }

@@ -47,7 +47,7 @@ static void on_turn(void *arg)
 	struct program *program = &serving->program;
 	struct node_agent_seen seen = { 0 };
 
-	standby_take(serving->standby, &seen.look, &seen.inventory);
+	standby_take(serving->standby, &seen.monitor, &seen.inventory);
 	serving->agent = node_agent_new(&program->loop, program->client, &serving->options, &seen,
 					program->metrics);
 }
@@ -78,7 +78,7 @@ static void serve(struct serving *serving)
 		.loop = &program->loop,
 		.client = program->client,
 		.kubelet_dir = serving->options.node.kubelet_dir,
-		.look = &serving->options.look,
+		.monitor = &serving->options.monitor,
 		.metrics = program->metrics,
 		.on_turn = on_turn,
 		.arg = serving,
@@ -97,9 +97,9 @@ static int serve_node(const struct settings *s, char *const *words)
 	struct serving serving = { .options = {
 					   .node_name = s->node_name,
 					   .node = settings_node_options(s),
-					   .look = { .scan = settings_scan_options(s),
+					   .monitor = { .scan = settings_scan_options(s),
 						     .interval_ms = s->rescan_interval_ms },
-					   .lend = settings_lend_options(s),
+					   .offers = settings_offers_options(s),
 					   .gpu = settings_gpu_options(s),
 					   .nvidia = settings_nvidia_options(s),
 					   .driverless = settings_driverless(s),

@@ -10,15 +10,15 @@
 #include "agent/generic/generics.h"
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/inventory.h"
-#include "agent/lend/lend.h"
-#include "agent/lend/pci_selected.h"
-#include "agent/look/look.h"
 #include "agent/lookup.h"
 #include "agent/mdev/mdevs.h"
+#include "agent/monitor/monitor.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/nvidia.h"
 #include "agent/process/helper_run.h"
 #include "agent/publish/publish.h"
+#include "agent/resource/offers.h"
+#include "agent/resource/pci_selected.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
 #include "agent/wiring.h"
@@ -75,7 +75,7 @@ static void on_object(void *arg, const char *name, const struct entry *before,
 static void hand_config(struct node_agent *agent)
 {
 	if (agent->asked && informer_synced(agent->claims[INVENTORY_PCI].informer))
-		lend_set_config(agent->wiring.lend, agent->asked);
+		offers_set_config(agent->wiring.offers, agent->asked);
 }
 
 static void on_list(void *arg)
@@ -96,14 +96,14 @@ static void hand_node(const struct node_agent *agent)
 	const struct node *node = entry ? entry->object : NULL;
 
 	if (informer_denied(agent->node_informer))
-		changed =
-			lend_set_no_node(agent->wiring.lend, informer_error(agent->node_informer));
+		changed = offers_set_no_node(agent->wiring.offers,
+					     informer_error(agent->node_informer));
 	else if (node)
-		changed = lend_set_allocatable(
-			agent->wiring.lend,
+		changed = offers_set_allocatable(
+			agent->wiring.offers,
 			node_heartbeat_ms(node) > 0 ? &node->status.allocatable : NULL);
 	else if (!entry && informer_synced(agent->node_informer))
-		changed = lend_set_no_node(agent->wiring.lend, NULL);
+		changed = offers_set_no_node(agent->wiring.offers, NULL);
 	if (changed)
 		wiring_changed(&agent->wiring, CHANGE_ALLOCATABLE, NULL);
 }
@@ -135,10 +135,10 @@ static void on_node(void *arg, const char *name, const struct entry *before,
 	nvidia_set_labels(parts->nvidia, &node->meta.labels);
 	generics_set_labels(parts->generics, &node->meta.labels);
 	mdevs_set_labels(parts->mdevs, &node->meta.labels);
-	lend_set_heartbeat(parts->lend, node_heartbeat_ms(node));
+	offers_set_heartbeat(parts->offers, node_heartbeat_ms(node));
 	hand_node(agent);
 	address = node_internal_ip(node);
-	look_set_node_address(parts->look, address);
+	monitor_set_node_address(parts->monitor, address);
 	claims_set_node_address(parts->claims, address);
 	sriov_set_node_address(parts->sriov, address);
 }
@@ -294,7 +294,7 @@ static void report_mdev(void *arg, const struct config_troubles *troubles)
 	config_watch_report(parts->config, "mdev", troubles);
 }
 
-/* As struct lend_type has it: after all other types, whose resources go before the entries. */
+/* As struct offers_type has it: after all other types, whose resources go before the entries. */
 static void offer_generic(void *arg, struct plugins *plugins)
 {
 	const struct node_agent *agent = arg;
@@ -414,25 +414,25 @@ static void make_claims(struct node_agent *agent)
 	agent->wiring.claims = claims_new(&agent->node, &deps);
 }
 
-static void make_lend(struct node_agent *agent)
+static void make_offers(struct node_agent *agent)
 {
-	const struct lend_deps deps = {
+	const struct offers_deps deps = {
 		.claims = informer_store(agent->claims[INVENTORY_PCI].informer),
 		.devices = informer_store(agent->devices[INVENTORY_PCI].informer),
 		.mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
-		.options = agent->options.lend,
+		.options = agent->options.offers,
 		.changed = on_allocation,
 		.offered = on_offered,
 		.arg = &agent->wiring,
 	};
 
-	agent->wiring.lend = lend_new(&agent->node, &deps);
+	agent->wiring.offers = offers_new(&agent->node, &deps);
 }
 
 static void make_usb(struct node_agent *agent)
 {
 	const struct usb_deps deps = {
-		.lend = agent->wiring.lend,
+		.offers = agent->wiring.offers,
 		.report = report_usb,
 		.selected = on_usb_selected,
 		.renamed = on_usb_names,
@@ -474,7 +474,7 @@ static void make_gpus(struct node_agent *agent)
 static void make_mdevs(struct node_agent *agent)
 {
 	const struct mdevs_deps deps = {
-		.lend = agent->wiring.lend,
+		.offers = agent->wiring.offers,
 		.on_moved = on_task,
 		.on_changed = on_mdev_status,
 		.report = report_mdev,
@@ -498,7 +498,8 @@ static void make_nvidia(struct node_agent *agent)
 	};
 
 	parts->nvidia = nvidia_new(&agent->node, &agent->options.nvidia, &deps);
-	lend_add(parts->lend, &(struct lend_type){ .offer = nvidia_offer, .arg = parts->nvidia });
+	offers_add(parts->offers,
+		   &(struct offers_type){ .offer = nvidia_offer, .arg = parts->nvidia });
 }
 
 static void make_config(struct node_agent *agent)
@@ -520,17 +521,17 @@ static void begin_with_seen(void *arg)
 
 static void make_look(struct node_agent *agent)
 {
-	agent->wiring.look = agent->seen.look;
-	agent->seen.look = NULL;
+	agent->wiring.monitor = agent->seen.monitor;
+	agent->seen.monitor = NULL;
 	agent->begins = clock_timer_new(agent->node.clock, begin_with_seen, agent);
-	if (agent->wiring.look) {
-		look_give(agent->wiring.look, on_inventory, agent);
-		look_again(agent->wiring.look);
+	if (agent->wiring.monitor) {
+		monitor_give(agent->wiring.monitor, on_inventory, agent);
+		monitor_scan_again(agent->wiring.monitor);
 	} else {
-		agent->wiring.look = look_new(agent->node.loop, &agent->options.look,
-					      agent->node.metrics, on_inventory, agent);
+		agent->wiring.monitor = monitor_new(agent->node.loop, &agent->options.monitor,
+						    agent->node.metrics, on_inventory, agent);
 	}
-	look_listen(agent->wiring.look, on_uevent, agent);
+	monitor_listen(agent->wiring.monitor, on_uevent, agent);
 	if (agent->seen.inventory)
 		clock_timer_start(agent->node.clock, agent->begins, 0);
 }
@@ -547,12 +548,13 @@ static void make_parts(struct node_agent *agent)
 	make_informers(agent, &deps);
 	make_publish(agent);
 	make_claims(agent);
-	make_lend(agent);
+	make_offers(agent);
 	make_config(agent);
 	make_usb(agent);
 	make_mdevs(agent);
 	make_nvidia(agent);
-	lend_add(agent->wiring.lend, &(struct lend_type){ .offer = offer_generic, .arg = agent });
+	offers_add(agent->wiring.offers,
+		   &(struct offers_type){ .offer = offer_generic, .arg = agent });
 	make_sriov(agent);
 	make_gpus(agent);
 	make_look(agent);
@@ -569,7 +571,7 @@ struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *cl
 
 	agent->options = *options;
 	agent->seen = *seen;
-	agent->options.look.scan.metrics = metrics;
+	agent->options.monitor.scan.metrics = metrics;
 	this_node_init(&agent->node, options->node_name, loop, client, &options->node, metrics);
 	make_parts(agent);
 	return agent;
@@ -577,15 +579,15 @@ struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *cl
 
 void node_agent_stop(struct node_agent *agent, void (*stopped)(void *arg), void *arg)
 {
-	lend_stop(agent->wiring.lend, stopped, arg);
+	offers_stop(agent->wiring.offers, stopped, arg);
 }
 
 struct node_agent *node_agent_free(struct node_agent *agent)
 {
 	if (!agent)
 		return NULL;
-	look_free(agent->wiring.look);
-	lend_free(agent->wiring.lend);
+	monitor_free(agent->wiring.monitor);
+	offers_free(agent->wiring.offers);
 	generics_free(agent->wiring.generics);
 	usb_free(agent->wiring.usb);
 	mdevs_free(agent->wiring.mdevs);
@@ -629,7 +631,7 @@ bool node_agent_ready(struct node_agent *agent, struct str *reason)
 		    !synced(agent->claims[i].informer, reason))
 			return false;
 	}
-	return look_sees_host(agent->wiring.look, reason) &&
+	return monitor_sees_host(agent->wiring.monitor, reason) &&
 	       config_watch_ready(agent->wiring.config, reason) &&
 	       sriov_ready(agent->wiring.sriov, reason) && gpus_ready(agent->wiring.gpus, reason);
 }

@@ -8,10 +8,10 @@
 #pragma once
 
 #include "agent/gpu/gpu_task.h"
-#include "agent/lend/lend.h"
-#include "agent/look/look.h"
+#include "agent/monitor/monitor.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/nvidia.h"
+#include "agent/resource/offers.h"
 
 struct kube_client;
 struct metrics;
@@ -22,8 +22,8 @@ struct uv_loop_s;
 struct node_agent_options {
 	const char *node_name;
 	struct this_node_options node;
-	struct look_options look;
-	struct lend_options lend;
+	struct monitor_options monitor;
+	struct offers_options offers;
 	struct gpu_options gpu;
 	struct nvidia_options nvidia;
 	struct json_strs driverless; /* classes that a release leaves without driver; borrowed */
@@ -31,7 +31,7 @@ struct node_agent_options {
 
 /* What has been seen already: the agent's from now on. All NULL: nothing. */
 struct node_agent_seen {
-	struct look *look;
+	struct monitor *monitor;
 	struct inventory *inventory; /* what it found last; NULL: not known yet */
 };
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "agent/binder/binder.h"
-#include "agent/look/scan.h"
+#include "agent/monitor/scan.h"
 
 struct err;
 struct json_strs;

@@ -121,7 +121,7 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .env = "DP_ENABLE_HEALTHCHECKS", .argument = "LIST", \
 	  .help = "Xids that make a GPU unhealthy although it is among those; all: every Xid." }
 
-#define LEND_ROWS \
+#define OFFERS_ROWS \
 	{ .name = "device-plugins", .type = OPTION_BOOL, AT(device_plugins), .fallback = "true", \
 	  .group = "Kubelet", \
 	  .help = "Offer claimed devices to the node's kubelet, which allocates them to pods. If no " \
@@ -158,7 +158,7 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
 	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
 
-#define LEND_KEYS \
+#define OFFERS_KEYS \
 	FILE_KEY("device-plugins", OPTION_BOOL, device_plugins), \
 	FILE_KEY("kubelet-dir", OPTION_STRING, kubelet_dir), \
 	FILE_KEY("host-root", OPTION_STRING, host_root), \
@@ -176,7 +176,7 @@ static const struct option_row run_rows[] = {
 	CLAIM_ROWS,
 	GPU_ROWS,
 	NVIDIA_ROWS,
-	LEND_ROWS,
+	OFFERS_ROWS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
 
@@ -199,7 +199,7 @@ static const struct option_row inspect_rows[] = {
 	FILE_KEY("dev-root", OPTION_STRING, dev_root),
 	GPU_KEYS,
 	NVIDIA_KEYS,
-	LEND_KEYS,
+	OFFERS_KEYS,
 };
 
 static const struct option_row plan_rows[] = {
@@ -219,7 +219,7 @@ static const struct option_row plan_rows[] = {
 	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
 	GPU_KEYS,
 	NVIDIA_KEYS,
-	LEND_KEYS,
+	OFFERS_KEYS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
 /* clang-format on */
@@ -434,9 +434,9 @@ struct binder_options settings_binder_options(const struct settings *s)
 	};
 }
 
-struct lend_options settings_lend_options(const struct settings *s)
+struct offers_options settings_offers_options(const struct settings *s)
 {
-	return (struct lend_options){
+	return (struct offers_options){
 		.off = !s->device_plugins,
 		.registration = (enum registration_mode)s->registration,
 	};

@@ -65,7 +65,7 @@ int settings_complete(struct settings *s, struct err *err);
 struct scan_options settings_scan_options(const struct settings *s);
 struct this_node_options settings_node_options(const struct settings *s);
 struct binder_options settings_binder_options(const struct settings *s);
-struct lend_options settings_lend_options(const struct settings *s);
+struct offers_options settings_offers_options(const struct settings *s);
 struct gpu_options settings_gpu_options(const struct settings *s);
 struct nvidia_options settings_nvidia_options(const struct settings *s);
 

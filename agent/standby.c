@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agent/inventory/inventory.h"
-#include "agent/look/look.h"
+#include "agent/monitor/monitor.h"
 #include "api/pcideviceclaim.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -84,10 +84,11 @@ struct standby {
 	struct metric *standing_by;
 
 	/* while it waits */
-	struct look *look;
+	struct monitor *monitor;
 	struct informer *claims;
-	struct inventory *inventory; /* of the last look; NULL: it failed, or there was none yet */
-	char *trouble;               /* of the last look                                        */
+	struct inventory
+		*inventory; /* of the last monitor; NULL: it failed, or there was none yet */
+	char *trouble;      /* of the last scan                                        */
 
 	void (*on_turn)(void *arg);
 	void *arg;
@@ -125,10 +126,10 @@ static void on_claim(void *arg, const char *name, const struct entry *before,
 static void rehearse(struct standby *standby, const struct standby_deps *deps)
 {
 	struct informer_deps asked = { deps->client, standby->clock, deps->metrics };
-	struct look_options look = *deps->look;
+	struct monitor_options monitor = *deps->monitor;
 
-	look.scan.metrics = deps->metrics;
-	standby->look = look_new(deps->loop, &look, deps->metrics, on_look, standby);
+	monitor.scan.metrics = deps->metrics;
+	standby->monitor = monitor_new(deps->loop, &monitor, deps->metrics, on_look, standby);
 	standby->claims = informer_new(&asked, &(struct informer_spec){
 						       .kind = &pcideviceclaim_kind,
 						       .handlers = { .on_change = on_claim },
@@ -148,11 +149,11 @@ bool standby_ready(struct standby *standby, struct str *reason)
 		str_add(reason, "the agent begins");
 	else if (!standby->inventory)
 		str_addf(reason, "standing by, and the devices have not been read: %s",
-			 standby->trouble ? standby->trouble : "the first look has not ended yet");
+			 standby->trouble ? standby->trouble : "the first scan has not ended yet");
 	else if (!is_rehearsed(standby))
 		str_addf(reason, "standing by, and waiting for %s", informer_text(standby->claims));
 	else
-		return look_sees_host(standby->look, reason);
+		return monitor_sees_host(standby->monitor, reason);
 	return false;
 }
 
@@ -211,13 +212,14 @@ static void on_timer(void *arg)
 	standby->on_turn(standby->arg);
 }
 
-void standby_take(struct standby *standby, struct look **ret_look, struct inventory **ret_inventory)
+void standby_take(struct standby *standby, struct monitor **ret_look,
+		  struct inventory **ret_inventory)
 {
-	if (standby->look && !look_is_settled(standby->look))
+	if (standby->monitor && !monitor_is_settled(standby->monitor))
 		standby->inventory = inventory_free(standby->inventory);
-	*ret_look = standby->look;
+	*ret_look = standby->monitor;
 	*ret_inventory = standby->inventory;
-	standby->look = NULL;
+	standby->monitor = NULL;
 	standby->inventory = NULL;
 }
 
@@ -247,7 +249,7 @@ struct standby *standby_free(struct standby *standby)
 {
 	if (!standby)
 		return NULL;
-	look_free(standby->look);
+	monitor_free(standby->monitor);
 	inventory_free(standby->inventory);
 	informer_free(standby->claims);
 	clock_timer_free(standby->clock, standby->timer);

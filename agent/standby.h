@@ -13,8 +13,8 @@
 struct err;
 struct inventory;
 struct kube_client;
-struct look;
-struct look_options;
+struct monitor;
+struct monitor_options;
 struct metrics;
 struct standby;
 struct str;
@@ -25,12 +25,12 @@ enum {
 	KUBELET_LOCK_BUSY = 1, /* of kubelet_lock_try(): another agent has it */
 };
 
-/* Borrowed: all of it outlives the stand-by, but for @look (copied, its texts borrowed). */
+/* Borrowed: all of it outlives the stand-by, but for @monitor (copied, its texts borrowed). */
 struct standby_deps {
 	struct uv_loop_s *loop;
 	struct kube_client *client;
 	const char *kubelet_dir;
-	const struct look_options *look;
+	const struct monitor_options *monitor;
 	struct metrics *metrics;
 	void (*on_turn)(void *arg);
 	void *arg;
@@ -41,11 +41,11 @@ struct standby_deps {
 struct standby *standby_new(const struct standby_deps *deps);
 
 /*
- * What it has seen by its turn, so that the work need not begin with a look: the look goes on, and
+ * What it has seen by its turn, so that the work need not begin with a scan: the monitor goes on, and
  * *@ret_inventory is what it found last, NULL if more has been heard of since. Both are the caller's
  * from now on; NULL if it never waited. To be called by @on_turn.
  */
-void standby_take(struct standby *standby, struct look **ret_look,
+void standby_take(struct standby *standby, struct monitor **ret_look,
 		  struct inventory **ret_inventory);
 
 /* Lets go of the lock. Takes NULL, returns NULL; handles close on the loop's next turn. */

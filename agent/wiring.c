@@ -6,11 +6,11 @@
 #include "agent/claim/claims.h"
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/inventory.h"
-#include "agent/lend/lend.h"
-#include "agent/look/look.h"
 #include "agent/mdev/mdevs.h"
+#include "agent/monitor/monitor.h"
 #include "agent/nvidia/nvidia.h"
 #include "agent/publish/publish.h"
+#include "agent/resource/offers.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
 #include "api/names.h"
@@ -103,17 +103,17 @@ static void nvidia_all(const struct wiring *w)
 /* All resources that are offered to the kubelet. */
 static void offers(const struct wiring *w)
 {
-	lend_touch(w->lend);
+	offers_update_soon(w->offers);
 }
 
 static void offers_now(const struct wiring *w)
 {
-	lend_offer(w->lend);
+	offers_update(w->offers);
 }
 
 static void scan(const struct wiring *w)
 {
-	look_again(w->look);
+	monitor_scan_again(w->monitor);
 }
 
 /* --- what changed -> which keys -------------------------------------------------------------------- */

@@ -14,8 +14,8 @@ struct config_watch;
 struct entry;
 struct generics;
 struct gpus;
-struct lend;
-struct look;
+struct offers;
+struct monitor;
 struct mdevs;
 struct nvidia;
 struct publish;
@@ -33,8 +33,8 @@ struct wiring {
 	struct mdevs *mdevs;
 	struct nvidia *nvidia;
 	struct generics *generics;
-	struct lend *lend;
-	struct look *look;
+	struct offers *offers;
+	struct monitor *monitor;
 	struct config_watch *config;
 };
 

@@ -10,14 +10,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "cli/ask/claims.h"
 #include "cli/claim_pick.h"
 #include "cli/claim_wait.h"
+#include "cli/client/claims.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
-#include "cli/show/advice.h"
-#include "cli/show/out_json.h"
+#include "cli/print/advice.h"
+#include "cli/print/out_json.h"
 #include "cli/target.h"
 
 #define FOR_EVER_MS UINT64_C(3153600000000) /* a hundred years */

@@ -10,15 +10,15 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/ask/claims.h"
-#include "cli/ask/find.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/rights.h"
 #include "cli/claim_wait.h"
+#include "cli/client/claims.h"
+#include "cli/client/find.h"
+#include "cli/client/lists.h"
+#include "cli/client/rights.h"
 #include "cli/command.h"
 #include "cli/model/cluster.h"
 #include "cli/model/pick.h"
-#include "cli/show/pick_text.h"
+#include "cli/print/pick_text.h"
 
 enum { REFUSALS_MAX = 32 }; /* after so many refusals of the API server, no other device is tried */
 

@@ -14,11 +14,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/pod_facts.h"
-#include "cli/ask/rights.h"
+#include "cli/client/lists.h"
+#include "cli/client/pod_facts.h"
+#include "cli/client/rights.h"
 #include "cli/command.h"
-#include "cli/show/advice.h"
+#include "cli/print/advice.h"
 
 enum {
 	LOOK_MS = 300,

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/ask/claims.h"
+#include "cli/client/claims.h"
 
 struct command_run;
 

@@ -7,9 +7,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/ask/claims.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/session.h"
+#include "cli/client/claims.h"
+#include "cli/client/lists.h"
+#include "cli/client/session.h"
 
 void command_cluster(const struct command_settings *settings, struct session_settings *ret_session)
 {

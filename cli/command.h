@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "cli/complete.h"
-#include "cli/show/out_json.h"
+#include "cli/print/out_json.h"
 
 struct claim_spec;
 struct err;

@@ -10,9 +10,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "cli/ask/device_events.h"
+#include "cli/client/device_events.h"
 #include "cli/model/cluster.h"
-#include "cli/show/out_json.h"
+#include "cli/print/out_json.h"
 #include "text/table.h"
 
 static const struct table_column columns[] = {

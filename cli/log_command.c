@@ -3,9 +3,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "cli/ask/device_events.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/session.h"
+#include "cli/client/device_events.h"
+#include "cli/client/lists.h"
+#include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/history.h"

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/standard_fds.h"
 #include "base/str.h"
-#include "cli/ask/session.h"
+#include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/complete.h"

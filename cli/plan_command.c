@@ -10,13 +10,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "cli/ask/claims.h"
-#include "cli/ask/rights.h"
+#include "cli/client/claims.h"
+#include "cli/client/rights.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
-#include "cli/show/advice.h"
-#include "cli/show/device_json.h"
+#include "cli/print/advice.h"
+#include "cli/print/device_json.h"
 #include "cli/target.h"
 
 static const char unchanged[] = "already claimed, nothing would change";

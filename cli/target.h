@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/ask/lists.h"
+#include "cli/client/lists.h"
 
 struct cluster;
 struct cluster_device;

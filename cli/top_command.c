@@ -8,11 +8,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/session.h"
+#include "cli/client/lists.h"
+#include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/show/pools.h"
+#include "cli/print/pools.h"
 
 /* Claimable devices are counted from the devices, because the labels of DevicePools do not apply
  * to them. A caller who may not read all of them gets "-". */

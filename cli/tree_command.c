@@ -5,15 +5,15 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "cli/ask/find.h"
-#include "cli/ask/follow.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/session.h"
+#include "cli/client/find.h"
+#include "cli/client/follow.h"
+#include "cli/client/lists.h"
+#include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
 #include "cli/model/narrow.h"
-#include "cli/show/tree.h"
+#include "cli/print/tree.h"
 
 enum { WATCH_MS = 500 }; /* least time between two trees */
 

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/session.h"
+#include "cli/client/lists.h"
+#include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 

@@ -13,12 +13,12 @@
 #include "api/vgpudevice.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/ask/device_events.h"
+#include "cli/client/device_events.h"
 #include "cli/model/age.h"
 #include "cli/model/cluster.h"
-#include "cli/show/advice.h"
-#include "cli/show/device_json.h"
-#include "cli/show/out_json.h"
+#include "cli/print/advice.h"
+#include "cli/print/device_json.h"
+#include "cli/print/out_json.h"
 #include "text/table.h"
 
 enum { OWNERS = 6 };

@@ -13,11 +13,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/pod_facts.h"
+#include "cli/client/lists.h"
+#include "cli/client/pod_facts.h"
 #include "cli/command.h"
 #include "cli/model/cluster.h"
-#include "cli/show/device_json.h"
+#include "cli/print/device_json.h"
 #include "text/table.h"
 
 /* A resource that devices are offered as, and how many of it the pod requests. */

@@ -209,7 +209,7 @@ enum {
 };
 
 /* One look at one claim. */
-struct look {
+struct monitor {
 	const struct claim_case *c;
 	struct claim_group group;
 	struct claim_decision *decision;
@@ -225,14 +225,14 @@ void claim_decision_done(struct claim_decision *decision)
 }
 
 /* Takes @body. */
-static void write_step(struct look *look, enum claim_step step, json_t *body)
+static void write_step(struct monitor *look, enum claim_step step, json_t *body)
 {
 	look->decision->step = step;
 	look->decision->body = body;
 }
 
 /* True if there is something to write; false if the status already says all of it. */
-static bool tell(struct look *look, const struct claim_verdict *verdict,
+static bool tell(struct monitor *look, const struct claim_verdict *verdict,
 		 const struct claim_trouble *trouble)
 {
 	struct claim_news news = {
@@ -257,7 +257,7 @@ static bool tell(struct look *look, const struct claim_verdict *verdict,
 }
 
 /* What the last transition came to says when it is worth another. */
-static void rest_after(struct look *look, bool live)
+static void rest_after(struct monitor *look, bool live)
 {
 	const struct binder_outcome *outcome = look->c->past.outcome;
 
@@ -288,7 +288,7 @@ static bool is_unclear(const struct claim_case *c)
 	return c->state != BINDER_IS_STUCK && c->allocated && !c->allocated_to;
 }
 
-static bool gives_any(const struct look *look, bool uncovered)
+static bool gives_any(const struct monitor *look, bool uncovered)
 {
 	for (size_t i = 0; i < look->group.len; i++) {
 		const struct claim_function *f = &look->group.items[i];
@@ -299,7 +299,7 @@ static bool gives_any(const struct look *look, bool uncovered)
 	return false;
 }
 
-static void release(struct look *look)
+static void release(struct monitor *look)
 {
 	look->decision->step = look->c->fresh ? CLAIM_RELEASE : CLAIM_READ;
 	if (look->c->fresh)
@@ -307,7 +307,7 @@ static void release(struct look *look)
 }
 
 /* Another program's finalizer keeps the claim; its status must not say that the device is bound. */
-static void tell_released(struct look *look)
+static void tell_released(struct monitor *look)
 {
 	static const struct claim_trouble released = {
 		.reason = "Released",
@@ -320,7 +320,7 @@ static void tell_released(struct look *look)
 
 /* There is no claim any more that we could write on; functions that another claim covers are bound
  * for that one. */
-static void plan_orphans(struct look *look)
+static void plan_orphans(struct monitor *look)
 {
 	if (!gives_any(look, true)) {
 		if (look->c->claim)
@@ -342,7 +342,7 @@ static bool is_replaced(const struct claim_function *self, const struct pcidevic
 						 strcmp(ready->reason, "DifferentDevice") == 0));
 }
 
-static void unmark(struct look *look)
+static void unmark(struct monitor *look)
 {
 	const struct pcideviceclaim *claim = look->c->claim;
 	const struct claim_past *past = &look->c->past;
@@ -370,7 +370,7 @@ static void unmark(struct look *look)
 			xstrdup("the device is gone: there is nothing to release");
 }
 
-static void plan_deleted(struct look *look)
+static void plan_deleted(struct monitor *look)
 {
 	const struct claim_case *c = look->c;
 	struct claim_trouble trouble;
@@ -445,7 +445,7 @@ static bool is_puzzling(const struct claim_case *c, const struct claim_group *gr
 }
 
 /* The others whose device moves along must be marked and have told their intent, too. */
-static bool are_siblings_told(const struct look *look)
+static bool are_siblings_told(const struct monitor *look)
 {
 	const struct claim_group *group = &look->group;
 
@@ -462,7 +462,7 @@ static bool are_siblings_told(const struct look *look)
 	return true;
 }
 
-static void plan_bind(struct look *look)
+static void plan_bind(struct monitor *look)
 {
 	const struct claim_case *c = look->c;
 
@@ -485,7 +485,7 @@ static void plan_bind(struct look *look)
  * The claim is refused, and a record is left over: of a claim of the same name that is gone and that
  * this one does not take over, or of a group that was given back but for this.
  */
-static bool is_left_over(const struct look *look, const struct claim_verdict *verdict)
+static bool is_left_over(const struct monitor *look, const struct claim_verdict *verdict)
 {
 	const struct claim_function *self = claim_group_self(&look->group);
 
@@ -503,7 +503,7 @@ static bool is_left_over(const struct look *look, const struct claim_verdict *ve
 	return !self->cover;
 }
 
-static void plan_judged(struct look *look, const struct claim_verdict *verdict)
+static void plan_judged(struct monitor *look, const struct claim_verdict *verdict)
 {
 	const struct claim_case *c = look->c;
 	const struct claim_function *self = claim_group_self(&look->group);
@@ -532,7 +532,7 @@ static void plan_judged(struct look *look, const struct claim_verdict *verdict)
 	claim_trouble_done(&trouble);
 }
 
-static void plan_live(struct look *look)
+static void plan_live(struct monitor *look)
 {
 	const struct claim_case *c = look->c;
 	struct claim_verdict verdict;
@@ -549,7 +549,7 @@ static void plan_live(struct look *look)
 }
 
 /* A transition runs: all there is to do is to say that it takes long. */
-static void plan_running(struct look *look)
+static void plan_running(struct monitor *look)
 {
 	const struct claim_case *c = look->c;
 	bool live = c->claim && !c->claim->meta.deletion_timestamp;
@@ -570,7 +570,7 @@ static void plan_running(struct look *look)
 void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision)
 {
 	const struct pcideviceclaim *claim = c->claim;
-	struct look look = { .c = c, .decision = ret_decision };
+	struct monitor look = { .c = c, .decision = ret_decision };
 
 	*ret_decision = (struct claim_decision){ 0 };
 	if ((c->state == BINDER_RUNNING && !c->trouble.late) ||

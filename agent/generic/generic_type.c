@@ -123,7 +123,7 @@ static char *critical_trouble(const struct generic_type *type, const struct conf
 		    : NULL;
 }
 
-/* One pod has an IOMMU group at a time; agent/lend ensures that. NULL: not a VFIO device node. The caller frees. */
+/* One pod has an IOMMU group at a time; agent/resource ensures that. NULL: not a VFIO device node. The caller frees. */
 static char *claimed_trouble(const struct generic_type *type, const struct config_generic *entry)
 {
 	auto_free char *path = host_path(type, entry);

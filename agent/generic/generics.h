@@ -29,5 +29,5 @@ void generics_set_config(struct generics *generics, const struct config *config)
 /* The labels of the node; copied. Until they are known, entries with a nodeSelector wait. */
 void generics_set_labels(struct generics *generics, const struct json_pairs *labels);
 
-/* Make what @plugins offer what there is: a lend_type's offer(). */
+/* Make what @plugins offer what there is: a offers_type's offer(). */
 void generics_offer(void *arg, struct plugins *plugins);

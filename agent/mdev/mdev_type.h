@@ -27,13 +27,13 @@ struct mdev_view {
 	/* The resource that offers the instance @uuid if the config does not name its type; NULL: none. The text is
 	 * valid until the inventory changes. May be NULL. */
 	const char *(*otherwise)(void *arg, const char *uuid);
-	/* The resource that a pod has the instance @uuid as, as lend_resource() says. May be NULL. */
+	/* The resource that a pod has the instance @uuid as, as offers_resource() says. May be NULL. */
 	const char *(*held_as)(void *arg, const char *uuid, bool *ret_ours);
-	/* As lend_number_trouble(). May be NULL. */
+	/* As offers_number_trouble(). May be NULL. */
 	char *(*number)(void *arg, const char *uuid);
-	/* As lend_start_trouble(). May be NULL. */
+	/* As offers_start_trouble(). May be NULL. */
 	char *(*start)(void *arg, const char *uuid);
-	/* As lend_is_left(). May be NULL. */
+	/* As offers_is_left(). May be NULL. */
 	bool (*left)(void *arg, const char *uuid);
 	void *arg;
 };

@@ -5,10 +5,10 @@
 
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
-#include "agent/lend/lend.h"
 #include "agent/mdev/mdev_plan.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/node/this_node.h"
+#include "agent/resource/offers.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
 #include "api/mediateddeviceparent.h"
@@ -180,7 +180,7 @@ static char *describe_stuck(const struct task *task)
 /* What the task has done is seen by the next scan only. */
 static void on_task_change(struct mdevs *mdevs)
 {
-	lend_touch(mdevs->deps.lend);
+	offers_update_soon(mdevs->deps.offers);
 	mdevs->deps.on_moved(mdevs->deps.arg);
 	plan_soon(mdevs);
 }
@@ -287,7 +287,7 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 		attempt_begin(&parent->attempt, &of, ATTEMPT_CHANGES_MANY, now_ms(mdevs));
 		/* What is being removed is not to be given to a pod any more. */
 		if (parent->removes)
-			lend_touch(mdevs->deps.lend);
+			offers_update_soon(mdevs->deps.offers);
 		return;
 	}
 	attempt_not_started(&parent->attempt, &of, &backoff, &err, now_ms(mdevs));
@@ -297,7 +297,8 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 /* Why none must be created now: a pod could open it. NULL: none could. The caller frees. */
 static char *number_trouble(const struct mdevs *mdevs, const struct mdev_parent_plan *plan)
 {
-	return creates(plan) ? lend_bind_trouble(mdevs->deps.lend, plan->create.items[0]) : NULL;
+	return creates(plan) ? offers_bind_trouble(mdevs->deps.offers, plan->create.items[0])
+			     : NULL;
 }
 
 /* Returns for how long the plan must wait; UINT64_MAX: it runs, or something has to change first,
@@ -329,7 +330,7 @@ static bool is_free(void *arg, const char *uuid)
 	const struct mdevs *mdevs = arg;
 	auto_free char *holder = NULL;
 
-	return lend_is_free(mdevs->deps.lend, uuid, &holder);
+	return offers_is_free(mdevs->deps.offers, uuid, &holder);
 }
 
 static void start_tasks(struct mdevs *mdevs, const struct mdev_plan *plan)
@@ -360,7 +361,7 @@ static void update_condition(struct mdevs *mdevs, const struct mdev_parent_plan 
 	uint64_t hold_ms;
 
 	if (plan->in_use.len > 0)
-		(void)lend_is_free(mdevs->deps.lend, plan->in_use.items[0], &holder);
+		(void)offers_is_free(mdevs->deps.offers, plan->in_use.items[0], &holder);
 	if (parent->task && task_is_stuck(parent->task))
 		stuck = describe_stuck(parent->task);
 	if (!parent->task)
@@ -498,28 +499,28 @@ static const char *held_as(void *arg, const char *uuid, bool *ret_ours)
 {
 	const struct mdevs *mdevs = arg;
 
-	return lend_resource(mdevs->deps.lend, uuid, ret_ours);
+	return offers_resource(mdevs->deps.offers, uuid, ret_ours);
 }
 
 static char *number(void *arg, const char *uuid)
 {
 	const struct mdevs *mdevs = arg;
 
-	return lend_number_trouble(mdevs->deps.lend, uuid);
+	return offers_number_trouble(mdevs->deps.offers, uuid);
 }
 
 static char *start(void *arg, const char *uuid)
 {
 	const struct mdevs *mdevs = arg;
 
-	return lend_start_trouble(mdevs->deps.lend, uuid);
+	return offers_start_trouble(mdevs->deps.offers, uuid);
 }
 
 static bool left(void *arg, const char *uuid)
 {
 	const struct mdevs *mdevs = arg;
 
-	return lend_is_left(mdevs->deps.lend, uuid);
+	return offers_is_left(mdevs->deps.offers, uuid);
 }
 
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps)
@@ -539,7 +540,8 @@ struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *d
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->parents = map_new();
 	mdevs->timer = clock_timer_new(node->clock, on_timer, mdevs);
-	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = mdevs, .nodes = nodes });
+	offers_add(deps->offers,
+		   &(struct offers_type){ .offer = offer, .arg = mdevs, .nodes = nodes });
 	return mdevs;
 }
 

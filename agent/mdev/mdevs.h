@@ -16,7 +16,7 @@ struct api_condition_value;
 struct config;
 struct config_troubles;
 struct json_pairs;
-struct lend;
+struct offers;
 struct mdevs;
 struct mediateddevice;
 struct this_node;
@@ -28,7 +28,7 @@ enum {
 };
 
 struct mdevs_deps {
-	struct lend *lend;
+	struct offers *offers;
 	/* A helper may have created or removed instances: scan again. */
 	void (*on_moved)(void *arg);
 	/* Conditions of parents, or resources of instances, may have changed. */
@@ -41,7 +41,7 @@ struct mdevs_deps {
 	void *arg;
 };
 
-/* Adds itself to lend. @node and what @deps names are borrowed; lend is freed first. */
+/* Adds itself to @deps' offers. @node and what @deps names are borrowed; the offers are freed first. */
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct mdevs *mdevs_free(struct mdevs *mdevs);
@@ -50,7 +50,7 @@ struct mdevs *mdevs_free(struct mdevs *mdevs);
 void mdevs_plan(struct mdevs *mdevs);
 
 /* What the HostDeviceConfig says now; borrowed until the next call or the end. What is offered, and the
- * resource of each instance, may be another then: lend_touch() and publish_enqueue_all() are to follow. */
+ * resource of each instance, may be another then: offers_update_soon() and publish_enqueue_all() are to follow. */
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config);
 
 /* The labels of the Node, copied. */

@@ -48,7 +48,7 @@ struct nvidia_deps {
 	/* The name of the PCIDeviceClaim that takes the card at @address; the caller frees.
 	 * NULL: none does. When that changes, nvidia_find_gpus() is to follow. */
 	char *(*claim_of)(void *arg, const char *address);
-	/* As lend_ids(), lend_is_free() and lend_allocations(): of the units of GPUs that pods
+	/* As offers_ids(), offers_is_free() and offers_allocations(): of the units of GPUs that pods
 	 * have. */
 	void (*given)(void *arg, struct json_strs *ids);
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
@@ -86,6 +86,6 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address);
 /* The labels of the Node; NULL: there is no Node. One of them can name the configuration file. */
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);
 
-/* Make what @plugins offer what there is: a lend_type's offer(). Nothing is offered before something is
+/* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before something is
  * known of each GPU, and before a good configuration file was read if there is one. */
 void nvidia_offer(void *arg, struct plugins *plugins);

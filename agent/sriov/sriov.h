@@ -21,7 +21,7 @@ struct sriov_deps {
 	void (*on_free)(void *arg);
 	/* What sriov_parent() says of the function at @address may not be what it was. */
 	void (*on_named)(void *arg, const char *address);
-	/* Has no pod the function at @address? As lend_is_free() says. May be NULL. */
+	/* Has no pod the function at @address? As offers_is_free() says. May be NULL. */
 	bool (*is_free)(void *arg, const char *address, char **ret_holder);
 	/* Is the PCIDevice @name being bound or released, or has no scan begun since? As
 	 * claims_moving() says; an inventory follows. May be NULL. */

@@ -6,11 +6,11 @@
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
-#include "agent/lend/lend.h"
-#include "agent/lend/told.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/podresources.h"
+#include "agent/resource/last_holder.h"
+#include "agent/resource/offers.h"
 #include "agent/usb/usb_claims.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_lent.h"
@@ -89,7 +89,8 @@ static char *told_before(const struct usb *usb, const char *port)
 	if (device && device->status.allocations.len > 0)
 		return xasprintf("pod %s/%s", device->status.allocations.items[0].namespace,
 				 device->status.allocations.items[0].pod);
-	return claim && told_is_pod(claim->status.holder) ? xstrdup(claim->status.holder) : NULL;
+	return claim && last_holder_is_pod(claim->status.holder) ? xstrdup(claim->status.holder)
+								 : NULL;
 }
 
 static bool names(const struct pcidevice_allocations *list, const struct pod_device *by)
@@ -123,13 +124,13 @@ static bool had(void *arg, const struct pod_device *by)
 bool usb_is_free(struct usb *usb, const char *port, char **ret_holder)
 {
 	*ret_holder = NULL;
-	if (!usb->offered && lend_is_on(usb->deps.lend)) {
-		lend_touch(usb->deps.lend);
-		return false; /* lend knows who has what of the resources that are offered */
+	if (!usb->offered && offers_is_on(usb->deps.offers)) {
+		offers_update_soon(usb->deps.offers);
+		return false; /* offers knows who has what of the resources that are offered */
 	}
-	if (!lend_is_free(usb->deps.lend, port, ret_holder))
+	if (!offers_is_free(usb->deps.offers, port, ret_holder))
 		return false;
-	if (!lend_allocations(usb->deps.lend, port)) /* the kubelet has not said a word yet */
+	if (!offers_allocations(usb->deps.offers, port)) /* the kubelet has not said a word yet */
 		*ret_holder = told_before(usb, port);
 	return !*ret_holder;
 }
@@ -147,7 +148,7 @@ static bool is_taken(void *arg, const char *name)
 	const struct api_condition *ready =
 		claim ? api_conditions_find(&claim->status.conditions, "Ready") : NULL;
 
-	if (!usb->offered && lend_is_on(usb->deps.lend))
+	if (!usb->offered && offers_is_on(usb->deps.offers))
 		return ready && str_match(ready->reason, "NameTaken");
 	return json_strs_has(&usb->taken, name);
 }
@@ -157,7 +158,7 @@ static bool is_offered(void *arg, const char *name, const char *port)
 	const struct usb *usb = arg;
 	auto_free char *resource = resource_name_usb(name);
 
-	return lend_is_offered(usb->deps.lend, &usb_device_type, resource, port);
+	return offers_has_unit(usb->deps.offers, &usb_device_type, resource, port);
 }
 
 static bool is_out_of_reach(void *arg, const char *port)
@@ -185,7 +186,7 @@ static void find_taken(struct usb *usb)
 		    !str_match(claim->status.node_name, usb->node->name))
 			continue;
 		resource = resource_name_usb(claim->meta.name);
-		owner = lend_owner(usb->deps.lend, resource);
+		owner = offers_owner(usb->deps.offers, resource);
 		if (owner && strcmp(owner, usb_device_type.name) != 0)
 			json_strs_add(&usb->taken, claim->meta.name);
 	}
@@ -203,7 +204,7 @@ static void on_free(void *arg)
 {
 	const struct usb *usb = arg;
 
-	lend_touch(usb->deps.lend);
+	offers_update_soon(usb->deps.offers);
 }
 
 static void see_uses(struct usb *usb)
@@ -285,7 +286,7 @@ struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps)
 	usb->uses = use_log_new();
 	usb->view = (struct usb_view){ .node = node,
 				       .claims = informer_store(node->claims[INVENTORY_USB]),
-				       .lend = deps->lend,
+				       .offers = deps->offers,
 				       .uses = usb->uses };
 	usb->free_timer = clock_timer_new(node->clock, on_free, usb);
 	usb->type = usb_type_new(&usb->view);
@@ -299,8 +300,9 @@ struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps)
 						   .give_back = give_back,
 						   .arg = usb,
 					   });
-	lend_add(deps->lend,
-		 &(struct lend_type){ .offer = offer, .arg = usb, .had = had, .listed = listed });
+	offers_add(
+		deps->offers,
+		&(struct offers_type){ .offer = offer, .arg = usb, .had = had, .listed = listed });
 	return usb;
 }
 
@@ -345,7 +347,7 @@ void usb_rename(struct usb *usb)
 	if (!rename_all(usb))
 		return;
 	usb_claims_enqueue_all(usb->claims);
-	lend_touch(usb->deps.lend);
+	offers_update_soon(usb->deps.offers);
 	if (usb->deps.renamed)
 		usb->deps.renamed(usb->deps.arg);
 }
@@ -353,7 +355,7 @@ void usb_rename(struct usb *usb)
 void usb_enqueue(struct usb *usb, const char *name)
 {
 	usb_claims_enqueue(usb->claims, name);
-	lend_touch(usb->deps.lend);
+	offers_update_soon(usb->deps.offers);
 	usb_rename(usb);
 }
 
@@ -368,7 +370,7 @@ static bool is_by_claim(const struct usb *usb, const struct usbdeviceclaim *clai
 {
 	auto_free char *own = resource_name_usb(claim->meta.name);
 	bool ours = false;
-	const char *held = lend_resource(usb->deps.lend, claim->status.port_path, &ours);
+	const char *held = offers_resource(usb->deps.offers, claim->status.port_path, &ours);
 
 	return !held || strcmp(held, own) == 0;
 }
@@ -395,7 +397,7 @@ const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const
 	static const struct pcidevice_allocations none = { 0 };
 	const char *port = socket_of(usb, name);
 
-	return port ? lend_allocations(usb->deps.lend, port) : &none;
+	return port ? offers_allocations(usb->deps.offers, port) : &none;
 }
 
 bool usb_selected(const struct usb *usb, const char *name, const struct usb_selected **ret_selected)
@@ -407,5 +409,5 @@ bool usb_selected(const struct usb *usb, const char *name, const struct usb_sele
 	*ret_selected = device && device->status.port_path
 				? usb_type_selected(usb->type, device->status.port_path)
 				: NULL;
-	return !lend_is_on(usb->deps.lend) || usb->selects;
+	return !offers_is_on(usb->deps.offers) || usb->selects;
 }

@@ -1,7 +1,7 @@
 /*
  * usb: the USB devices of one node: their claims, names and offers.
  *
- * Owns usb_claims and usb_type, and ties them to lend.
+ * Owns usb_claims and usb_type, and ties them to offers.
  */
 #pragma once
 
@@ -10,15 +10,15 @@
 struct config;
 struct config_troubles;
 struct inventory;
-struct lend;
+struct offers;
 struct pcidevice_allocations;
 struct this_node;
 struct usb;
 struct usb_selected;
 
-/* Borrowed. All of it outlives the usb, except @lend, which is freed first. */
+/* Borrowed. All of it outlives the usb, except @offers, which is freed first. */
 struct usb_deps {
-	struct lend *lend;
+	struct offers *offers;
 	/* All that this node cannot carry out of the HostDeviceConfig's USB entries, once its devices and claims are
 	 * known. May be NULL. */
 	void (*report)(void *arg, const struct config_troubles *troubles);
@@ -29,7 +29,7 @@ struct usb_deps {
 	void *arg;
 };
 
-/* Adds itself to lend. @node and what @deps names are borrowed. */
+/* Adds itself to offers. @node and what @deps names are borrowed. */
 struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps);
 /* Takes NULL, returns NULL. */
 struct usb *usb_free(struct usb *usb);
@@ -40,7 +40,7 @@ struct usb *usb_free(struct usb *usb);
 void usb_name_devices(struct usb *usb, struct inventory *inventory);
 
 /* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL.
- * lend_touch() is to follow. */
+ * offers_update_soon() is to follow. */
 void usb_set_config(struct usb *usb, const struct config *config);
 
 /* The claim @name, or the USBDevice of that name, changed at the API server: enqueue the claim. Devices
@@ -54,7 +54,7 @@ void usb_enqueue_all(struct usb *usb);
 /* The list of USBDeviceClaims is there: devices get the names that claims keep. */
 void usb_rename(struct usb *usb);
 
-/* Has no pod the device in socket @port? As lend_is_free(); not known before what is selected and claimed has been
+/* Has no pod the device in socket @port? As offers_is_free(); not known before what is selected and claimed has been
  * offered. */
 bool usb_is_free(struct usb *usb, const char *port, char **ret_holder);
 

@@ -8,8 +8,8 @@
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
-#include "agent/lend/lend.h"
 #include "agent/node/this_node.h"
+#include "agent/resource/offers.h"
 #include "agent/usb/usb_claim_judge.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_node.h"
@@ -66,8 +66,9 @@ static char *reach_trouble(const struct usb_view *view, const struct usbdevice *
 		return xstrdup(err.msg);
 	if (usb_node_is_out_of_reach(&node))
 		return usb_node_advice(at.device_path);
-	return device->status.port_path ? lend_number_trouble(view->lend, device->status.port_path)
-					: NULL;
+	return device->status.port_path
+		       ? offers_number_trouble(view->offers, device->status.port_path)
+		       : NULL;
 }
 
 static char *device_trouble(const struct usb_view *view, const struct usbdevice *device)
@@ -138,8 +139,8 @@ static void add_claims(const struct usb_view *view, struct usb_lents *lents)
 /* Is one of the unit's devices in a pod that got it as part of another unit? */
 static bool is_elsewhere(const struct usb_view *view, const struct usb_unit *unit, const char *port)
 {
-	const struct pcidevice_allocations *own = lend_allocations(view->lend, unit->id);
-	const struct pcidevice_allocations *all = lend_allocations(view->lend, port);
+	const struct pcidevice_allocations *own = offers_allocations(view->offers, unit->id);
+	const struct pcidevice_allocations *all = offers_allocations(view->offers, port);
 
 	return all && all->len > 0 && (!own || own->len == 0);
 }
@@ -166,15 +167,15 @@ static void keep_name(const struct usb_view *view, const struct usb_unit *unit,
 		      struct usb_lent *lent)
 {
 	bool ours = false;
-	const char *held = lend_resource(view->lend, unit->id, &ours);
+	const char *held = offers_resource(view->offers, unit->id, &ours);
 
 	if (held && ours && strcmp(held, lent->resource) != 0) {
 		free(lent->resource);
 		lent->resource = xstrdup(held);
 	}
 	for (size_t i = 0; i < unit->len && !lent->trouble; i++) {
-		held = unit->devices[i] ? lend_resource(view->lend,
-							unit->devices[i]->status.port_path, &ours)
+		held = unit->devices[i] ? offers_resource(view->offers,
+							  unit->devices[i]->status.port_path, &ours)
 					: NULL;
 		if (held && strcmp(held, lent->resource) != 0)
 			lent->trouble = xasprintf("a pod has a device of it as %s", held);

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "agent/inventory/inventory.h"
-#include "agent/lend/lend.h"
-#include "agent/lend/resource_env.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
+#include "agent/resource/offers.h"
+#include "agent/resource/resource_env.h"
 #include "agent/usb/usb_gifts.h"
 #include "agent/usb/usb_lent.h"
 #include "agent/usb/usb_node.h"
@@ -108,7 +108,8 @@ static int give(struct usb_type *type, const struct usbdevice_status *device, st
 
 static bool pod_has(const struct usb_type *type, const char *port_path)
 {
-	const struct pcidevice_allocations *list = lend_allocations(type->view->lend, port_path);
+	const struct pcidevice_allocations *list =
+		offers_allocations(type->view->offers, port_path);
 
 	return list && list->len > 0;
 }
@@ -144,8 +145,8 @@ void usb_type_clear(struct usb_type *type)
 	for (size_t i = 0; i < ports.len; i++) {
 		auto_free char *holder = NULL;
 
-		if (lend_allocations(type->view->lend, ports.items[i]) &&
-		    lend_is_free(type->view->lend, ports.items[i], &holder))
+		if (offers_allocations(type->view->offers, ports.items[i]) &&
+		    offers_is_free(type->view->offers, ports.items[i], &holder))
 			usb_type_give_back(type, ports.items[i]);
 	}
 	json_strs_done(&ports);
@@ -325,7 +326,7 @@ static int check_start(const struct usb_view *view, const struct usb_lent *lent,
 {
 	for (size_t i = 0; i < lent->len; i++) {
 		const char *port = lent->devices[i]->status.port_path;
-		auto_free char *trouble = port ? lend_start_trouble(view->lend, port) : NULL;
+		auto_free char *trouble = port ? offers_start_trouble(view->offers, port) : NULL;
 
 		if (trouble)
 			return err_set(err, ERR_RETRY, -EHOSTDOWN, "%s", trouble);
@@ -362,7 +363,7 @@ static bool is_left(void *arg, const char *id)
 {
 	const struct usb_type *type = arg;
 
-	return lend_is_left(type->view->lend, id);
+	return offers_is_left(type->view->offers, id);
 }
 
 const struct device_type usb_device_type = {

@@ -16,7 +16,7 @@
 struct config;
 struct config_troubles;
 struct device_type;
-struct lend;
+struct offers;
 struct plugins;
 struct store;
 struct this_node;
@@ -29,7 +29,7 @@ struct usb_view {
 	const struct this_node *node;       /* without an inventory nothing is offered */
 	const struct store *claims;         /* USBDeviceClaims, of all nodes           */
 	const struct config *config;        /* NULL: no selectors                      */
-	struct lend *lend;                  /* who has what                            */
+	struct offers *offers;              /* who has what                            */
 	const struct usb_node_calls *calls; /* NULL: the kernel's                      */
 	const struct use_log *uses;         /* of the sockets; NULL: not asked         */
 };
@@ -58,7 +58,7 @@ struct usb_selected {
  * Borrowed until the next usb_type_offer(). */
 const struct usb_selected *usb_type_selected(const struct usb_type *type, const char *port_path);
 
-/* Restore the owners of nodes that no pod has any more. Call it after lend has the offer, when the
+/* Restore the owners of nodes that no pod has any more. Call it after offers has the offer, when the
  * allocations of all offered devices are known. */
 void usb_type_clear(struct usb_type *type);
 

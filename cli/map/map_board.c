@@ -127,15 +127,15 @@ bool map_board_take(struct map_board *board, struct str *out)
 	return changed;
 }
 
-struct told {
+struct last_holder {
 	const char *id;
 	const char *card;
 };
 
 static int by_id(const void *a, const void *b)
 {
-	const struct told *one = a;
-	const struct told *other = b;
+	const struct last_holder *one = a;
+	const struct last_holder *other = b;
 
 	return strcmp(one->id, other->id);
 }
@@ -143,7 +143,7 @@ static int by_id(const void *a, const void *b)
 /* Sorted, so that the page gets one node after the other. */
 void map_board_all(const struct map_board *board, struct str *out)
 {
-	auto_free struct told *all = xcalloc(map_len(board->cards) + 1, sizeof(*all));
+	auto_free struct last_holder *all = xcalloc(map_len(board->cards) + 1, sizeof(*all));
 	struct change change = { 0 };
 	size_t cursor = 0;
 	size_t len = 0;
@@ -151,7 +151,7 @@ void map_board_all(const struct map_board *board, struct str *out)
 	void *card;
 
 	while (map_next(board->cards, &cursor, &id, &card))
-		all[len++] = (struct told){ .id = id, .card = card };
+		all[len++] = (struct last_holder){ .id = id, .card = card };
 	qsort(all, len, sizeof(*all), by_id);
 	for (size_t i = 0; i < len; i++)
 		add_card(&change, all[i].card, out);

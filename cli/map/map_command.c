@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/ask/session.h"
+#include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/map/map_view.h"

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/ask/lists.h"
+#include "cli/client/lists.h"
 
 #define DIGITS "0123456789"
 

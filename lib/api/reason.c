@@ -73,7 +73,7 @@ static const struct reason reasons[] = {
 	{ "ProbeFailed", "failed", CLAIMS },
 	{ "StateNotWritable", "failed", CLAIMS },
 	{ "UnbindFailed", "failed", CLAIMS },
-	/* reported to the kubelet: agent/lend/pci_type.c */
+	/* reported to the kubelet: agent/resource/pci_type.c */
 	{ "Unhealthy", "failed", PCI },
 	/* of cards, in addition to some of the above */
 	{ "Applying", NULL, PROGRESS },

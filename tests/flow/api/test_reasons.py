@@ -13,7 +13,7 @@ from cluster import ROOT
 from crds import ALL, crd
 
 PAGE = ROOT / "docs/reasons.md"
-ADVICE = ROOT / "cli/show/advice.c"
+ADVICE = ROOT / "cli/print/advice.c"
 TABLE = ROOT / "lib/api/reason.c"
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"|'(?:\\.|[^'\\])+'""", re.DOTALL)
 WORD = re.compile(r"\b[A-Z](?=[A-Za-z]{1,39}\b)[A-Z]*[a-z][A-Za-z]*\b")
@@ -179,7 +179,7 @@ def test_the_plugin_advises_where_the_page_says_what_to_do_and_nowhere_else():
     asked = {reason for row in rows() if row.heading not in NOT_SHOWN and not row.idle for reason in row.reasons
              if row.do != "as there"}
     assert len(advices()) == len(re.findall(r'^\t\{ "', ADVICE.read_text(), re.MULTILINE))
-    assert sorted(asked - advices().keys()) == [], "cli/show/advice.c has no advice, or the page's is to be \"nothing: why\""
+    assert sorted(asked - advices().keys()) == [], "cli/print/advice.c has no advice, or the page's is to be \"nothing: why\""
     assert sorted(advices().keys() - asked) == [], "the page says of no device's condition what to do about it"
     assert [reason for reason, text in advices().items() if trivial(text)] == []
 

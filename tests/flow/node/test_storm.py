@@ -9,7 +9,7 @@ from node import pci_name
 
 NIC = "0000:01:00.0"
 NVME = "0000:04:00.0"
-QUIET_MS = 20  # RESCAN_DEVICE_QUIET_MS: a longer gap ends a burst, in agent/look/rescan.h
+QUIET_MS = 20  # RESCAN_DEVICE_QUIET_MS: a longer gap ends a burst, in agent/monitor/rescan.h
 LONGEST_S = 5  # RESCAN_LONGEST_MS: so often there is a scan all the same
 
 # Writes COUNT uevents as fast as it can; prints how many gaps were long enough to end a burst, and how long it took.

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/look/uevent.h"
+#include "agent/monitor/uevent.h"
 #include "base/err.h"
 #include "base/mem.h"
 

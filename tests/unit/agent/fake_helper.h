@@ -86,7 +86,7 @@ static inline void fake_helper_pass_look(struct fake_helper *fake, const int *en
 
 	fake_helper_expire(fake, NULL);
 	do {
-		/* UV_RUN_ONCE waits on after a timer that was due when it began: for the next look, half a minute. */
+		/* UV_RUN_ONCE waits on after a timer that was due when it began: for the next scan, half a minute. */
 		uv_run(&fake->loop, UV_RUN_NOWAIT);
 		(void)usleep(1000);
 		due_ms = 0;

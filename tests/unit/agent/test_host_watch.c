@@ -1,6 +1,6 @@
 /* host_watch: opens what there is, tells of nothing while nothing changes, and closes it all. What a
  * change looks like is the kernel's to show: tests/flow. */
-#include "agent/look/host_watch.h"
+#include "agent/monitor/host_watch.h"
 
 #include <unistd.h>
 #include <uv.h>

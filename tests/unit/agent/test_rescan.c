@@ -1,4 +1,4 @@
-#include "agent/look/rescan.h"
+#include "agent/monitor/rescan.h"
 
 #include "unit/suite.h"
 

@@ -1,5 +1,5 @@
 /* scan: a script in the place of both programs: which runs a look takes, and what becomes of failures. */
-#include "agent/look/scan.h"
+#include "agent/monitor/scan.h"
 
 #include <errno.h>
 #include <stdbool.h>

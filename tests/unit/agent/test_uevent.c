@@ -1,4 +1,4 @@
-#include "agent/look/uevent.h"
+#include "agent/monitor/uevent.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -7,11 +7,11 @@
 #include "agent/claim/claims.h"
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/inventory.h"
-#include "agent/lend/lend.h"
-#include "agent/look/look.h"
 #include "agent/mdev/mdevs.h"
+#include "agent/monitor/monitor.h"
 #include "agent/nvidia/nvidia.h"
 #include "agent/publish/publish.h"
+#include "agent/resource/offers.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
 #include "api/json_values.h"
@@ -36,8 +36,8 @@ static const struct wiring wiring = {
 	.sriov = (struct sriov *)&parts[3],
 	.gpus = (struct gpus *)&parts[4],
 	.mdevs = (struct mdevs *)&parts[5],
-	.lend = (struct lend *)&parts[6],
-	.look = (struct look *)&parts[7],
+	.offers = (struct offers *)&parts[6],
+	.monitor = (struct monitor *)&parts[7],
 	.nvidia = (struct nvidia *)&parts[8],
 };
 
@@ -129,19 +129,19 @@ void nvidia_find_gpus(struct nvidia *nvidia)
 	ask(nvidia, wiring.nvidia, "nvidia", NULL);
 }
 
-void lend_offer(struct lend *lend)
+void offers_update(struct offers *offers)
 {
-	ask(lend, wiring.lend, "offers now", NULL);
+	ask(offers, wiring.offers, "offers now", NULL);
 }
 
-void lend_touch(struct lend *lend)
+void offers_update_soon(struct offers *offers)
 {
-	ask(lend, wiring.lend, "offers", NULL);
+	ask(offers, wiring.offers, "offers", NULL);
 }
 
-void look_again(struct look *look)
+void monitor_scan_again(struct monitor *monitor)
 {
-	ask(look, wiring.look, "scan", NULL);
+	ask(monitor, wiring.monitor, "scan", NULL);
 }
 
 /* What was asked since the last call is @wanted: "claims KEY, offers". */

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/model/cluster.h"
-#include "cli/show/out_json.h"
+#include "cli/print/out_json.h"
 #include "unit/made_json.h"
 
 static inline void made_put(struct cluster *cluster, enum cluster_kind kind, const char *text)

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/names.h"
-#include "cli/ask/pod_facts.h"
 #include "cli/claim_wait.h"
+#include "cli/client/pod_facts.h"
 #include "cli/command.h"
 #include "unit/cli/made.h"
 

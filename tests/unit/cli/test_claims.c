@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/ask/claims.h"
+#include "cli/client/claims.h"
 #include "unit/cli/made.h"
 
 #define ALICE "{'metadata':{'name':'vm1-000003000'},'spec':{'userName':'alice'"

@@ -1,7 +1,7 @@
 #include "unit/suite.h"
 
 #include "api/sriovnetworkdevice.h"
-#include "cli/show/device_json.h"
+#include "cli/print/device_json.h"
 #include "unit/cli/made.h"
 
 static const struct cluster_device *device(struct cluster *cluster, const char *name)

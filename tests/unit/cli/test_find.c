@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "cli/ask/find.h"
+#include "cli/client/find.h"
 #include "cli/model/address.h"
 #include "unit/cli/made.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/ask/device_events.h"
+#include "cli/client/device_events.h"
 #include "cli/history.h"
 #include "unit/cli/made.h"
 

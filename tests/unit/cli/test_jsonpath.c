@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/show/jsonpath.h"
+#include "cli/print/jsonpath.h"
 #include "unit/cli/made.h"
 
 static const char document[] =

@@ -6,10 +6,10 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "cli/ask/claims.h"
-#include "cli/ask/lists.h"
-#include "cli/ask/session.h"
 #include "cli/claim_wait.h"
+#include "cli/client/claims.h"
+#include "cli/client/lists.h"
+#include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/target.h"
 #include "fake/fake_client.h"

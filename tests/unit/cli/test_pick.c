@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "cli/model/pick.h"
-#include "cli/show/pick_text.h"
+#include "cli/print/pick_text.h"
 #include "unit/cli/made.h"
 
 #define RESOURCE "intel.com/X710"

@@ -4,7 +4,7 @@
 
 #include "api/json_values.h"
 #include "base/err.h"
-#include "cli/ask/rights.h"
+#include "cli/client/rights.h"
 #include "unit/cli/made.h"
 
 #define RULE(verbs, groups, resources, names) \

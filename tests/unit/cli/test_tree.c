@@ -1,6 +1,6 @@
 #include "unit/suite.h"
 
-#include "cli/show/tree.h"
+#include "cli/print/tree.h"
 #include "unit/cli/made.h"
 
 #define NOW_MS (INT64_C(1767326400) * 1000) /* 2026-01-02T04:00:00Z */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/ask/device_events.h"
-#include "cli/show/advice.h"
-#include "cli/show/pools.h"
+#include "cli/client/device_events.h"
+#include "cli/print/advice.h"
+#include "cli/print/pools.h"
 #include "cli/why.h"
 #include "unit/cli/made.h"
 

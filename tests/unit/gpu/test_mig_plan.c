@@ -104,7 +104,7 @@ static struct plan_case {
 };
 /* clang-format on */
 
-static void look_init(struct mig_look *look, const struct plan_case *row)
+static void monitor_init(struct mig_look *look, const struct plan_case *row)
 {
 	const char *texts[MIG_QUESTIONS] = { row->mode, SMI_A100_PROFILES, row->instances,
 					     row->computes ? row->computes : SMI_NO_COMPUTES };
@@ -155,7 +155,7 @@ static void scene_init(struct scene *s, const struct plan_case *row)
 	*s = (struct scene){ 0 };
 	gpu_scene_init(&s->gpu, lines);
 	if (row->mode)
-		look_init(&s->look, row);
+		monitor_init(&s->look, row);
 	s->object = gpu_scene_object(&migconfiguration_kind, row->object);
 	s->parent = gpu_scene_object(&sriovgpudevice_kind, row->parent);
 	s->c = (struct mig_case){

@@ -201,7 +201,7 @@ static void vanishes_between_reads(void **state)
 	report_done(&report);
 }
 
-struct look {
+struct monitor {
 	int bus_fd;
 	int dir_fd;
 };
@@ -209,7 +209,7 @@ struct look {
 /* It asserts nothing. */
 static bool stays(void *arg)
 {
-	const struct look *look = arg;
+	const struct monitor *look = arg;
 	struct report report = { 0 };
 	struct pci_context context = { .report = &report };
 	struct pci_function function;
@@ -223,10 +223,10 @@ static void what_cannot_be_looked_up_is_not_gone(void **state)
 {
 	static const char *const entries[] = { LINK, UEVENT, NULL };
 	struct tree *tree = *state;
-	struct look look;
+	struct monitor look;
 
 	tree_make(tree, entries);
-	look = (struct look){ tree_open(tree, "sys/bus/pci/devices"), tree_open(tree, AT) };
+	look = (struct monitor){ tree_open(tree, "sys/bus/pci/devices"), tree_open(tree, AT) };
 	assert_true(syscall_fails_for(SYS_faccessat2, EACCES, stays, &look));
 	close(look.bus_fd);
 	close(look.dir_fd);

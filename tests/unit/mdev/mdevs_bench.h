@@ -9,9 +9,9 @@
 
 #include "agent/inventory/id_names.h"
 #include "agent/inventory/inventory.h"
-#include "agent/lend/lend.h"
 #include "agent/mdev/mdevs.h"
 #include "agent/plugin/plugins.h"
+#include "agent/resource/offers.h"
 #include "api/mediateddevice.h"
 #include "api/mediateddeviceparent.h"
 #include "base/log.h"
@@ -20,9 +20,9 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 #include "unit/agent/fake_helper.h"
-#include "unit/lend/quiet_lend.h"
 #include "unit/mdev/mdev_config.h"
 #include "unit/mdev/mdev_machine.h"
+#include "unit/resource/quiet_offers.h"
 #include "unit/this_node.h"
 
 #define A                          \
@@ -52,48 +52,48 @@ struct bench {
 	int moved;
 	bool running; /* the loop */
 	int changed;
-	int touched; /* lend */
+	int touched; /* offers */
 	struct str events;
 	bool has_objects;
 	const char *holder; /* of whatever is asked for */
 	const char *bind_trouble;
-	struct lend_type type;
+	struct offers_type type;
 };
 
 static struct bench bench;
 
 /* --- in place of the rest of the agent ------------------------------------------------------- */
 
-void lend_add(struct lend *lend, const struct lend_type *type)
+void offers_add(struct offers *offers, const struct offers_type *type)
 {
-	(void)lend;
+	(void)offers;
 	bench.type = *type;
 }
 
-void lend_touch(struct lend *lend)
+void offers_update_soon(struct offers *offers)
 {
-	(void)lend;
+	(void)offers;
 	bench.touched++;
 }
 
-const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
+const char *offers_resource(const struct offers *offers, const char *id, bool *ret_ours)
 {
-	(void)lend;
+	(void)offers;
 	(void)id;
 	*ret_ours = false;
 	return NULL;
 }
 
-char *lend_bind_trouble(struct lend *lend, const char *id)
+char *offers_bind_trouble(struct offers *offers, const char *id)
 {
-	(void)lend;
+	(void)offers;
 	assert_non_null(id);
 	return xstrdup_or_null(bench.bind_trouble);
 }
 
-bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
+bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 {
-	(void)lend;
+	(void)offers;
 	(void)id;
 	*ret_holder = xstrdup_or_null(bench.holder);
 	return !bench.holder;

@@ -19,8 +19,8 @@ static void a_claim_is_not_released_before_its_device_was_offered(void **state)
 	list_all(scene, DELETED);
 	fake_clock_advance(scene->clock, 60000);
 	assert_int_equal(asking(scene), 0);
-	assert_true(scene->lend.touches > 0);
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	assert_true(scene->offers.touches > 0);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	fake_clock_advance(scene->clock, 500);
 	assert_int_equal(asking(scene), 1);
 }
@@ -31,10 +31,10 @@ static void who_held_it_holds_it_until_the_kubelet_speaks(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	scene->lend.silent = true;
+	scene->offers.silent = true;
 	look(scene);
 	list_all(scene, HELD("pod default/p0"));
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	fake_clock_advance(scene->clock, 60000);
 	/* It tells that, and does not read the claim in order to release it. */
 	assert_int_equal(asking(scene), 1);
@@ -50,7 +50,7 @@ static void an_offer_before_the_claims_are_known_does_not_count(void **state)
 
 	scene_open(scene, true);
 	look(scene);
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	list_all(scene, DELETED);
 	fake_clock_advance(scene->clock, 60000);
 	assert_int_equal(asking(scene), 0);
@@ -93,9 +93,9 @@ static void what_changes_is_looked_at(void **state)
 	scene_open(scene, true);
 	look(scene);
 	list_all(scene, "");
-	touches = scene->lend.touches;
+	touches = scene->offers.touches;
 	usb_enqueue(scene->usb, STICK);
-	assert_int_equal(scene->lend.touches, touches + 1);
+	assert_int_equal(scene->offers.touches, touches + 1);
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 0);
 }
 
@@ -107,16 +107,16 @@ static void what_has_been_free_for_a_while_is_offered(void **state)
 
 	scene_open(scene, true);
 	list_all(scene, "");
-	look_used(scene, true);
+	monitor_used(scene, true);
 	fake_clock_advance(scene->clock, 60000);
-	look_used(scene, false);
-	touches = scene->lend.touches;
+	monitor_used(scene, false);
+	touches = scene->offers.touches;
 	fake_clock_advance(scene->clock, USE_LOG_FREE_MS - 1);
-	assert_int_equal(scene->lend.touches, touches);
+	assert_int_equal(scene->offers.touches, touches);
 	fake_clock_advance(scene->clock, 1);
-	assert_int_equal(scene->lend.touches, touches + 1);
+	assert_int_equal(scene->offers.touches, touches + 1);
 	fake_clock_advance(scene->clock, 60000);
-	assert_int_equal(scene->lend.touches, touches + 1);
+	assert_int_equal(scene->offers.touches, touches + 1);
 }
 
 /* The device is given to pods before, but the scheduler knows nothing of it. */
@@ -130,12 +130,12 @@ static void a_claim_is_ready_once_the_node_counts_it(void **state)
 	const char *body;
 
 	scene_open(scene, true);
-	scene->lend.unlisted = true;
+	scene->offers.unlisted = true;
 	look(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	fake_clock_advance(scene->clock, 500);
-	assert_true(scene->lend.offered > 0);
+	assert_true(scene->offers.offered > 0);
 	fake_client_choose(scene->client, "/usbdeviceclaims/");
 	body = fake_client_request(scene->client)->body;
 	assert_non_null(strstr(body, "NotOffered"));
@@ -151,8 +151,8 @@ static void a_claim_is_ready_once_the_node_counts_it(void **state)
 	assert_int_equal(fake_client_line(scene->client, line), 0);
 	fake_clock_advance(scene->clock, 6000);
 	assert_int_equal(asking(scene), 0);
-	scene->lend.unlisted = false;
-	scene->lend.type.listed(scene->lend.type.arg);
+	scene->offers.unlisted = false;
+	scene->offers.type.listed(scene->offers.type.arg);
 	fake_clock_settle(scene->clock);
 	fake_client_choose(scene->client, "/usbdeviceclaims/");
 	assert_null(strstr(fake_client_request(scene->client)->body, "NotOffered"));
@@ -165,10 +165,10 @@ static void a_claim_waits_until_the_device_has_been_free(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look_used(scene, true);
-	look_used(scene, false);
+	monitor_used(scene, true);
+	monitor_used(scene, false);
 	list_all(scene, CLAIM_OF("node1-0951-1666-001077", "", ""));
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	fake_clock_advance(scene->clock, USE_LOG_FREE_MS - 1);
 	assert_int_equal(asking(scene), 0);
 	fake_clock_advance(scene->clock, 100);
@@ -189,19 +189,19 @@ static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 	scene_open(scene, true);
 	look(scene);
 	list_all(scene, "");
-	scene->lend.type.offer(scene->lend.type.arg, NULL); /* no HostDeviceConfig is known */
+	scene->offers.type.offer(scene->offers.type.arg, NULL); /* no HostDeviceConfig is known */
 	assert_false(usb_selected(scene->usb, name, &selected));
 	usb_set_config(scene->usb, &config);
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	assert_true(usb_selected(scene->usb, name, &selected));
 	assert_string_equal(selected->resource, resource);
 	assert_int_equal(scene->selections, 1);
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	assert_int_equal(scene->selections, 1);
 	assert_true(usb_selected(scene->usb, "node1-other", &selected));
 	assert_null(selected);
 	config.usb.len = 0;
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	assert_int_equal(scene->selections, 2);
 	assert_true(usb_selected(scene->usb, name, &selected));
 	assert_null(selected);

@@ -12,7 +12,7 @@ static void a_pod_has_the_device_of_its_socket(void **state)
 	scene_open(scene, true);
 	look(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
-	scene->lend.held = "1-2";
+	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001078")->len, 0);
 }
@@ -23,11 +23,11 @@ static void a_pod_has_a_selected_device_too(void **state)
 
 	scene_open(scene, true);
 	list_all(scene, "");
-	scene->lend.held = "1-2";
+	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
 	look(scene);
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 1);
-	scene->lend.held = "1-3";
+	scene->offers.held = "1-3";
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
 }
 
@@ -39,7 +39,7 @@ static void what_a_pod_has_is_not_what_was_plugged_into_its_socket(void **state)
 	scene_open(scene, true);
 	look(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "B")));
-	scene->lend.held = "1-2";
+	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
 	assert_true(is_named(scene, "node1-0951-1666-001077"));
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
@@ -54,11 +54,11 @@ static void what_a_pod_has_of_a_bundle_is_not_the_claims(void **state)
 	scene_open(scene, true);
 	look(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "B")));
-	scene->lend.held = "1-2";
-	scene->lend.as = "a.io/pair";
+	scene->offers.held = "1-2";
+	scene->offers.as = "a.io/pair";
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 0);
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 1);
-	scene->lend.as = "kubevirt.io/" STICK;
+	scene->offers.as = "kubevirt.io/" STICK;
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
 }
@@ -71,12 +71,12 @@ static void what_a_pod_has_of_a_bundle_is_not_the_claims(void **state)
 
 static bool had(const struct scene *scene, const char *id, const char *pod, const char *container)
 {
-	return scene->lend.type.had(scene->lend.type.arg,
-				    &(struct pod_device){ .resource = "a.io/old",
-							  .device = id,
-							  .namespace = "default",
-							  .pod = pod,
-							  .container = container });
+	return scene->offers.type.had(scene->offers.type.arg,
+				      &(struct pod_device){ .resource = "a.io/old",
+							    .device = id,
+							    .namespace = "default",
+							    .pod = pod,
+							    .container = container });
 }
 
 /* So a restarted agent knows that a pod has a device under an entry's old name. */
@@ -104,12 +104,12 @@ static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks(v
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	scene->lend.silent = true;
+	scene->offers.silent = true;
 	list(scene, "/usbdeviceclaims?", "");
 	list(scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
 	list(scene, "/pcideviceclaims?", "");
 	look(scene);
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	assert_false(usb_is_free(scene->usb, "1-2", &holder));
 	assert_string_equal(holder, "pod default/vm");
 	free(take_ptr(holder));
@@ -131,11 +131,11 @@ static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
 	list(scene, "/usbdeviceclaims?", "");
 	list(scene, "/pcideviceclaims?", "");
 	usb_set_config(scene->usb, &config);
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
-	assert_int_equal(scene->lend.offered, 0);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
+	assert_int_equal(scene->offers.offered, 0);
 	list(scene, "/usbdevices?", "");
-	scene->lend.type.offer(scene->lend.type.arg, NULL);
-	assert_int_equal(scene->lend.offered, 1);
+	scene->offers.type.offer(scene->offers.type.arg, NULL);
+	assert_int_equal(scene->offers.offered, 1);
 }
 
 /* The next PATCH of the claim contains @part. */
@@ -153,7 +153,7 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 
 	scene_open(&scene, true);
 	look(&scene);
-	scene.lend.owner = "pci";
+	scene.offers.owner = "pci";
 	list_all(&scene,
 		 CLAIM(STICK, KNOWN("1-2", "A") ",'conditions':[{'type':'Ready','status':'False',"
 						"'reason':'NameTaken','message':'m'}]"));
@@ -162,21 +162,21 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 
 	scene_open(&scene, true);
 	look(&scene);
-	scene.lend.owner = "pci";
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	scene.offers.owner = "pci";
+	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/usbdeviceclaims?", CLAIM(STICK, KNOWN("1-2", "A")));
 	list(&scene, "/usbdevices?", "");
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/pcideviceclaims?", "");
 	assert_told(&scene, "NameTaken");
 	scene_close(&scene);
 
 	scene_open(&scene, true);
 	look(&scene);
-	scene.lend.owner = "usb";
+	scene.offers.owner = "usb";
 	list(&scene, "/usbdeviceclaims?", CLAIM(STICK, KNOWN("1-2", "A")));
 	list(&scene, "/usbdevices?", "");
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/pcideviceclaims?", "");
 	assert_told(&scene, "is offered as");
 	scene_close(&scene);

@@ -1,10 +1,10 @@
-/* usb_scene: usb, which ties claims, names and offers together; lend, plugins and API server are fakes. */
+/* usb_scene: usb, which ties claims, names and offers together; offers, plugins and API server are fakes. */
 #pragma once
 
 #include "agent/config/config.h"
-#include "agent/lend/lend.h"
 #include "agent/plugin/plugins.h"
 #include "agent/plugin/podresources.h"
+#include "agent/resource/offers.h"
 #include "agent/usb/usb.h"
 #include "api/pcidevice.h"
 #include "base/log.h"
@@ -12,7 +12,7 @@
 #include "fake/fake_clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
-#include "unit/lend/quiet_lend.h"
+#include "unit/resource/quiet_offers.h"
 #include "unit/this_node.h"
 #include "unit/usb/sticks.h"
 
@@ -38,9 +38,9 @@ void events_record(struct events *events, const struct events_about *about, enum
 	(void)fmt;
 }
 
-/* In place of agent/lend's: one kind, a kubelet or none, and no allocations. */
-struct lend {
-	struct lend_type type;
+/* In place of agent/resource's: one kind, a kubelet or none, and no allocations. */
+struct offers {
+	struct offers_type type;
 	bool on;
 	unsigned touches;
 	const char *held;  /* an ID that a pod has */
@@ -51,60 +51,60 @@ struct lend {
 	const char *owner; /* of every resource, NULL: none */
 };
 
-static struct lend *offering; /* whose plugins_set() sees */
+static struct offers *offering; /* whose plugins_set() sees */
 
-void lend_add(struct lend *lend, const struct lend_type *type)
+void offers_add(struct offers *offers, const struct offers_type *type)
 {
-	lend->type = *type;
+	offers->type = *type;
 }
 
-void lend_touch(struct lend *lend)
+void offers_update_soon(struct offers *offers)
 {
-	lend->touches++;
+	offers->touches++;
 }
 
-bool lend_is_on(const struct lend *lend)
+bool offers_is_on(const struct offers *offers)
 {
-	return lend->on;
+	return offers->on;
 }
 
-bool lend_is_offered(const struct lend *lend, const struct device_type *type, const char *resource,
-		     const char *id)
+bool offers_has_unit(const struct offers *offers, const struct device_type *type,
+		     const char *resource, const char *id)
 {
 	(void)type;
 	(void)resource;
 	(void)id;
-	return !lend->unlisted;
+	return !offers->unlisted;
 }
 
-bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
+bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 {
-	(void)lend;
+	(void)offers;
 	(void)id;
 	*ret_holder = NULL;
 	return true;
 }
 
-const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id)
+const struct pcidevice_allocations *offers_allocations(const struct offers *offers, const char *id)
 {
 	static const struct pcidevice_allocations none = { 0 };
 	static const struct pcidevice_allocations some = { .len = 1 };
 
-	if (lend->silent)
+	if (offers->silent)
 		return NULL;
-	return lend->held && strcmp(lend->held, id) == 0 ? &some : &none;
+	return offers->held && strcmp(offers->held, id) == 0 ? &some : &none;
 }
 
-const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
+const char *offers_resource(const struct offers *offers, const char *id, bool *ret_ours)
 {
 	*ret_ours = false;
-	return lend->held && strcmp(lend->held, id) == 0 ? lend->as : NULL;
+	return offers->held && strcmp(offers->held, id) == 0 ? offers->as : NULL;
 }
 
-const char *lend_owner(const struct lend *lend, const char *resource)
+const char *offers_owner(const struct offers *offers, const char *resource)
 {
 	(void)resource;
-	return lend->owner;
+	return offers->owner;
 }
 
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
@@ -121,7 +121,7 @@ struct scene {
 	struct kube_client *client;
 	struct fake_clock *clock;
 	struct events events;
-	struct lend lend;
+	struct offers offers;
 	struct informer *claims, *devices, *pci_claims;
 	struct this_node this_node;
 	struct usb *usb;
@@ -179,8 +179,8 @@ static inline void scene_open(struct scene *scene, bool kubelet)
 {
 	*scene = (struct scene){ .client = fake_client_new(),
 				 .clock = fake_clock_new(),
-				 .lend = { .on = kubelet } };
-	offering = &scene->lend;
+				 .offers = { .on = kubelet } };
+	offering = &scene->offers;
 	sticks_open(&scene->node);
 	scene->claims = informer(scene, &usbdeviceclaim_kind);
 	scene->devices = informer(scene, &usbdevice_kind);
@@ -190,7 +190,7 @@ static inline void scene_open(struct scene *scene, bool kubelet)
 	scene->this_node.claims[INVENTORY_USB] = scene->claims;
 	scene->this_node.claims[INVENTORY_PCI] = scene->pci_claims;
 	scene->this_node.devices[INVENTORY_USB] = scene->devices;
-	scene->usb = usb_new(&scene->this_node, &(struct usb_deps){ .lend = &scene->lend,
+	scene->usb = usb_new(&scene->this_node, &(struct usb_deps){ .offers = &scene->offers,
 								    .selected = on_selected,
 								    .renamed = on_renamed,
 								    .arg = scene });
@@ -235,7 +235,7 @@ static inline void list_all(struct scene *scene, const char *claim)
 }
 
 /* The device has other numbers than its claim's name says; the node has it mounted if it is @used. */
-static inline void look_used(struct scene *scene, bool used)
+static inline void monitor_used(struct scene *scene, bool used)
 {
 	sticks_again(&scene->node);
 	if (used)
@@ -252,7 +252,7 @@ static inline void look_used(struct scene *scene, bool used)
 
 static inline void look(struct scene *scene)
 {
-	look_used(scene, false);
+	monitor_used(scene, false);
 }
 
 static inline bool is_named(const struct scene *scene, const char *name)

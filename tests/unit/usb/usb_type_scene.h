@@ -5,9 +5,9 @@
 #pragma once
 
 #include "agent/config/config.h"
-#include "agent/lend/lend.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
+#include "agent/resource/offers.h"
 #include "agent/usb/usb_type.h"
 #include "api/pcidevice.h"
 #include "base/array.h"
@@ -24,7 +24,7 @@
 	CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", KNOWN("1-2", "A"))
 #define MOUNTED "{'kind':'use','usb':'1-2','reason':'Mounted','detail':'sdb1 is mounted at /mnt'}"
 
-/* In place of agent/plugin's and agent/lend's: what was offered last, and who has what. */
+/* In place of agent/plugin's and agent/resource's: what was offered last, and who has what. */
 static struct stage {
 	struct str offered;
 	struct str troubles;
@@ -65,45 +65,45 @@ static inline bool stage_is_held(const char *id)
 	return at && (at == stage.held || at[-1] == ',') && (at[len] == '\0' || at[len] == ',');
 }
 
-bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
+bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 {
-	(void)lend;
+	(void)offers;
 	*ret_holder = stage_is_held(id) ? xstrdup("pod default/vm") : NULL;
 	return !stage_is_held(id);
 }
 
-const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id)
+const struct pcidevice_allocations *offers_allocations(const struct offers *offers, const char *id)
 {
 	static const struct pcidevice_allocations none = { 0 };
 	static const struct pcidevice_allocations some = { .len = 1 };
 
-	(void)lend;
+	(void)offers;
 	if (stage.unknown)
 		return NULL;
 	return stage_is_held(id) ? &some : &none;
 }
 
-bool lend_is_left(struct lend *lend, const char *id)
+bool offers_is_left(struct offers *offers, const char *id)
 {
-	(void)lend;
+	(void)offers;
 	return stage.left && strcmp(id, stage.left) == 0;
 }
 
-char *lend_start_trouble(struct lend *lend, const char *id)
+char *offers_start_trouble(struct offers *offers, const char *id)
 {
-	(void)lend;
+	(void)offers;
 	return stage.left && strcmp(id, stage.left) == 0 ? xasprintf("a process has %s", id) : NULL;
 }
 
-char *lend_number_trouble(struct lend *lend, const char *id)
+char *offers_number_trouble(struct offers *offers, const char *id)
 {
-	(void)lend;
+	(void)offers;
 	return stage.numbered && strcmp(id, "1-2") == 0 ? xstrdup("a pod has its number") : NULL;
 }
 
-const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
+const char *offers_resource(const struct offers *offers, const char *id, bool *ret_ours)
 {
-	(void)lend;
+	(void)offers;
 	*ret_ours = stage_is_held(id) && stage.as && !stage.others;
 	return stage_is_held(id) ? stage.as : NULL;
 }

@@ -1,0 +1,61 @@
+#include "agent/resource/last_holder.h"
+
+#include <string.h>
+
+#include "api/mediateddevice.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "base/mem.h"
+#include "kube/store.h"
+
+bool last_holder_is_pod(const char *holder)
+{
+	return holder && (strncmp(holder, "pod ", strlen("pod ")) == 0 ||
+			  strncmp(holder, "a pod ", strlen("a pod ")) == 0);
+}
+
+static char *first_pod(const struct pcidevice_allocations *list)
+{
+	if (list->len == 0)
+		return NULL;
+	return xasprintf("pod %s/%s", list->items[0].namespace, list->items[0].pod);
+}
+
+/* The PCIDevice of @address as it was written last; NULL: there is none. */
+static const struct pcidevice *device_at(const struct last_holder *told, const char *address)
+{
+	auto_free char *name = names_pcidevice(told->node_name, address);
+	const struct pcidevice *device = store_object(told->devices, name);
+
+	return device && device->status.address && strcmp(device->status.address, address) == 0
+		       ? device
+		       : NULL;
+}
+
+char *last_holder_pod(const struct last_holder *told, const char *id)
+{
+	auto_free char *name = names_pcidevice(told->node_name, id);
+	auto_free char *mdev_name = names_mediateddevice(told->node_name, id);
+	const struct pcidevice *device = device_at(told, id);
+	const struct pcideviceclaim *claim = store_object(told->claims, name);
+	const struct mediateddevice *mdev =
+		told->mdevs ? store_object(told->mdevs, mdev_name) : NULL;
+	char *pod = NULL;
+
+	if (device)
+		pod = first_pod(&device->status.allocations);
+	else if (mdev && mdev->status.uuid && strcmp(mdev->status.uuid, id) == 0)
+		pod = first_pod(&mdev->status.allocations);
+	if (!pod && claim && strchr(id, ':') && last_holder_is_pod(claim->status.holder))
+		pod = xstrdup(claim->status.holder);
+	return pod;
+}
+
+const struct pcidevice_allocations *last_holder_allocations(const struct last_holder *told,
+							    const char *address)
+{
+	const struct pcidevice *device = device_at(told, address);
+
+	return device ? &device->status.allocations : NULL;
+}

@@ -1,0 +1,128 @@
+#include "agent/resource/pci_selected.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/config/config.h"
+#include "agent/inventory/inventory.h"
+#include "agent/inventory/vendor_vfio.h"
+#include "agent/node/this_node.h"
+#include "agent/plugin/plugins.h"
+#include "agent/resource/pci_type.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "kube/store.h"
+
+/* The kernel allows these drivers in a group that is in use (vfio_dev_driver_allowed() of
+ * drivers/vfio/group.c, driver_managed_dma of the drivers). */
+static const char *const harmless[] = { "pci-stub", "pcieport", "shpchp" };
+
+static bool is_vfio(const struct pci_view *view, const char *driver)
+{
+	return driver && (strcmp(driver, "vfio-pci") == 0 ||
+			  json_strs_has(&view->node->vfio_drivers, driver));
+}
+
+/* A vGPU of the vendor's own driver is as good (KubeVirt's rule). */
+static bool is_lendable(const struct pci_view *view, const struct pcidevice *device)
+{
+	return is_vfio(view, device->status.kernel_driver_in_use) ||
+	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
+}
+
+static bool matches(const struct config_pci *entry, const struct pcidevice *device)
+{
+	uint64_t vendor = 0;
+	uint64_t id = 0;
+
+	return !entry->external && str_to_hex(device->status.vendor_id, &vendor) &&
+	       str_to_hex(device->status.device_id, &id) && vendor == entry->vendor &&
+	       id == entry->device;
+}
+
+const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct config *config = view->config;
+
+	if (!config || !is_lendable(view, device) || store_get(view->claims, device->meta.name))
+		return NULL;
+	for (size_t i = 0; i < config->pci.len; i++) {
+		if (matches(&config->pci.items[i], device))
+			return config->pci.items[i].resource;
+	}
+	return NULL;
+}
+
+bool pci_selected_hinders(const struct pci_view *view, const char *address, const char *driver)
+{
+	bool is_harmless = !driver || is_vfio(view, driver) ||
+			   vendor_vfio_lends_at(view->node->inventory->facts, address);
+
+	for (size_t i = 0; !is_harmless && i < ARRAY_LEN(harmless); i++)
+		is_harmless = strcmp(driver, harmless[i]) == 0;
+	return !is_harmless;
+}
+
+char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct json_strs *members = &device->status.iommu_group_members;
+
+	for (size_t i = 0; i < members->len; i++) {
+		auto_free char *name = names_pcidevice(view->node->name, members->items[i]);
+		const struct pcidevice *other =
+			inventory_find(view->node->inventory, INVENTORY_PCI, name);
+
+		if (other && pci_selected_hinders(view, other->status.address,
+						  other->status.kernel_driver_in_use))
+			return xasprintf("%s of its IOMMU group is bound to %s", members->items[i],
+					 other->status.kernel_driver_in_use);
+	}
+	return NULL;
+}
+
+static void tell_taken(const struct plugins *plugins, const char *type,
+		       const struct config_trouble_value *entry, struct config_troubles *troubles)
+{
+	const char *owner = plugins_owner(plugins, entry->resource);
+	struct config_trouble_value trouble = *entry;
+	auto_free char *text = NULL;
+
+	if (!owner || strcmp(owner, type) == 0)
+		return;
+	text = xasprintf(
+		"devices of another type (%s) already have this resource name on this node: give "
+		"the entry another name",
+		owner);
+	trouble.reason = CONFIG_NAME_TAKEN;
+	trouble.message = text;
+	config_troubles_add(troubles, &trouble);
+}
+
+void pci_selected_collisions(const struct config *config, const struct plugins *plugins,
+			     struct config_troubles *troubles)
+{
+	struct config_trouble_value entry = { .list = CONFIG_LIST_PCI };
+
+	for (size_t i = 0; i < config->pci.len; i++) {
+		entry.index = (int64_t)config->pci.items[i].index;
+		entry.resource = config->pci.items[i].resource;
+		if (!config->pci.items[i].external)
+			tell_taken(plugins, pci_device_type.name, &entry, troubles);
+	}
+	entry.list = CONFIG_LIST_USB;
+	for (size_t i = 0; i < config->usb.len; i++) {
+		entry.index = (int64_t)config->usb.items[i].index;
+		entry.resource = config->usb.items[i].resource;
+		if (!config->usb.items[i].external)
+			tell_taken(plugins, "usb", &entry, troubles);
+	}
+	entry.list = CONFIG_LIST_MDEV;
+	for (size_t i = 0; i < config->mdevs.len; i++) {
+		entry.index = (int64_t)config->mdevs.items[i].index;
+		entry.resource = config->mdevs.items[i].resource;
+		if (!config->mdevs.items[i].external)
+			tell_taken(plugins, "mdev", &entry, troubles);
+	}
+}

@@ -1,0 +1,608 @@
+#include "agent/resource/pci_type.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/inventory/facts.h"
+#include "agent/inventory/inventory.h"
+#include "agent/inventory/vendor_vfio.h"
+#include "agent/node/this_node.h"
+#include "agent/plugin/device_type.h"
+#include "agent/plugin/plugins.h"
+#include "agent/resource/group_pods.h"
+#include "agent/resource/pci_selected.h"
+#include "agent/resource/resource_env.h"
+#include "agent/resource/vfio_node.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/resource_lent.h"
+#include "base/array.h"
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/store.h"
+
+/* --- what the kernel has now ------------------------------------------------------------------ */
+
+static const char *or_none(const char *driver)
+{
+	return driver ? driver : "no driver";
+}
+
+/* The last name in what the link leads to. -1 with errno set. */
+static int link_name(const char *folder, const char *name, char **ret_name)
+{
+	auto_free char *path = xasprintf("%s/%s", folder, name);
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	const char *slash;
+
+	if (n < 0)
+		return -1;
+	target[n] = '\0';
+	slash = strrchr(target, '/');
+	*ret_name = xstrdup(slash ? slash + 1 : target);
+	return 0;
+}
+
+/* What has no driver has no link. -1 with errno set: it could not be read. */
+static int driver_now(const char *folder, char **ret_driver)
+{
+	char *driver = NULL;
+
+	if (link_name(folder, "driver", &driver) < 0 && errno != ENOENT)
+		return -1;
+	*ret_driver = driver;
+	return 0;
+}
+
+static char *own_trouble(const char *folder, const struct pcidevice *device)
+{
+	const char *wanted = device->status.kernel_driver_in_use;
+	auto_free char *driver = NULL;
+	auto_free char *group = NULL;
+
+	if (access(folder, F_OK) < 0)
+		return errno == ENOENT
+			       ? xstrdup("it is gone from the node")
+			       : xasprintf("'%s' cannot be looked at: %s", folder, strerror(errno));
+	if (driver_now(folder, &driver) < 0)
+		return xasprintf("its driver cannot be read: %s", strerror(errno));
+	if (strcmp(or_none(driver), or_none(wanted)) != 0)
+		return xasprintf("it is on %s now, not on %s", or_none(driver), or_none(wanted));
+	if (link_name(folder, "iommu_group", &group) < 0)
+		return xasprintf("its IOMMU group cannot be read: %s", strerror(errno));
+	if (!device->status.iommu_group || strcmp(group, device->status.iommu_group) != 0)
+		return xasprintf("it is in the IOMMU group %s now", group);
+	return NULL;
+}
+
+static char *other_trouble(const struct pci_view *view, const char *folder, const char *address)
+{
+	auto_free char *other = xasprintf("%s/%s", folder, address);
+	auto_free char *driver = NULL;
+
+	if (driver_now(other, &driver) < 0)
+		return xasprintf("the driver of %s of its IOMMU group cannot be read: %s", address,
+				 strerror(errno));
+	if (!pci_selected_hinders(view, address, driver))
+		return NULL;
+	return xasprintf("%s of its IOMMU group is bound to %s now", address, driver);
+}
+
+/*
+ * Why @device cannot be handed out, for the caller to free; NULL: it is there, in its group and on the driver that
+ * @device names, and the group's others have drivers that the kernel lets beside it. Reads links, which asks no driver.
+ */
+static char *pci_now_trouble(const struct pci_view *view, const struct pcidevice *device)
+{
+	auto_free char *folder =
+		xasprintf("%s/bus/pci/devices/%s",
+			  view->node->helper.sysfs_root ? view->node->helper.sysfs_root : "/sys",
+			  device->status.address);
+	auto_free char *members = xasprintf("%s/iommu_group/devices", folder);
+	char *trouble = own_trouble(folder, device);
+	const char *name;
+	struct dir dir;
+
+	if (trouble)
+		return trouble;
+	if (dir_open(&dir, AT_FDCWD, members) < 0)
+		return xasprintf("its IOMMU group cannot be read: %s", strerror(errno));
+	while (!trouble && (name = dir_next(&dir))) {
+		if (strcmp(name, device->status.address) != 0)
+			trouble = other_trouble(view, members, name);
+	}
+	if (!trouble && dir.code < 0)
+		trouble = xasprintf("its IOMMU group cannot be read: %s", strerror(-dir.code));
+	dir_done(&dir);
+	return trouble;
+}
+
+/* --- the type --------------------------------------------------------------------------------- */
+
+static const char env_prefix[] = "PCI_RESOURCE";
+
+struct told_list {
+	struct pci_told *items;
+	size_t len, cap;
+};
+
+struct pci_type {
+	const struct pci_view *view;
+	struct told_list told;
+};
+
+/* A function to offer. Texts are borrowed from the view, except two. */
+struct lent {
+	const char *address;
+	const struct pcidevice *device; /* the inventory's */
+	const char *root;
+	bool claimed;
+	char *resource;
+	char *trouble;    /* NULL: it is healthy                                   */
+	bool group_taken; /* the trouble: a pod has another function of its group */
+	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
+};
+
+struct lents {
+	struct lent *items;
+	size_t len, cap;
+};
+
+static void lent_done(struct lent *lent)
+{
+	free(lent->resource);
+	free(lent->trouble);
+}
+
+static const char *driver_of(const struct pcideviceclaim *claim)
+{
+	return claim->spec.driver && *claim->spec.driver ? claim->spec.driver : "vfio-pci";
+}
+
+/* Is it on the driver that the claim asks for, which may be its vendor's? */
+static bool on_driver(const struct pci_view *view, const struct pcidevice *device,
+		      const struct pcideviceclaim *claim)
+{
+	if (str_match(device->status.kernel_driver_in_use, driver_of(claim)))
+		return true;
+	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) &&
+	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
+}
+
+/* The claim that has, or had, the device bound; NULL: none. A claim has its node's name before the bind. */
+static const struct pcideviceclaim *claim_of(const struct pci_view *view,
+					     const struct pcidevice *device)
+{
+	const struct pcideviceclaim *claim = store_object(view->claims, device->meta.name);
+
+	if (!claim || !str_match(claim->spec.node_name, view->node->name))
+		return NULL;
+	if (claim->status.passthrough_enabled)
+		return claim;
+	return on_driver(view, device, claim) ? claim : NULL;
+}
+
+/* NULL: its nodes are there, and no other pod could open them. */
+static char *node_trouble(const struct pci_view *view, const struct pcidevice *device)
+{
+	auto_free char *node = vfio_group_node(device->status.iommu_group);
+
+	if (!node)
+		return xstrdup("it is in no IOMMU group");
+	if (!vfio_node_exists(view->node->helper.dev_root, node))
+		return xasprintf("%s is not there", node);
+	if (!vfio_node_exists(view->node->helper.dev_root, VFIO_CONTAINER_NODE))
+		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
+	return view->number ? view->number(view->arg, device->status.address) : NULL;
+}
+
+/* Why the device is not healthy now; NULL: it is. */
+static char *trouble_of(const struct pci_view *view, const struct pcidevice *device,
+			const struct pcideviceclaim *claim)
+{
+	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
+	const char *driver = device->status.kernel_driver_in_use;
+
+	if (claim->meta.deletion_timestamp)
+		return xstrdup("its claim is being deleted");
+	if (!pcideviceclaim_lends(claim))
+		return xasprintf("its claim is not ready: %s",
+				 ready && ready->message ? ready->message : "it says nothing yet");
+	if (!on_driver(view, device, claim))
+		return xasprintf("it is on %s, not on %s", driver ? driver : "no driver",
+				 driver_of(claim));
+	return node_trouble(view, device);
+}
+
+static bool look_selected(const struct pci_view *view, const struct pcidevice *device,
+			  struct lent *ret_lent)
+{
+	const char *resource = pci_selected_resource(view, device);
+	char *trouble;
+
+	if (!resource)
+		return false;
+	trouble = pci_selected_trouble(view, device);
+	*ret_lent = (struct lent){ .address = device->status.address,
+				   .device = device,
+				   .resource = xstrdup(resource),
+				   .trouble = trouble ? trouble : node_trouble(view, device) };
+	return true;
+}
+
+static bool look_wanted(const struct pci_view *view, const struct pcidevice *device,
+			struct lent *ret_lent)
+{
+	const struct pcideviceclaim *claim = claim_of(view, device);
+	const struct pcidevice *seen = store_object(view->devices, device->meta.name);
+	char *resource = claim ? resource_lent(device, seen ? &seen->meta : NULL, claim) : NULL;
+
+	if (!resource)
+		return look_selected(view, device, ret_lent);
+	*ret_lent = (struct lent){ .address = device->status.address,
+				   .device = device,
+				   .claimed = true,
+				   .resource = resource,
+				   .trouble = trouble_of(view, device, claim),
+				   .by_claim = claim->meta.deletion_timestamp ||
+					       !pcideviceclaim_lends(claim) };
+	return true;
+}
+
+/* Under two names the kubelet would give it to two pods. */
+static void keep_name(const struct pci_view *view, struct lent *lent)
+{
+	bool ours = false;
+	const char *held = view->held_as ? view->held_as(view->arg, lent->address, &ours) : NULL;
+
+	if (!held || strcmp(held, lent->resource) == 0)
+		return;
+	if (!ours) {
+		free(lent->trouble);
+		lent->trouble = xasprintf("a pod has it as %s", held);
+		lent->by_claim = false;
+		return;
+	}
+	free(lent->resource);
+	lent->resource = xstrdup(held);
+}
+
+/* False: it is not offered. The caller releases. */
+static bool look(const struct pci_view *view, const struct pcidevice *device, struct lent *ret_lent)
+{
+	if (!look_wanted(view, device, ret_lent))
+		return false;
+	keep_name(view, ret_lent);
+	return true;
+}
+
+/* --- what is offered ---------------------------------------------------------------- */
+
+static int by_resource(const void *a, const void *b)
+{
+	const struct lent *x = a;
+	const struct lent *y = b;
+	int order = strcmp(x->resource, y->resource);
+
+	return order ? order : strcmp(x->address, y->address);
+}
+
+static void look_at_all(const struct pci_view *view, struct lents *lents)
+{
+	const struct facts *facts = view->node->inventory->facts;
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+		auto_free char *name = names_pcidevice(view->node->name, pci->address);
+		const struct pcidevice *device =
+			inventory_find(view->node->inventory, INVENTORY_PCI, name);
+		struct lent lent;
+
+		if (!device || !look(view, device, &lent))
+			continue;
+		if (!lent.trouble) {
+			lent.trouble = group_pods_trouble(view, device, lent.resource, NULL);
+			lent.group_taken = lent.trouble != NULL;
+		}
+		lent.root = pci->parents.len > 0 ? pci->parents.items[0] : NULL;
+		*array_add(lents) = lent;
+	}
+	if (lents->len > 0)
+		qsort(lents->items, lents->len, sizeof(*lents->items), by_resource);
+}
+
+static void offer(struct pci_type *type, const struct lents *lents, struct plugins *plugins)
+{
+	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	ARRAY(struct plugin_resource) resources = { 0 };
+
+	for (size_t i = 0; i < lents->len; i++) {
+		const struct lent *lent = &lents->items[i];
+
+		devices[i] = (struct plugin_device){ .id = lent->address,
+						     .healthy = !lent->trouble,
+						     .numa_node = lent->device->status.numa_node,
+						     .root = lent->root,
+						     .group = lent->device->status.iommu_group,
+						     .trouble = lent->trouble };
+		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+									   .devices = &devices[i] };
+		resources.items[resources.len - 1].ndevices++;
+		if (lent->claimed)
+			resources.items[resources.len - 1].claimed = true;
+	}
+	plugins_set(plugins, &pci_device_type, type, resources.items, resources.len);
+	array_done(&resources);
+	free(devices);
+}
+
+static void told_list_done(struct told_list *list)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		free(list->items[i].address);
+		free(list->items[i].resource);
+		free(list->items[i].trouble);
+	}
+	array_done(list);
+}
+
+static const struct pci_told *find_told(const struct told_list *list, const char *address)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (strcmp(list->items[i].address, address) == 0)
+			return &list->items[i];
+	}
+	return NULL;
+}
+
+static bool is_selected_alike(const struct pci_told *a, const struct pci_told *b)
+{
+	a = a && !a->claimed ? a : NULL;
+	b = b && !b->claimed ? b : NULL;
+	if (!a || !b)
+		return a == b;
+	return strcmp(a->resource, b->resource) == 0 &&
+	       (a->trouble == b->trouble || str_match(a->trouble, b->trouble));
+}
+
+/* Of each function in @list that @other has otherwise, or of those that it lacks if @lacks. */
+static void tell_selected(const struct pci_type *type, const struct told_list *list,
+			  const struct told_list *other, bool lacks)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		const struct pci_told *is = find_told(other, list->items[i].address);
+
+		if (!(lacks && is) && !is_selected_alike(&list->items[i], is))
+			type->view->selected(type->view->arg, list->items[i].address);
+	}
+}
+
+/* In the order of resources. */
+static void remember_told(struct pci_type *type, const struct lents *lents)
+{
+	struct told_list before = type->told;
+	size_t from = 0;
+	size_t healthy = 0;
+
+	type->told = (struct told_list){ 0 };
+	for (size_t i = 0; i < lents->len; i++) {
+		const struct lent *lent = &lents->items[i];
+		bool last = i + 1 == lents->len ||
+			    strcmp(lents->items[i + 1].resource, lent->resource) != 0;
+
+		*array_add(&type->told) =
+			(struct pci_told){ .address = xstrdup(lent->address),
+					   .resource = xstrdup(lent->resource),
+					   .trouble = xstrdup_or_null(lent->trouble),
+					   .group_taken = lent->group_taken,
+					   .by_claim = lent->by_claim,
+					   .claimed = lent->claimed };
+		healthy += !lent->trouble;
+		for (; last && from <= i; from++)
+			type->told.items[from].healthy = healthy;
+		if (last)
+			healthy = 0;
+	}
+	if (type->view->selected) {
+		tell_selected(type, &type->told, &before, false);
+		tell_selected(type, &before, &type->told, true);
+	}
+	told_list_done(&before);
+}
+
+const struct pci_told *pci_type_told(const struct pci_type *type, const char *address)
+{
+	return find_told(&type->told, address);
+}
+
+void pci_type_offer(struct pci_type *type, struct plugins *plugins)
+{
+	struct lents lents = { 0 };
+
+	if (type->view->node->inventory)
+		look_at_all(type->view, &lents);
+	offer(type, &lents, plugins);
+	remember_told(type, &lents);
+	for (size_t i = 0; i < lents.len; i++)
+		lent_done(&lents.items[i]);
+	array_done(&lents);
+}
+
+void pci_type_nodes(struct pci_type *type, struct json_strs *nodes)
+{
+	struct lents lents = { 0 };
+
+	if (type->view->node->inventory)
+		look_at_all(type->view, &lents);
+	for (size_t i = 0; i < lents.len; i++) {
+		vfio_nodes_add(nodes, lents.items[i].device->status.iommu_group);
+		lent_done(&lents.items[i]);
+	}
+	array_done(&lents);
+}
+
+/* --- Allocate ------------------------------------------------------------------------- */
+
+static int refuse(struct err *err, const char *address, const char *why)
+{
+	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", address, why);
+}
+
+static const struct pcidevice *find(const struct pci_view *view, const char *address)
+{
+	auto_free char *name = names_pcidevice(view->node->name, address);
+	const struct pcidevice *device =
+		view->node->inventory ? inventory_find(view->node->inventory, INVENTORY_PCI, name)
+				      : NULL;
+
+	return device && str_match(device->status.address, address) ? device : NULL;
+}
+
+static void add_nodes(const struct pci_view *view, const struct pcidevice *device,
+		      struct allocation *allocation)
+{
+	auto_free char *group = vfio_group_node(device->status.iommu_group);
+	auto_free char *own = vfio_own_node(view->node->helper.sysfs_root,
+					    view->node->helper.dev_root, device->status.address);
+
+	allocation_add_device(allocation, VFIO_CONTAINER_NODE, "mrw");
+	allocation_add_device(allocation, group, "mrw");
+	if (own)
+		allocation_add_device(allocation, own, "mrw");
+}
+
+/* @together: all that the container is given, @address included. */
+static int add_device(const struct pci_view *view, const char *resource, const char *address,
+		      const struct json_strs *together, struct allocation *allocation,
+		      struct err *err)
+{
+	const struct pcidevice *device = find(view, address);
+	struct lent lent;
+	int r = 0;
+
+	if (!device || !look(view, device, &lent))
+		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to allocate",
+			       address);
+	if (!lent.trouble)
+		lent.trouble = pci_now_trouble(view, device);
+	if (!lent.trouble)
+		lent.trouble = group_pods_trouble(view, device, resource, together);
+	if (strcmp(lent.resource, resource) != 0)
+		r = err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", address,
+			    lent.resource);
+	else if (lent.trouble)
+		r = refuse(err, address, lent.trouble);
+	else
+		add_nodes(view, device, allocation);
+	lent_done(&lent);
+	return r;
+}
+
+static int allocate(void *arg, const char *resource, const struct json_strs *ids,
+		    struct allocation *allocation, struct err *err)
+{
+	const struct pci_type *type = arg;
+	auto_str struct str value = STR_INIT;
+	auto_free char *name = resource_env(env_prefix, resource);
+
+	for (size_t i = 0; i < ids->len; i++) {
+		int r = add_device(type->view, resource, ids->items[i], ids, allocation, err);
+
+		if (r < 0)
+			return r;
+		str_addf(&value, "%s%s", i ? "," : "", ids->items[i]);
+	}
+	json_pairs_set(&allocation->envs, name, str_cstr(&value));
+	return 0;
+}
+
+/* One pod at a time has functions of a group. The caller frees. */
+static char *start_trouble(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct json_strs *members = &device->status.iommu_group_members;
+	char *trouble = view->start ? view->start(view->arg, device->status.address) : NULL;
+
+	for (size_t i = 0; view->start && !trouble && i < members->len; i++)
+		trouble = view->start(view->arg, members->items[i]);
+	return trouble;
+}
+
+static int find_nodes(void *arg, const char *address, struct json_strs *nodes, struct err *err)
+{
+	const struct pci_type *type = arg;
+	const struct pcidevice *device = find(type->view, address);
+	auto_free char *trouble = NULL;
+	struct allocation now = { 0 };
+
+	if (!device)
+		return refuse(err, address, "it is gone from the node");
+	trouble = pci_now_trouble(type->view, device);
+	if (trouble)
+		return refuse(err, address, trouble);
+	trouble = start_trouble(type->view, device);
+	if (trouble)
+		return err_set(err, ERR_RETRY, -EHOSTDOWN, "%s", trouble);
+	add_nodes(type->view, device, &now);
+	allocation_add_nodes(&now, nodes);
+	allocation_done(&now);
+	return 0;
+}
+
+/* Of a group that a pod has, none but to that pod, which gets @musts again. */
+static void prefer(void *arg, const char *resource, const struct json_strs *musts,
+		   struct json_strs *ids)
+{
+	const struct pci_type *type = arg;
+	struct json_strs kept = { 0 };
+
+	for (size_t i = 0; i < ids->len; i++) {
+		const struct pcidevice *device = find(type->view, ids->items[i]);
+		auto_free char *trouble =
+			device ? group_pods_trouble(type->view, device, resource, musts) : NULL;
+
+		if (device && !trouble)
+			json_strs_add(&kept, ids->items[i]);
+	}
+	json_strs_done(ids);
+	*ids = kept;
+}
+
+static bool is_left(void *arg, const char *address)
+{
+	const struct pci_type *type = arg;
+
+	return type->view->left && type->view->left(type->view->arg, address);
+}
+
+const struct device_type pci_device_type = { .name = "pci",
+					     .allocate = allocate,
+					     .nodes = find_nodes,
+					     .is_left = is_left,
+					     .prefer = prefer };
+
+struct pci_type *pci_type_new(const struct pci_view *view)
+{
+	struct pci_type *type = xcalloc(1, sizeof(*type));
+
+	type->view = view;
+	return type;
+}
+
+struct pci_type *pci_type_free(struct pci_type *type)
+{
+	if (!type)
+		return NULL;
+	told_list_done(&type->told);
+	free(type);
+	return NULL;
+}

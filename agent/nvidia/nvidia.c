@@ -13,6 +13,8 @@
 #include "agent/nvidia/nvidia_devices.h"
 #include "agent/nvidia/nvidia_file.h"
 #include "agent/nvidia/nvidia_gpus.h"
+#include "agent/nvidia/nvidia_mps.h"
+#include "agent/nvidia/nvidia_nodes.h"
 #include "agent/nvidia/nvidia_plan.h"
 #include "agent/nvidia/nvidia_type.h"
 #include "agent/nvidia/nvml_line.h"
@@ -70,17 +72,19 @@ struct nvidia {
 	struct nvidia_type type;
 	struct role question;
 	struct role watch;
-	uint64_t migs_ms;                         /* when the MIG devices were looked at last */
-	struct json_strs left_out;                /* devices that are not offered, as logged  */
-	struct clock_timer *due;                  /* to plan */
-	struct nvidia_file file;                  /* the configuration */
-	char *file_trouble;                       /* that was logged; NULL: none */
-	struct cdi_files cdi;                     /* if they are used */
-	bool has_plugin;                          /* NVIDIA's device plugin runs on the node */
-	struct clock_timer *look;                 /* at what else is on the node */
-	bool searched;                            /* for GPUs */
-	bool known;                               /* something was known of each GPU once */
-	char resource[NVIDIA_RESOURCE_SIZE];      /* nvidia_offered()     */
+	uint64_t migs_ms;                    /* when the MIG devices were looked at last */
+	struct json_strs left_out;           /* devices that are not offered, as logged  */
+	struct clock_timer *due;             /* to plan */
+	struct nvidia_file file;             /* the configuration */
+	char *file_trouble;                  /* that was logged; NULL: none */
+	struct cdi_files cdi;                /* if they are used */
+	struct json_strs no_mps;             /* resources that no MPS daemon serves, but should */
+	bool no_imex;                        /* the IMEX channel that must be there is not */
+	bool has_plugin;                     /* NVIDIA's device plugin runs on the node */
+	struct clock_timer *look;            /* at what else is on the node */
+	bool searched;                       /* for GPUs */
+	bool known;                          /* something was known of each GPU once */
+	char resource[NVIDIA_RESOURCE_SIZE]; /* nvidia_offered()     */
 	struct pcidevice_allocations allocations; /* nvidia_allocations() */
 	struct metric *healthy, *xids;
 	struct json_strs measured; /* addresses of the GPUs in these */
@@ -391,11 +395,54 @@ static void look_at_cdi(struct nvidia *nvidia)
 	nvidia->cdi = now;
 }
 
-static const char *hindrance(void *arg, const char *uuid)
+/* An administrator starts the daemons of MPS, perhaps later, and ends them. */
+static void look_at_mps(struct nvidia *nvidia)
+{
+	const struct nvidia_config *config = &nvidia->file.config;
+	struct json_strs now = { 0 };
+
+	for (size_t i = 0; config->mps_root && i < config->sharings.len; i++) {
+		const char *name = config->sharings.items[i].name;
+
+		if (nvidia_mps_is_served(nvidia->node->host_root, config->mps_root, name) ||
+		    !json_strs_add_new(&now, name))
+			continue;
+		if (!json_strs_has(&nvidia->no_mps, name))
+			log_warn("no MPS daemon serves a shared resource",
+				 log_str("resource", name), log_str("root", config->mps_root));
+	}
+	if (!json_strs_equal(&nvidia->no_mps, &now))
+		nvidia->gpus.changed = true;
+	json_strs_done(&nvidia->no_mps);
+	nvidia->no_mps = now;
+}
+
+/* The driver makes the node of a channel on request. */
+static void look_at_imex(struct nvidia *nvidia)
+{
+	bool no_imex =
+		nvidia->file.config.imex_required && !nvidia_nodes_have_imex(nvidia->type.place);
+
+	if (nvidia->no_imex != no_imex)
+		nvidia->gpus.changed = true;
+	nvidia->no_imex = no_imex;
+}
+
+static const char *hindrance(void *arg, const struct nvidia_device *device)
 {
 	const struct nvidia *nvidia = arg;
+	bool mps = nvidia->file.config.mps_root && device->sharing;
 
-	return cdi_files_trouble(&nvidia->cdi, uuid);
+	if (nvidia->no_imex)
+		return "/dev/nvidia-caps-imex-channels/channel0 does not exist, and imex.required is "
+		       "set";
+	if (mps && device->mig)
+		return "MPS cannot share a MIG device";
+	if (mps && json_strs_has(&nvidia->no_mps, device->sharing->name))
+		return "no MPS daemon serves the resource: RESOURCE/pipe/control does not exist "
+		       "below flags.mpsRoot";
+	return nvidia->type.lists & NVIDIA_LIST_CDI ? cdi_files_trouble(&nvidia->cdi, device->uuid)
+						    : NULL;
 }
 
 /* What the command line says goes before the file. */
@@ -407,7 +454,6 @@ static void use_config(struct nvidia *nvidia)
 	type->lists = nvidia->options.lists;
 	if (!type->lists)
 		type->lists = config->lists ? config->lists : NVIDIA_LIST_ENVVAR;
-	type->hindrance = type->lists & NVIDIA_LIST_CDI ? hindrance : NULL;
 	if (!nvidia->options.mig || !nvidia_mig_strategy_from_text(nvidia->options.mig, &type->mig))
 		type->mig = config->mig;
 	nvidia->gpus.changed = true;
@@ -524,8 +570,10 @@ static void on_look(void *arg)
 	struct nvidia *nvidia = arg;
 	uint64_t next_ms = look_at_file(nvidia);
 
-	if (nvidia->type.hindrance)
+	if (nvidia->type.lists & NVIDIA_LIST_CDI)
 		look_at_cdi(nvidia);
+	look_at_mps(nvidia);
+	look_at_imex(nvidia);
 	look_for_plugin(nvidia);
 	look_at_migs(nvidia);
 	clock_timer_start(nvidia->node->clock, nvidia->look, next_ms);
@@ -790,6 +838,7 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 					     .config = &nvidia->file.config,
 					     .clock = node->clock,
 					     .place = &node->helper,
+					     .hindrance = hindrance,
 					     .arg = nvidia };
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
 	nvidia->look = clock_timer_new(node->clock, on_look, nvidia);
@@ -811,6 +860,7 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	xid_policy_done(&nvidia->policy);
 	nvidia_gpus_done(&nvidia->gpus);
 	cdi_files_done(&nvidia->cdi);
+	json_strs_done(&nvidia->no_mps);
 	nvidia_file_done(&nvidia->file);
 	free(nvidia->file_trouble);
 	json_strs_done(&nvidia->left_out);

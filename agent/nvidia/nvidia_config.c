@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "kube/yaml.h"
 
-#define PREFIX    "nvidia.com/"
-#define RESOURCES "sharing.timeSlicing.resources"
+#define PREFIX   "nvidia.com/"
+#define MPS_ROOT "/run/nvidia/mps"
 
 /* --- the file, where it has one form ------------------------------------------------------------------------ */
 
@@ -24,7 +24,7 @@ struct file_resource {
 	int replicas;
 };
 
-struct file_slicing {
+struct file_replicated {
 	bool rename;
 	bool single;
 	struct {
@@ -34,7 +34,8 @@ struct file_slicing {
 };
 
 struct file_sharing {
-	struct file_slicing slicing;
+	struct file_replicated slicing;
+	struct file_replicated mps;
 };
 
 struct file_plugin {
@@ -46,13 +47,19 @@ struct file_plugin {
 struct file_flags {
 	bool gds, mofed, gdrcopy;
 	char *mig;
+	char *mps_root;
 	struct file_plugin plugin;
+};
+
+struct file_imex {
+	bool required;
 };
 
 struct file {
 	char *version;
 	struct file_flags flags;
 	struct file_sharing sharing;
+	struct file_imex imex;
 };
 
 static const struct json_row resource_map[] = {
@@ -62,17 +69,19 @@ static const struct json_row resource_map[] = {
 	JSON_END,
 };
 
-static const struct json_row slicing_map[] = {
-	JSON_BOOL(struct file_slicing, rename, "renameByDefault", JSON_OPTIONAL),
-	JSON_BOOL(struct file_slicing, single, "failRequestsGreaterThanOne", JSON_OPTIONAL),
-	JSON_LIST(struct file_slicing, resources, "resources", JSON_OPTIONAL, struct file_resource,
-		  resource_map),
+static const struct json_row replicated_map[] = {
+	JSON_BOOL(struct file_replicated, rename, "renameByDefault", JSON_OPTIONAL),
+	JSON_BOOL(struct file_replicated, single, "failRequestsGreaterThanOne", JSON_OPTIONAL),
+	JSON_LIST(struct file_replicated, resources, "resources", JSON_OPTIONAL,
+		  struct file_resource, resource_map),
 	JSON_END,
 };
 
 static const struct json_row sharing_map[] = {
-	JSON_STRUCT(struct file_sharing, slicing, "timeSlicing", JSON_OPTIONAL, struct file_slicing,
-		    slicing_map),
+	JSON_STRUCT(struct file_sharing, slicing, "timeSlicing", JSON_OPTIONAL,
+		    struct file_replicated, replicated_map),
+	JSON_STRUCT(struct file_sharing, mps, "mps", JSON_OPTIONAL, struct file_replicated,
+		    replicated_map),
 	JSON_END,
 };
 
@@ -88,8 +97,14 @@ static const struct json_row flags_map[] = {
 	JSON_BOOL(struct file_flags, mofed, "mofedEnabled", JSON_OPTIONAL),
 	JSON_BOOL(struct file_flags, gdrcopy, "gdrcopyEnabled", JSON_OPTIONAL),
 	JSON_STR(struct file_flags, mig, "migStrategy", JSON_OPTIONAL),
+	JSON_STR(struct file_flags, mps_root, "mpsRoot", JSON_OPTIONAL),
 	JSON_STRUCT(struct file_flags, plugin, "plugin", JSON_OPTIONAL, struct file_plugin,
 		    plugin_map),
+	JSON_END,
+};
+
+static const struct json_row imex_map[] = {
+	JSON_BOOL(struct file_imex, required, "required", JSON_OPTIONAL),
 	JSON_END,
 };
 
@@ -98,6 +113,7 @@ static const struct json_row file_map[] = {
 	JSON_STRUCT(struct file, flags, "flags", JSON_OPTIONAL, struct file_flags, flags_map),
 	JSON_STRUCT(struct file, sharing, "sharing", JSON_OPTIONAL, struct file_sharing,
 		    sharing_map),
+	JSON_STRUCT(struct file, imex, "imex", JSON_OPTIONAL, struct file_imex, imex_map),
 	JSON_END,
 };
 
@@ -196,7 +212,6 @@ static void list_ignored(json_t *root, struct nvidia_config *config)
 		{ "flags.nvidiaDriverRoot", "/" },
 		{ "flags.nvidiaDevRoot", "/" },
 		{ "flags.plugin.cdiAnnotationPrefix", "cdi.k8s.io/" },
-		{ "imex.channelIDs", "" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
@@ -205,7 +220,25 @@ static void list_ignored(json_t *root, struct nvidia_config *config)
 	}
 }
 
-/* --- time-slicing ------------------------------------------------------------------------------------------- */
+/* [], or one channel: 0. A number or a text. */
+static int take_imex(json_t *root, const struct file_imex *file, struct nvidia_config *config,
+		     struct err *err)
+{
+	const json_t *list = value_at(root, "imex.channelIDs");
+	const json_t *id = json_array_get(list, 0);
+	const char *text = json_string_value(id);
+
+	if (!list || (json_is_array(list) && json_array_size(list) == 0))
+		return 0;
+	if (json_array_size(list) != 1 || !((text && strcmp(text, "0") == 0) ||
+					    (json_is_integer(id) && json_integer_value(id) == 0)))
+		return err_set(err, ERR_INVALID, -EINVAL, "imex.channelIDs: expected [] or [0]");
+	config->imex = true;
+	config->imex_required = file->required;
+	return 0;
+}
+
+/* --- shared devices ----------------------------------------------------------------------------------------- */
 
 static int take_name(const char *text, const char *end, char **ret_name, struct err *err)
 {
@@ -271,9 +304,17 @@ static int take_devices(const json_t *value, struct nvidia_sharing *sharing, str
 	return 0;
 }
 
+/* One of the two ways to share devices. */
+struct sharing_way {
+	const char *field; /* "sharing.mps.resources" */
+	int replicas_max;
+	const struct file_replicated *file;
+	bool single;
+};
+
 /* An entry that no device can belong to is a mistake. */
 static int check_earlier(const struct nvidia_config *config, const struct nvidia_sharing *sharing,
-			 struct err *err)
+			 const char *field, struct err *err)
 {
 	for (size_t i = 0; i < config->sharings.len; i++) {
 		const struct nvidia_sharing *earlier = &config->sharings.items[i];
@@ -282,56 +323,90 @@ static int check_earlier(const struct nvidia_config *config, const struct nvidia
 			continue;
 		if (earlier->all)
 			return err_set(err, ERR_INVALID, -EINVAL,
-				       "name: " RESOURCES "[%zu] already shares all devices of %s",
-				       i, sharing->resource);
+				       "name: %s[%zu] already shares all devices of %s", field, i,
+				       sharing->resource);
 		for (size_t k = 0; k < sharing->devices.len; k++) {
 			if (json_strs_has(&earlier->devices, sharing->devices.items[k]))
 				return err_set(err, ERR_INVALID, -EINVAL,
-					       "devices: '%s' is also in " RESOURCES "[%zu]",
-					       sharing->devices.items[k], i);
+					       "devices: '%s' is also in %s[%zu]",
+					       sharing->devices.items[k], field, i);
 		}
 	}
 	return 0;
 }
 
-static int take_sharing(const struct file_slicing *file, const struct file_resource *resource,
+static int take_sharing(const struct sharing_way *way, const struct file_resource *resource,
 			const json_t *devices, struct nvidia_config *config, struct err *err)
 {
 	struct nvidia_sharing *sharing = array_add(&config->sharings);
 	const char *name = resource->rename ? resource->rename : resource->name;
 
 	if (take_name(resource->name, "", &sharing->resource, err) < 0 ||
-	    take_name(name, file->rename && !resource->rename ? ".shared" : "", &sharing->name,
+	    take_name(name, way->file->rename && !resource->rename ? ".shared" : "", &sharing->name,
 		      err) < 0)
 		return err->code;
-	if (resource->replicas < 2 || resource->replicas > NVIDIA_REPLICAS_MAX)
+	if (resource->replicas < 2 || resource->replicas > way->replicas_max)
 		return err_set(err, ERR_INVALID, -EINVAL, "replicas: expected 2 to %d, got %d",
-			       NVIDIA_REPLICAS_MAX, resource->replicas);
+			       way->replicas_max, resource->replicas);
 	sharing->replicas = (unsigned)resource->replicas;
 	if (take_devices(devices, sharing, err) < 0)
 		return err->code;
-	return check_earlier(config, sharing, err);
+	return check_earlier(config, sharing, way->field, err);
 }
 
-static int take_slicing(json_t *root, const struct file_slicing *file, struct nvidia_config *config,
-			struct err *err)
+static int take_way(json_t *root, const struct sharing_way *way, struct nvidia_config *config,
+		    struct err *err)
 {
-	const json_t *list = value_at(root, RESOURCES);
+	const json_t *list = value_at(root, way->field);
+	size_t len = way->file->resources.len;
 
-	config->single = file->single;
-	if (!value_at(root, "sharing.timeSlicing"))
-		return 0;
-	if (file->resources.len == 0 || file->resources.len > NVIDIA_SHARINGS_MAX)
-		return err_set(err, ERR_INVALID, -EINVAL,
-			       RESOURCES ": expected 1 to %d resources, got %zu",
-			       NVIDIA_SHARINGS_MAX, file->resources.len);
-	for (size_t i = 0; i < file->resources.len; i++) {
+	config->single = way->single;
+	if (len == 0 || len > NVIDIA_SHARINGS_MAX)
+		return err_set(err, ERR_INVALID, -EINVAL, "%s: expected 1 to %d resources, got %zu",
+			       way->field, NVIDIA_SHARINGS_MAX, len);
+	for (size_t i = 0; i < len; i++) {
 		const json_t *devices = json_object_get(json_array_get(list, i), "devices");
 
-		if (take_sharing(file, &file->resources.items[i], devices, config, err) < 0)
-			return err_wrap(err, RESOURCES "[%zu]", i);
+		if (take_sharing(way, &way->file->resources.items[i], devices, config, err) < 0)
+			return err_wrap(err, "%s[%zu]", way->field, i);
 	}
 	return 0;
+}
+
+/* As in NVIDIA's plugin, MPS goes before time-slicing, and its shares are given one at a time unless
+ * the file says otherwise. */
+static int take_mps(json_t *root, const struct file *file, struct nvidia_config *config,
+		    struct err *err)
+{
+	const struct file_replicated *mps = &file->sharing.mps;
+	const char *path = file->flags.mps_root ? file->flags.mps_root : MPS_ROOT;
+	bool says = value_at(root, "sharing.mps.failRequestsGreaterThanOne");
+
+	if (path[0] != '/' || strlen(path) > NVIDIA_MPS_ROOT_MAX)
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "flags.mpsRoot: expected an absolute path of at most %d bytes, got "
+			       "'%.64s'",
+			       NVIDIA_MPS_ROOT_MAX, path);
+	config->mps_root = xstrdup(path);
+	return take_way(root,
+			&(struct sharing_way){ "sharing.mps.resources", NVIDIA_MPS_CLIENTS_MAX, mps,
+					       !says || mps->single },
+			config, err);
+}
+
+static int take_sharings(json_t *root, const struct file *file, struct nvidia_config *config,
+			 struct err *err)
+{
+	const struct file_replicated *slicing = &file->sharing.slicing;
+
+	if (value_at(root, "sharing.mps"))
+		return take_mps(root, file, config, err);
+	if (!value_at(root, "sharing.timeSlicing"))
+		return 0;
+	return take_way(root,
+			&(struct sharing_way){ "sharing.timeSlicing.resources", NVIDIA_REPLICAS_MAX,
+					       slicing, slicing->single },
+			config, err);
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------------ */
@@ -342,11 +417,9 @@ static int take(json_t *root, const struct file *file, struct nvidia_config *con
 	if (file->version && strcmp(file->version, "v1") != 0)
 		return err_set(err, ERR_INVALID, -EINVAL, "unknown version: '%.32s'",
 			       file->version);
-	if (value_at(root, "sharing.mps"))
-		return err_set(err, ERR_INVALID, -EINVAL,
-			       "sharing.mps: not supported; use sharing.timeSlicing");
 	if (take_flags(root, &file->flags, config, err) < 0 ||
-	    take_slicing(root, &file->sharing.slicing, config, err) < 0)
+	    take_imex(root, &file->imex, config, err) < 0 ||
+	    take_sharings(root, file, config, err) < 0)
 		return err->code;
 	list_ignored(root, config);
 	return 0;
@@ -399,6 +472,7 @@ void nvidia_config_done(struct nvidia_config *config)
 		json_strs_done(&config->sharings.items[i].devices);
 	}
 	array_done(&config->sharings);
+	free(config->mps_root);
 	json_strs_done(&config->ignored);
 	*config = (struct nvidia_config){ 0 };
 }

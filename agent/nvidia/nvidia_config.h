@@ -17,12 +17,14 @@ struct err;
 
 enum {
 	NVIDIA_CONFIG_MAX = 256 << 10, /* bytes of a file         */
-	NVIDIA_SHARINGS_MAX = 64,      /* resources of time-slicing */
+	NVIDIA_SHARINGS_MAX = 64,      /* resources that are shared */
 	NVIDIA_SHARED_MAX = 512,       /* devices of one          */
 	NVIDIA_REPLICAS_MAX = 512,     /* of one device           */
+	NVIDIA_MPS_CLIENTS_MAX = 48,   /* of one device: Volta and later allow no more */
+	NVIDIA_MPS_ROOT_MAX = 512,     /* bytes of a path         */
 };
 
-/* A resource of sharing.timeSlicing. */
+/* A resource of sharing.timeSlicing, or of sharing.mps. */
 struct nvidia_sharing {
 	char *resource;           /* whose devices are shared: "nvidia.com/gpu"     */
 	char *name;               /* as which they are offered: may be the same one */
@@ -41,6 +43,9 @@ struct nvidia_config {
 	bool by_index;            /* its runtime is told indexes, not UUIDs, but for CDI devices */
 	bool nodes;               /* it is told the device nodes of its devices  */
 	bool gds, mofed, gdrcopy; /* its runtime is told to give it these */
+	bool imex;                /* ... and IMEX channel 0 */
+	bool imex_required;       /* no device is offered without that channel */
+	char *mps_root; /* folder of the MPS daemons that share devices; NULL: time-slicing does */
 	struct {
 		struct nvidia_sharing *items;
 		size_t len, cap;

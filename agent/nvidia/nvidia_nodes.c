@@ -22,17 +22,34 @@ enum { MINORS_MAX = 256 << 10 }; /* bytes of mig-minors: some 9,000 lines of 25 
 
 static const char permissions[] = "rw";
 
+#define IMEX_CHANNEL "nvidia-caps-imex-channels/channel0"
+
+static bool has_node(const struct helper_place *place, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", place->dev_root ? place->dev_root : "/dev", name);
+
+	return access(path, F_OK) == 0;
+}
+
+bool nvidia_nodes_have_imex(const struct helper_place *place)
+{
+	return has_node(place, IMEX_CHANNEL);
+}
+
+void nvidia_nodes_add_imex(struct allocation *allocation)
+{
+	allocation_add_device(allocation, "/dev/" IMEX_CHANNEL, permissions);
+}
+
 void nvidia_nodes_add_shared(const struct helper_place *place, struct allocation *allocation)
 {
 	static const char *const names[] = { "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools",
 					     "nvidia-modeset" };
-	const char *root = place->dev_root ? place->dev_root : "/dev";
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		auto_free char *seen = xasprintf("%s/%s", root, names[i]);
 		auto_free char *path = xasprintf("/dev/%s", names[i]);
 
-		if (access(seen, F_OK) == 0)
+		if (has_node(place, names[i]))
 			allocation_add_device(allocation, path, permissions);
 	}
 }

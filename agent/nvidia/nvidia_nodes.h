@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct allocation;
 struct err;
 struct helper_place;
@@ -19,3 +21,9 @@ void nvidia_nodes_add_shared(const struct helper_place *place, struct allocation
  */
 int nvidia_nodes_add(const struct helper_place *place, const struct nvidia_device *device,
 		     struct allocation *allocation, struct err *err);
+
+/* Has the node IMEX channel 0 (/dev/nvidia-caps-imex-channels/channel0)? */
+bool nvidia_nodes_have_imex(const struct helper_place *place);
+
+/* Add it. */
+void nvidia_nodes_add_imex(struct allocation *allocation);

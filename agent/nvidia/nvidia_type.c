@@ -7,6 +7,7 @@
 #include "agent/nvidia/nvidia_config.h"
 #include "agent/nvidia/nvidia_devices.h"
 #include "agent/nvidia/nvidia_gpus.h"
+#include "agent/nvidia/nvidia_mps.h"
 #include "agent/nvidia/nvidia_nodes.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
@@ -51,7 +52,7 @@ const char *nvidia_type_trouble(const struct nvidia_type *type, const struct nvi
 		trouble = device->mig ? device->mig->trouble : nvidia_migs_trouble(&gpu->migs);
 	if (trouble || !type->hindrance)
 		return trouble;
-	return type->hindrance(type->arg, device->uuid);
+	return type->hindrance(type->arg, device);
 }
 
 /* All resources, the units of each one after the other. */
@@ -157,7 +158,7 @@ static void add_variable(const struct json_strs *ids, struct allocation *allocat
 	(void)json_pairs_set(&allocation->envs, VISIBLE_DEVICES, str_cstr(&value));
 }
 
-static void add_mounts(const struct json_strs *ids, struct allocation *allocation)
+static void add_mounts(const struct json_strs *ids, bool imex, struct allocation *allocation)
 {
 	(void)json_pairs_set(&allocation->envs, VISIBLE_DEVICES, MOUNTS_FOLDER);
 	for (size_t i = 0; i < ids->len; i++) {
@@ -165,6 +166,8 @@ static void add_mounts(const struct json_strs *ids, struct allocation *allocatio
 
 		allocation_add_mount(allocation, path, "/dev/null", false);
 	}
+	if (imex)
+		allocation_add_mount(allocation, MOUNTS_FOLDER "/imex/0", "/dev/null", false);
 }
 
 /* A key that no other annotation of the container has: "cdi.k8s.io/nvidia-device-plugin_<random UUID>". */
@@ -197,6 +200,24 @@ static int add_cdi(const struct nvidia_type *type, const struct json_strs *ids,
 	if (type->lists & NVIDIA_LIST_CDI_ANNOTATIONS)
 		add_annotation(type->clock, str_cstr(&names), allocation);
 	return 0;
+}
+
+/* As the node's configuration lists devices. NVIDIA's plugin answers both of the first two as the mounts
+ * alone. */
+static int add_lists(const struct nvidia_type *type, const struct json_strs *uuids,
+		     const struct json_strs *visible, struct allocation *allocation,
+		     struct err *err)
+{
+	bool imex = type->config->imex && nvidia_nodes_have_imex(type->place);
+
+	if (type->lists & NVIDIA_LIST_VOLUME_MOUNTS) {
+		add_mounts(visible, imex, allocation);
+	} else if (type->lists & NVIDIA_LIST_ENVVAR) {
+		add_variable(visible, allocation);
+		if (imex)
+			(void)json_pairs_set(&allocation->envs, "NVIDIA_IMEX_CHANNELS", "0");
+	}
+	return type->lists & NVIDIA_LIST_CDI ? add_cdi(type, uuids, allocation, err) : 0;
 }
 
 /* The devices that the units are of, each once, in the order of the request. */
@@ -257,6 +278,8 @@ static int add_nodes(const struct nvidia_type *type, const struct nvidia_devices
 		     const struct json_strs *uuids, struct allocation *allocation, struct err *err)
 {
 	nvidia_nodes_add_shared(type->place, allocation);
+	if (type->config->imex && nvidia_nodes_have_imex(type->place))
+		nvidia_nodes_add_imex(allocation);
 	for (size_t i = 0; i < uuids->len; i++) {
 		const struct nvidia_device *device = nvidia_devices_find(devices, uuids->items[i]);
 
@@ -275,7 +298,6 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	struct json_strs visible = { 0 };
 	int r;
 
-	(void)resource;
 	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
 	r = find_devices(type, &devices, ids, &uuids, err);
 	if (r == 0)
@@ -283,15 +305,12 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	if (r == 0 && type->config->nodes)
 		r = add_nodes(type, &devices, &uuids, allocation, err);
 	nvidia_devices_done(&devices);
-	/* NVIDIA's plugin answers both as the mounts alone. */
-	if (r == 0 && (type->lists & NVIDIA_LIST_VOLUME_MOUNTS))
-		add_mounts(&visible, allocation);
-	else if (r == 0 && (type->lists & NVIDIA_LIST_ENVVAR))
-		add_variable(&visible, allocation);
-	if (r == 0 && (type->lists & NVIDIA_LIST_CDI))
-		r = add_cdi(type, &uuids, allocation, err);
+	if (r == 0)
+		r = add_lists(type, &uuids, &visible, allocation, err);
 	if (r == 0)
 		add_extras(type->config, allocation);
+	if (r == 0 && type->config->mps_root && nvidia_unit_is_share(ids->items[0]))
+		nvidia_mps_add(type->config->mps_root, resource, allocation);
 	json_strs_done(&uuids);
 	json_strs_done(&visible);
 	return r;

@@ -35,9 +35,8 @@ struct nvidia_type {
 	unsigned lists;
 	struct clock *clock;              /* for random names */
 	const struct helper_place *place; /* its /dev and /proc */
-	/* Why a healthy device cannot be given to a container; NULL: it can. Valid during the call; may be
-	 * NULL itself. */
-	const char *(*hindrance)(void *arg, const char *uuid);
+	/* Why a healthy device cannot be given to a container; NULL: it can. Static text; may be NULL itself. */
+	const char *(*hindrance)(void *arg, const struct nvidia_device *device);
 	void *arg;
 };
 

@@ -580,6 +580,58 @@ static void a_cdi_file_is_waited_for(void **state)
 	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
 }
 
+#define NO_MPS                                                                            \
+	" no MPS daemon serves the resource: RESOURCE/pipe/control does not exist below " \
+	"flags.mpsRoot"
+#define NO_IMEX " /dev/nvidia-caps-imex-channels/channel0 does not exist, and imex.required is set"
+
+/* An empty file, and all folders above it. */
+static void folder_put_all(const struct folder *folder, const char *name)
+{
+	for (const char *end = strchr(name, '/'); end; end = strchr(end + 1, '/')) {
+		auto_free char *none = xasprintf("%.*s/none", (int)(end - name), name);
+
+		folder_put(folder, none, "");
+	}
+	folder_put(folder, name, "");
+}
+
+static void an_mps_daemon_is_waited_for(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *path = folder_path(&b->play.folder, "config.yaml");
+
+	b->options.config_file = path;
+	b->node.host_root = b->play.folder.path;
+	folder_put(&b->play.folder, "config.yaml",
+		   "sharing: {mps: {resources: [{name: gpu, replicas: 2, devices: [0]}]}}");
+	b->facts.pci.len = 2;
+	start(b);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "::0@-1 of " SHORT("0") NO_MPS
+		   " | " SHORT("0") "::1@-1 of " SHORT("0") NO_MPS " | " SHORT("1") "@-1");
+	folder_put_all(&b->play.folder, "run/nvidia/mps/nvidia.com/gpu/pipe/control");
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "::0@-1 of " SHORT("0") " | " SHORT(
+			      "0") "::1@-1 of " SHORT("0") " | " SHORT("1") "@-1");
+}
+
+static void an_imex_channel_that_is_required_is_waited_for(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *path = folder_path(&b->play.folder, "config.yaml");
+	auto_free char *dev = folder_path(&b->play.folder, "dev");
+
+	b->options.config_file = path;
+	b->node.helper.dev_root = dev;
+	folder_put(&b->play.folder, "config.yaml", "imex: {channelIDs: [0], required: true}");
+	b->facts.pci.len = 1;
+	start(b);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("1") "@-1" NO_IMEX);
+	folder_put_all(&b->play.folder, "dev/nvidia-caps-imex-channels/channel0");
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("1") "@-1");
+}
+
 /* As NVIDIA's plugin has it; the caller closes it. */
 static int listen_as_plugin(const struct bench *b)
 {
@@ -766,6 +818,9 @@ int main(void)
 	suite_add(&suite, "a driver that comes late is found", a_driver_that_comes_late_is_found,
 		  NULL);
 	suite_add(&suite, "a CDI file is waited for", a_cdi_file_is_waited_for, NULL);
+	suite_add(&suite, "an MPS daemon is waited for", an_mps_daemon_is_waited_for, NULL);
+	suite_add(&suite, "an IMEX channel that is required is waited for",
+		  an_imex_channel_that_is_required_is_waited_for, NULL);
 	suite_add(&suite, "nothing is offered beside NVIDIA's plugin",
 		  nothing_is_offered_beside_nvidia_s_plugin, NULL);
 	suite_add(&suite, "nothing is offered when NVIDIA's plugin comes",

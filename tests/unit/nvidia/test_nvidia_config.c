@@ -14,6 +14,7 @@
 #define FORM                                                                                 \
 	AT "devices: expected all, a number, or a list of indexes and UUIDs, with 1 to 512 " \
 	   "devices"
+#define IMEX "file: imex.channelIDs: expected [] or [0]"
 
 /* NVIDIA's own example, with all fields. */
 static const char whole[] =
@@ -66,9 +67,8 @@ static struct config_case {
 	  SLICING("resources: [{name: gpu, replicas: 2, devices: [0]}, {name: gpu, replicas: 3}]"),
 	  "nvidia.com/gpu>nvidia.com/gpu*2:0 nvidia.com/gpu>nvidia.com/gpu*3:all" },
 	{ "fields without effect",
-	  "flags: {nvidiaDriverRoot: /run/nvidia/driver, plugin: {deviceIDStrategy: uuid}}\n"
-	  "imex: {channelIDs: [0]}",
-	  "!flags.nvidiaDriverRoot !imex.channelIDs" },
+	  "flags: {nvidiaDriverRoot: /run/nvidia/driver, plugin: {deviceIDStrategy: uuid}}",
+	  "!flags.nvidiaDriverRoot" },
 	{ "indexes", "flags: {plugin: {deviceIDStrategy: index}}", "index" },
 	{ "another strategy for IDs", "flags: {plugin: {deviceIDStrategy: name}}",
 	  "file: flags.plugin.deviceIDStrategy: expected uuid or index, got 'name'" },
@@ -77,12 +77,35 @@ static struct config_case {
 	  "nodes gds gdrcopy" },
 	{ "another extra", "flags: {mofedEnabled: true, gdsEnabled: false}", "mofed" },
 
+	{ "MPS, one share at a time unless the file says otherwise",
+	  "sharing: {mps: {renameByDefault: true, resources: [{name: gpu, replicas: 4}]}}",
+	  "single mps=/run/nvidia/mps nvidia.com/gpu>nvidia.com/gpu.shared*4:all" },
+	{ "MPS, several shares, elsewhere, before time-slicing",
+	  "flags: {mpsRoot: /mps}\n"
+	  "sharing: {mps: {failRequestsGreaterThanOne: false, resources: [{name: gpu, replicas: "
+	  "4}]}, timeSlicing: {resources: [{name: gpu, replicas: 2}]}}",
+	  "mps=/mps nvidia.com/gpu>nvidia.com/gpu*4:all" },
+	{ "no IMEX channel", "imex: {channelIDs: [], required: true}", "" },
+	{ "the IMEX channel", "imex: {channelIDs: [0]}", "imex" },
+	{ "the IMEX channel as a text, required", "imex: {channelIDs: [\"0\"], required: true}",
+	  "imex required" },
+
 	{ "another version", "version: v2", "file: unknown version: 'v2'" },
 	{ "a list", "[1]", "file: expected an object, got a list" },
 	{ "not YAML", "version: [", "file:2: did not find expected node content" },
 	{ "another type", "flags: 3", "file: flags: expected an object, got a number" },
-	{ "MPS", "sharing: {mps: {resources: []}}",
-	  "file: sharing.mps: not supported; use sharing.timeSlicing" },
+	{ "MPS of nothing", "sharing: {mps: {resources: []}}",
+	  "file: sharing.mps.resources: expected 1 to 64 resources, got 0" },
+	{ "one MPS client", "sharing: {mps: {resources: [{name: gpu, replicas: 1}]}}",
+	  "file: sharing.mps.resources[0]: replicas: expected 2 to 48, got 1" },
+	{ "more clients than MPS has", "sharing: {mps: {resources: [{name: gpu, replicas: 49}]}}",
+	  "file: sharing.mps.resources[0]: replicas: expected 2 to 48, got 49" },
+	{ "a relative root of MPS",
+	  "flags: {mpsRoot: run/mps}\nsharing: {mps: {resources: [{name: gpu, replicas: 2}]}}",
+	  "file: flags.mpsRoot: expected an absolute path of at most 512 bytes, got 'run/mps'" },
+	{ "an IMEX channel that is not 0", "imex: {channelIDs: [1]}", IMEX },
+	{ "two IMEX channels", "imex: {channelIDs: [0, 0]}", IMEX },
+	{ "an IMEX channel of another form", "imex: {channelIDs: 0}", IMEX },
 	{ "another way to list devices", "flags: {plugin: {deviceListStrategy: [envvar, a]}}",
 	  "file: flags.plugin.deviceListStrategy: expected envvar, volume-mounts, cdi-annotations or "
 	  "cdi-cri, got 'a'" },
@@ -134,7 +157,9 @@ static void show_flags(const struct nvidia_config *config, struct str *out)
 		      { config->nodes, "nodes" },
 		      { config->gds, "gds" },
 		      { config->mofed, "mofed" },
-		      { config->gdrcopy, "gdrcopy" } };
+		      { config->gdrcopy, "gdrcopy" },
+		      { config->imex, "imex" },
+		      { config->imex_required, "required" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
 		str_addf(out, "%s%s", flags[i].on ? flags[i].name : "", flags[i].on ? " " : "");
@@ -151,6 +176,8 @@ static void show(const struct nvidia_config *config, struct str *out)
 	if (config->single)
 		str_add(out, "single ");
 	show_flags(config, out);
+	if (config->mps_root)
+		str_addf(out, "mps=%s ", config->mps_root);
 	for (size_t i = 0; i < config->sharings.len; i++) {
 		const struct nvidia_sharing *sharing = &config->sharings.items[i];
 

@@ -24,7 +24,10 @@ enum {
 
 #define SHARED(fields, resources) \
 	"version: v1\nsharing: {timeSlicing: {" fields "resources: [" resources "]}}"
-#define TWICE   SHARED("", "{name: nvidia.com/gpu, replicas: 2}")
+#define TWICE SHARED("", "{name: nvidia.com/gpu, replicas: 2}")
+#define MPS                                                              \
+	"sharing: {mps: {failRequestsGreaterThanOne: false, resources: " \
+	"[{name: gpu, replicas: 2, devices: [2]}]}}"
 #define SINGLE  SHARED("failRequestsGreaterThanOne: true, ", "{name: gpu, replicas: 2}")
 #define RENAMED SHARED("renameByDefault: true, ", "{name: nvidia.com/gpu, replicas: 2}")
 #define PART(devices, rename) \
@@ -43,9 +46,9 @@ static void configure(struct nvidia_type *type, const char *text, struct nvidia_
 		fail_msg("%s", err.msg);
 }
 
-static const char *hinder(void *arg, const char *uuid)
+static const char *hinder(void *arg, const struct nvidia_device *device)
 {
-	return strcmp(arg, uuid) == 0 ? "no CDI file has it" : NULL;
+	return strcmp(arg, device->uuid) == 0 ? "no CDI file has it" : NULL;
 }
 
 /* --- the offer ------------------------------------------------------------------------------------ */
@@ -275,6 +278,46 @@ static void nodes_are_told_where_the_file_asks_for_them(void **state)
 		fail_msg("'%s' is not in '%s'", c->answer, answer);
 }
 
+/* On a node with the channel, or without. */
+static struct imex_case {
+	const char *name;
+	const char *channel;
+	unsigned lists;
+	const char *config;
+	const char *answer;
+} imexes[] = {
+	{ "by variable", "0", ENVVAR, "", "NVIDIA_IMEX_CHANNELS=0 NVIDIA_VISIBLE_DEVICES=GPU-2" },
+	{ "by mounts", "0", VOLUMES, "",
+	  "NVIDIA_VISIBLE_DEVICES=" MOUNTS " /dev/null>" MOUNTS "/GPU-2 /dev/null>" MOUNTS
+	  "/imex/0" },
+	{ "by device nodes", "0", ENVVAR, "flags: {plugin: {passDeviceSpecs: true}}\n",
+	  "NVIDIA_IMEX_CHANNELS=0 NVIDIA_VISIBLE_DEVICES=GPU-2 "
+	  "/dev/nvidia-caps-imex-channels/channel0:rw /dev/nvidia2:rw" },
+	{ "another channel", "1", ENVVAR, "", "NVIDIA_VISIBLE_DEVICES=GPU-2" },
+};
+
+static void the_imex_channel_is_given_where_it_is(void **state)
+{
+	struct gpus_scene *scene = *state;
+	const struct imex_case *c = suite_row(state);
+	struct folder folder;
+	const struct helper_place place = { .dev_root = folder.path };
+	struct nvidia_type type = { .gpus = &scene->gpus, .lists = c->lists, .place = &place };
+	struct nvidia_config config;
+	auto_free char *text = xasprintf("%simex: {channelIDs: [0]}", c->config);
+	auto_free char *channel = xasprintf("nvidia-caps-imex-channels/channel%s", c->channel);
+	auto_free char *answer = NULL;
+
+	folder_init(&folder);
+	folder_put(&folder, channel, "");
+	gpus_scene_play(scene, LOOK);
+	configure(&type, text, &config);
+	answer = nvidia_offers_allocate(&type, "GPU-2");
+	nvidia_config_done(&config);
+	folder_done(&folder);
+	assert_string_equal(answer, c->answer);
+}
+
 #define INDEX "flags: {plugin: {deviceIDStrategy: index}}"
 
 static struct answer_case {
@@ -326,6 +369,13 @@ static struct answer_case {
 	  "NVIDIA_GDRCOPY=enabled NVIDIA_GDS=enabled NVIDIA_MOFED=enabled "
 	  "NVIDIA_VISIBLE_DEVICES=GPU-2",
 	  "flags: {gdsEnabled: true, mofedEnabled: true, gdrcopyEnabled: true}" },
+	{ "a client of MPS", LOOK, ENVVAR, "GPU-2::1",
+	  "CUDA_MPS_PIPE_DIRECTORY=/mps/nvidia.com/gpu/pipe NVIDIA_VISIBLE_DEVICES=GPU-2 "
+	  "/run/nvidia/mps/nvidia.com/gpu/pipe>/mps/nvidia.com/gpu/pipe "
+	  "/run/nvidia/mps/shm>/dev/shm",
+	  MPS },
+	{ "a GPU that MPS does not share", LOOK, ENVVAR, "GPU-0", "NVIDIA_VISIBLE_DEVICES=GPU-0",
+	  MPS },
 	{ "two whole GPUs there", LOOK, ENVVAR, "GPU-2 GPU-0", "NVIDIA_VISIBLE_DEVICES=GPU-2,GPU-0",
 	  SINGLE },
 };
@@ -412,6 +462,7 @@ int main(void)
 	suite_rows(&suite, choices, choice_matches_table);
 	suite_rows(&suite, migs, migs_match_table);
 	suite_rows(&suite, nodes, nodes_are_told_where_the_file_asks_for_them);
+	suite_rows(&suite, imexes, the_imex_channel_is_given_where_it_is);
 	suite_add(&suite, "a MIG device is given by its UUID", a_mig_device_is_given_by_its_uuid,
 		  NULL);
 	suite_add(&suite, "pairs are chosen by their links", pairs_are_chosen_by_their_links, NULL);

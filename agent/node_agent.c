@@ -36,7 +36,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-enum { CONFIG_PARTS = 4 }; /* that report what they cannot do: generic, usb, mdev, pci */
+enum { CONFIG_PARTS = 5 }; /* that report what they cannot do: generic, usb, mdev, pci, nvidia */
 
 /* The objects of one kind, of devices or of claims. */
 struct watched {
@@ -152,6 +152,7 @@ static void on_config(void *arg, const struct config *config)
 	generics_set_config(agent->wiring.generics, config);
 	usb_set_config(agent->wiring.usb, config);
 	mdevs_set_config(agent->wiring.mdevs, config);
+	nvidia_set_config(agent->wiring.nvidia, config);
 	wiring_changed(&agent->wiring, CHANGE_CONFIG, NULL);
 }
 
@@ -292,6 +293,13 @@ static void report_mdev(void *arg, const struct config_troubles *troubles)
 	const struct wiring *parts = arg;
 
 	config_watch_report(parts->config, "mdev", troubles);
+}
+
+static void report_nvidia(void *arg, const struct config_troubles *troubles)
+{
+	const struct wiring *parts = arg;
+
+	config_watch_report(parts->config, "nvidia", troubles);
 }
 
 /* As struct offers_type has it: after all other types, whose resources go before the entries. */
@@ -494,6 +502,7 @@ static void make_nvidia(struct node_agent *agent)
 		.given = lookup_given,
 		.is_free = lookup_is_free,
 		.allocations = lookup_unit_allocations,
+		.report = report_nvidia,
 		.arg = parts,
 	};
 

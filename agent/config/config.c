@@ -34,6 +34,7 @@ LIST_LEN(usb)
 LIST_LEN(mediated_devices)
 LIST_LEN(generic_devices)
 LIST_LEN(socket_devices)
+LIST_LEN(nvidia)
 
 static size_t types_len(const struct hostdeviceconfig_spec *spec)
 {
@@ -56,6 +57,7 @@ static const struct list lists[] = {
 	{ CONFIG_LIST_GENERIC, generic_devices_len, config_take_generic, false },
 	{ CONFIG_LIST_SOCKET, socket_devices_len, config_take_socket, false },
 	{ CONFIG_LIST_IOMMUFD, one, config_take_iommufd, true },
+	{ CONFIG_LIST_NVIDIA, nvidia_len, config_take_nvidia, false },
 };
 
 static char *shown(const char *text, size_t max)
@@ -192,6 +194,11 @@ struct config *config_free(struct config *config)
 		config_socket_done(&config->sockets.items[i]);
 	array_done(&config->sockets);
 	free(config->iommufd.resource);
+	for (size_t i = 0; i < config->nvidia.len; i++) {
+		free(config->nvidia.items[i].text);
+		json_pairs_done(&config->nvidia.items[i].selector);
+	}
+	array_done(&config->nvidia);
 	config_troubles_done(&config->troubles);
 	free(config);
 	return NULL;

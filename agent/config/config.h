@@ -24,6 +24,7 @@ enum {
 	CONFIG_UNITS = 1000,       /* the same, if nothing is said  */
 	CONFIG_TEXT_MAX = 255,     /* a type, a serial, a label     */
 	CONFIG_PATH_MAX = 255,     /* of a node or socket           */
+	CONFIG_NVIDIA_MAX = 65536, /* bytes of a configuration file */
 	CONFIG_TROUBLES_MAX = 64,  /* further ones are only counted */
 };
 
@@ -35,6 +36,7 @@ enum {
 #define CONFIG_LIST_GENERIC "genericDevices"
 #define CONFIG_LIST_SOCKET  "socketDevices"
 #define CONFIG_LIST_IOMMUFD "iommufd"
+#define CONFIG_LIST_NVIDIA  "nvidia"
 
 /* Each entry's index is its place in its list of the spec, for reports. */
 
@@ -122,6 +124,13 @@ struct config_iommufd {
 	unsigned count;
 };
 
+/* A configuration of NVIDIA's GPUs; a node uses the first that selects it. */
+struct config_nvidia {
+	size_t index;
+	char *text; /* of a file of NVIDIA's device plugin, not checked */
+	struct json_pairs selector;
+};
+
 /* Why an entry gives nothing, as programs read it: one word each. */
 #define CONFIG_INVALID           "Invalid"          /* wrong in itself: on no node               */
 #define CONFIG_SAME_NAME         "SameName"         /* another entry has its name on this node   */
@@ -138,6 +147,7 @@ struct config_iommufd {
 #define CONFIG_NO_DEVICE       "NoDevice"     /* nothing that there is is what is selected */
 #define CONFIG_DEVICES_TAKEN   "DevicesTaken" /* offered by another entry or claim         */
 #define CONFIG_DEVICES_REFUSED "DevicesRefused" /* no selected device is claimable */
+#define CONFIG_FILE_USED       "FileUsed" /* the agent's command line names a file, which goes first */
 
 /* One entry that is left out. */
 struct config_trouble {
@@ -195,6 +205,10 @@ struct config {
 		size_t len, cap;
 	} sockets;
 	struct config_iommufd iommufd;
+	struct {
+		struct config_nvidia *items;
+		size_t len, cap;
+	} nvidia;
 	struct config_troubles troubles;
 };
 

@@ -442,3 +442,23 @@ int config_take_iommufd(struct config_maker *maker, size_t i, struct err *err)
 	to->resource = xstrdup(name);
 	return 0;
 }
+
+/* --- NVIDIA's GPUs ------------------------------------------------------------------------------- */
+
+int config_take_nvidia(struct config_maker *maker, size_t i, struct err *err)
+{
+	const struct hostdeviceconfig_nvidia *from = &maker->spec->nvidia.items[i];
+	struct config_nvidia *to;
+
+	if (!from->config || !*from->config)
+		return err_set(err, ERR_INVALID, -EINVAL, "config: is missing or empty");
+	if (strlen(from->config) > CONFIG_NVIDIA_MAX)
+		return err_set(err, ERR_INVALID, -EFBIG, "config: has more than %d bytes",
+			       CONFIG_NVIDIA_MAX);
+	if (config_check_labels(&from->node_selector, err) < 0)
+		return err->code;
+	to = array_add(&maker->config->nvidia);
+	*to = (struct config_nvidia){ .index = i, .text = xstrdup(from->config) };
+	copy_pairs(&from->node_selector, &to->selector);
+	return 0;
+}

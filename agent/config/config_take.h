@@ -38,6 +38,7 @@ int config_take_node_types(struct config_maker *maker, size_t i, struct err *err
 int config_take_generic(struct config_maker *maker, size_t i, struct err *err);
 int config_take_socket(struct config_maker *maker, size_t i, struct err *err);
 int config_take_iommufd(struct config_maker *maker, size_t i, struct err *err);
+int config_take_nvidia(struct config_maker *maker, size_t i, struct err *err);
 
 /* Release what an entry owns. */
 void config_usb_done(struct config_usb *usb);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/config/config.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
@@ -72,9 +73,12 @@ struct nvidia {
 	struct nvidia_type type;
 	struct role question;
 	struct role watch;
-	uint64_t migs_ms;                    /* when the MIG devices were looked at last */
-	struct json_strs left_out;           /* devices that are not offered, as logged  */
-	struct clock_timer *due;             /* to plan */
+	uint64_t migs_ms;           /* when the MIG devices were looked at last */
+	struct json_strs left_out;  /* devices that are not offered, as logged  */
+	struct clock_timer *due;    /* to plan */
+	const struct config *asked; /* the HostDeviceConfig; NULL: not known */
+	bool knows_labels;          /* of the Node */
+	struct json_pairs labels;
 	struct nvidia_file file;             /* the configuration */
 	char *file_trouble;                  /* that was logged; NULL: none */
 	struct cdi_files cdi;                /* if they are used */
@@ -493,6 +497,67 @@ static void log_file_trouble(struct nvidia *nvidia, const char *trouble)
 	nvidia->file_trouble = xstrdup_or_null(trouble);
 }
 
+/* The first entry of the HostDeviceConfig that selects this node; NULL: none. */
+static const struct config_nvidia *find_entry(const struct nvidia *nvidia)
+{
+	for (size_t i = 0; i < nvidia->asked->nvidia.len; i++) {
+		const struct config_nvidia *entry = &nvidia->asked->nvidia.items[i];
+
+		if (config_selects(&entry->selector, &nvidia->labels))
+			return entry;
+	}
+	return NULL;
+}
+
+/* @trouble is of the configuration in use; NULL: none. */
+static void report_entry(const struct nvidia *nvidia, const char *trouble)
+{
+	const struct nvidia_options *options = &nvidia->options;
+	bool has_file = options->config_file || options->config_dir;
+	struct config_troubles troubles = { 0 };
+	const struct config_nvidia *entry;
+
+	if (!nvidia->asked || !nvidia->deps.report)
+		return;
+	entry = options->on ? find_entry(nvidia) : NULL;
+	if (entry && (has_file || trouble))
+		config_troubles_add(&troubles,
+				    &(struct config_trouble_value){
+					    .list = CONFIG_LIST_NVIDIA,
+					    .index = (int64_t)entry->index,
+					    .reason = has_file ? CONFIG_FILE_USED : NULL,
+					    .message = has_file ? "the agent of this node has a "
+								  "configuration file of its own"
+								: trouble,
+				    });
+	nvidia->deps.report(nvidia->deps.arg, &troubles);
+	config_troubles_done(&troubles);
+}
+
+/* Nothing is decided before all is known that it depends on. */
+static void give_entry(struct nvidia *nvidia)
+{
+	const struct config_nvidia *entry;
+	auto_free char *name = NULL;
+
+	if (!nvidia->asked || (nvidia->asked->nvidia.len > 0 && !nvidia->knows_labels))
+		return;
+	entry = find_entry(nvidia);
+	if (entry)
+		name = xasprintf("HostDeviceConfig nvidia[%zu]", entry->index);
+	(void)nvidia_file_give(&nvidia->file, name, entry ? entry->text : NULL);
+	if (nvidia->options.on)
+		clock_timer_start(nvidia->node->clock, nvidia->look, 0);
+	else
+		report_entry(nvidia, NULL);
+}
+
+void nvidia_set_config(struct nvidia *nvidia, const struct config *config)
+{
+	nvidia->asked = config;
+	give_entry(nvidia);
+}
+
 /* When to look again. */
 static uint64_t look_at_file(struct nvidia *nvidia)
 {
@@ -500,6 +565,7 @@ static uint64_t look_at_file(struct nvidia *nvidia)
 	int r = nvidia_file_look(&nvidia->file, &err);
 
 	log_file_trouble(nvidia, r < 0 ? err.msg : NULL);
+	report_entry(nvidia, r < 0 ? err.msg : NULL);
 	if (r == NVIDIA_FILE_NEW)
 		use_config(nvidia);
 	return r == NVIDIA_FILE_UNSETTLED ? NVIDIA_SETTLE_MS : NVIDIA_LOOK_MS;
@@ -507,10 +573,18 @@ static uint64_t look_at_file(struct nvidia *nvidia)
 
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels)
 {
+	static const struct json_pairs none;
 	const char *value = labels ? json_pairs_get(labels, NVIDIA_CONFIG_LABEL) : NULL;
 
 	if (nvidia_file_set_label(&nvidia->file, value) && nvidia->options.on)
 		clock_timer_start(nvidia->node->clock, nvidia->look, 0);
+	if (nvidia->knows_labels && json_pairs_equal(&nvidia->labels, labels ? labels : &none))
+		return;
+	nvidia->knows_labels = true;
+	json_pairs_done(&nvidia->labels);
+	for (size_t i = 0; labels && i < labels->len; i++)
+		(void)json_pairs_set(&nvidia->labels, labels->items[i].key, labels->items[i].value);
+	give_entry(nvidia);
 }
 
 static bool is_served(const char *path)
@@ -862,6 +936,7 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	cdi_files_done(&nvidia->cdi);
 	json_strs_done(&nvidia->no_mps);
 	nvidia_file_done(&nvidia->file);
+	json_pairs_done(&nvidia->labels);
 	free(nvidia->file_trouble);
 	json_strs_done(&nvidia->left_out);
 	clear_allocations(&nvidia->allocations);

@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 
+struct config;
+struct config_troubles;
 struct json_pairs;
 struct json_strs;
 struct nvidia;
@@ -53,6 +55,8 @@ struct nvidia_deps {
 	void (*given)(void *arg, struct json_strs *ids);
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
 	const struct pcidevice_allocations *(*allocations)(void *arg, const char *id);
+	/* What of the HostDeviceConfig this node does not use: all of it, again and again. */
+	void (*report)(void *arg, const struct config_troubles *troubles);
 	void *arg;
 };
 
@@ -83,9 +87,14 @@ const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, co
  * can get it. NULL: for no such reason. The caller frees. */
 char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address);
 
-/* The labels of the Node; NULL: there is no Node. One of them can name the configuration file. */
+/* The HostDeviceConfig, whose entry for this node configures the GPUs if the options name no file.
+ * Borrowed until the next call or the end. */
+void nvidia_set_config(struct nvidia *nvidia, const struct config *config);
+
+/* The labels of the Node; NULL: there is no Node. They select an entry of the HostDeviceConfig, and
+ * one of them can name the configuration file. */
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);
 
 /* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before something is
- * known of each GPU, and before a good configuration file was read if there is one. */
+ * known of each GPU, and before the configuration is known. */
 void nvidia_offer(void *arg, struct plugins *plugins);

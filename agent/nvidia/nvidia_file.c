@@ -17,6 +17,8 @@
 void nvidia_file_done(struct nvidia_file *file)
 {
 	free(file->label);
+	free(file->given_name);
+	free(file->given);
 	free(file->name);
 	free(file->text);
 	nvidia_config_done(&file->config);
@@ -37,6 +39,21 @@ bool nvidia_file_set_label(struct nvidia_file *file, const char *value)
 	if (differs) {
 		free(file->label);
 		file->label = xstrdup_or_null(name);
+	}
+	return differs;
+}
+
+bool nvidia_file_give(struct nvidia_file *file, const char *name, const char *text)
+{
+	bool differs =
+		!file->is_given || !is_same(file->given_name, name) || !is_same(file->given, text);
+
+	file->is_given = true;
+	if (differs) {
+		free(file->given_name);
+		free(file->given);
+		file->given_name = xstrdup_or_null(name);
+		file->given = xstrdup_or_null(text);
 	}
 	return differs;
 }
@@ -118,9 +135,12 @@ int nvidia_file_look(struct nvidia_file *file, struct err *err)
 	auto_free char *text = NULL;
 	size_t len = 0;
 
-	if (!file->path && file->folder && !file->is_labelled)
+	if (!file->path && (file->folder ? !file->is_labelled : !file->is_given))
 		return NVIDIA_FILE_SAME;
-	if ((file->path || file->folder) && choose(file, &path, err) < 0)
+	if (!file->path && !file->folder)
+		return take(file, xstrdup_or_null(file->given_name), xstrdup_or_null(file->given),
+			    err);
+	if (choose(file, &path, err) < 0)
 		return err->code;
 	if (path && file_read(AT_FDCWD, path, NVIDIA_CONFIG_MAX, &text, &len, err) < 0)
 		return err->code;

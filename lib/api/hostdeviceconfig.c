@@ -12,6 +12,7 @@
 #define OWNER  struct hostdeviceconfig_owner
 #define SOCKET struct hostdeviceconfig_socket
 #define FD     struct hostdeviceconfig_iommufd
+#define NVIDIA struct hostdeviceconfig_nvidia
 #define SPEC   struct hostdeviceconfig_spec
 #define ENTRY  struct hostdeviceconfig_entry
 #define NSTATE struct hostdeviceconfig_node
@@ -98,6 +99,12 @@ static const struct json_row iommufd_map[] = {
 	JSON_END,
 };
 
+static const struct json_row nvidia_map[] = {
+	JSON_STR(NVIDIA, config, "config", JSON_ALWAYS),
+	JSON_PAIRS(NVIDIA, node_selector, "nodeSelector", JSON_OPTIONAL),
+	JSON_END,
+};
+
 static const struct json_row spec_map[] = {
 	JSON_LIST(SPEC, pci_host_devices, "pciHostDevices", JSON_OPTIONAL, PCI, pci_map),
 	JSON_LIST(SPEC, usb, "usb", JSON_OPTIONAL, USB, usb_map),
@@ -107,6 +114,7 @@ static const struct json_row spec_map[] = {
 	JSON_LIST(SPEC, generic_devices, "genericDevices", JSON_OPTIONAL, NODE, generic_map),
 	JSON_LIST(SPEC, socket_devices, "socketDevices", JSON_OPTIONAL, SOCKET, socket_map),
 	JSON_STRUCT(SPEC, iommufd, "iommufd", JSON_OPTIONAL, FD, iommufd_map),
+	JSON_LIST(SPEC, nvidia, "nvidia", JSON_OPTIONAL, NVIDIA, nvidia_map),
 	JSON_END,
 };
 

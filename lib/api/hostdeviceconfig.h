@@ -90,6 +90,12 @@ struct hostdeviceconfig_iommufd {
 	int64_t count;
 };
 
+/* The content of a configuration file of NVIDIA's device plugin, for the nodes that match. */
+struct hostdeviceconfig_nvidia {
+	char *config;
+	struct json_pairs node_selector;
+};
+
 struct hostdeviceconfig_spec {
 	struct {
 		struct hostdeviceconfig_pci *items;
@@ -113,6 +119,10 @@ struct hostdeviceconfig_spec {
 		size_t len, cap;
 	} socket_devices;
 	struct hostdeviceconfig_iommufd iommufd;
+	struct {
+		struct hostdeviceconfig_nvidia *items;
+		size_t len, cap;
+	} nvidia;
 };
 
 /* An entry that is ignored on all nodes or on one. */

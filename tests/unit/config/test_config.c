@@ -122,6 +122,11 @@ static void say_shared(struct str *out, const struct config *c)
 		say_socket(out, &c->sockets.items[i]);
 	if (c->iommufd.enabled)
 		str_addf(out, "iommufd %s %u;", c->iommufd.resource, c->iommufd.count);
+	for (size_t i = 0; i < c->nvidia.len; i++) {
+		str_addf(out, "nvidia[%zu] '%s'", c->nvidia.items[i].index, c->nvidia.items[i].text);
+		say_pairs(out, &c->nvidia.items[i].selector);
+		str_add(out, ";");
+	}
 }
 
 static void say(struct str *out, const struct config *c)
@@ -277,6 +282,11 @@ static struct text_case {
 	{ "a resource of the misc controller is no path", "'socketDevices':[" QGS(",'countFromMisc':'../x'") "]",
 	  "! socketDevices[0] a.io/tdx: countFromMisc '../x': must be a resource of the misc controller, such as tdx;" },
 
+	{ "configurations of NVIDIA's GPUs", "'nvidia':[{'config':'a','nodeSelector':{'x':'y'}},{'config':'b'}]",
+	  "nvidia[0] 'a' if x=y;nvidia[1] 'b';" },
+	{ "a configuration that is empty", "'nvidia':[{'config':''},{'config':'b','nodeSelector':{'':'z'}},{'config':'c'}]",
+	  "nvidia[2] 'c';! nvidia[0] -: config: is missing or empty;"
+	  "! nvidia[1] -: nodeSelector is missing: must be the key of a label;" },
 	{ "iommufd is where a launcher looks for it", "'iommufd':{'enabled':true}", "iommufd devices.kubevirt.io/iommufd 1000;" },
 	{ "iommufd under another name", "'iommufd':{'enabled':true,'resourceName':'a.io/fd','count':7}", "iommufd a.io/fd 7;" },
 	{ "iommufd is off unless it is on", "'iommufd':{'resourceName':'no name','count':-7}", "" },

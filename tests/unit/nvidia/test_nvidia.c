@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 
+#include "agent/config/config.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/nvidia/nvidia_gpus.h"
@@ -38,6 +39,8 @@ struct bench {
 	const char *given;   /* the unit that the pod has; NULL: none   */
 	const char *given_too;
 	bool kubelet_is_silent;
+	struct config config; /* the HostDeviceConfig */
+	char *report;         /* of its entries        */
 };
 
 static void on_changed(void *arg)
@@ -46,6 +49,18 @@ static void on_changed(void *arg)
 
 	b->changes++;
 	nvidia_offer(b->nvidia, nvidia_offers_plugins(&b->offers));
+}
+
+/* "0 FileUsed: text" */
+static void on_report(void *arg, const struct config_troubles *troubles)
+{
+	struct bench *b = arg;
+	const struct config_trouble *first = troubles->items;
+
+	free(b->report);
+	b->report = troubles->len == 0 ? xstrdup("")
+				       : xasprintf("%s[%d] %s: %s", first->list, (int)first->index,
+						   first->reason, first->message);
 }
 
 static char *claim_of(void *arg, const char *address)
@@ -132,6 +147,8 @@ static void open_bench(struct bench *b)
 static void close_bench(struct bench *b)
 {
 	nvidia_free(b->nvidia);
+	free(b->report);
+	array_done(&b->config.nvidia);
 	metrics_free(b->node.metrics);
 	fake_clock_free(b->clock);
 	for (size_t i = 0; i < CARDS_MAX; i++) {
@@ -155,9 +172,11 @@ static void start(struct bench *b)
 					  .given = add_given,
 					  .is_free = is_free,
 					  .allocations = allocations_of,
+					  .report = on_report,
 					  .arg = b };
 
 	b->nvidia = nvidia_new(&b->node, &b->options, &deps);
+	nvidia_set_config(b->nvidia, &b->config);
 	nvidia_find_gpus(b->nvidia);
 }
 
@@ -719,6 +738,67 @@ static void the_label_s_file_is_followed(void **state)
 	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
 }
 
+/* Add an entry for nodes whose label "gpus" is @label; NULL: for all. */
+static void add_entry(struct bench *b, const char *label, char *text)
+{
+	struct config_nvidia *entry = array_add(&b->config.nvidia);
+
+	*entry = (struct config_nvidia){ .index = b->config.nvidia.len - 1, .text = text };
+	if (label)
+		(void)json_pairs_set(&entry->selector, "gpus", label);
+}
+
+static void an_entry_of_the_hostdeviceconfig_is_followed(void **state)
+{
+	struct bench *b = *state;
+	struct json_pairs labels = { 0 };
+	struct config none = { 0 };
+	char two[] = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}";
+	char wrong[] = "version: v7";
+
+	b->facts.pci.len = 2;
+	add_entry(b, "two", two);
+	add_entry(b, NULL, wrong);
+	start(b);
+	settle(b);
+	/* The labels are waited for. */
+	assert_int_equal(b->offers.sets, 0);
+	(void)json_pairs_set(&labels, "gpus", "two");
+	nvidia_set_labels(b->nvidia, &labels);
+	wait_offer(b, "nvidia.com/gpu: " TWO_SHARES("0") " | " TWO_SHARES("1"));
+	assert_string_equal(b->report, "");
+	nvidia_set_labels(b->nvidia, NULL);
+	settle(b);
+	fake_clock_advance(b->clock, NVIDIA_SETTLE_MS);
+	settle(b);
+	assert_string_equal(b->report, "nvidia[1] Invalid: HostDeviceConfig nvidia[1]: unknown "
+				       "version: 'v7'");
+	assert_int_equal(b->offers.sets, 1);
+	nvidia_set_config(b->nvidia, &none);
+	settle(b);
+	fake_clock_advance(b->clock, NVIDIA_SETTLE_MS);
+	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
+	assert_string_equal(b->report, "");
+	json_pairs_done(&labels);
+	json_pairs_done(&b->config.nvidia.items[0].selector);
+}
+
+static void a_file_goes_before_an_entry(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *path = folder_path(&b->play.folder, "config.yaml");
+	char wrong[] = "version: v7";
+
+	b->options.config_file = path;
+	folder_put(&b->play.folder, "config.yaml", "version: v1");
+	add_entry(b, NULL, wrong);
+	start(b);
+	nvidia_set_labels(b->nvidia, NULL);
+	wait_offer(b, ALL);
+	assert_string_equal(b->report, "nvidia[0] FileUsed: the agent of this node has a "
+				       "configuration file of its own");
+}
+
 static void the_command_line_goes_before_the_file(void **state)
 {
 	struct bench *b = *state;
@@ -826,6 +906,9 @@ int main(void)
 	suite_add(&suite, "nothing is offered when NVIDIA's plugin comes",
 		  nothing_is_offered_when_nvidia_s_plugin_comes, NULL);
 	suite_add(&suite, "the label's file is followed", the_label_s_file_is_followed, NULL);
+	suite_add(&suite, "an entry of the HostDeviceConfig is followed",
+		  an_entry_of_the_hostdeviceconfig_is_followed, NULL);
+	suite_add(&suite, "a file goes before an entry", a_file_goes_before_an_entry, NULL);
 	suite_add(&suite, "the command line goes before the file",
 		  the_command_line_goes_before_the_file, NULL);
 	suite_add(&suite, "the file's way is taken", the_file_s_way_is_taken, NULL);

@@ -120,15 +120,28 @@ static void a_file_needs_no_label(void **state)
 	nvidia_file_done(&file);
 }
 
-static void without_a_file_nothing_is_configured(void **state)
+static void without_a_file_the_text_that_is_given_counts(void **state)
 {
 	struct nvidia_file file = { 0 };
 	struct err err = { 0 };
 
 	(void)state;
+	assert_int_equal(nvidia_file_look(&file, &err), NVIDIA_FILE_SAME);
+	assert_false(file.is_read);
+	assert_true(nvidia_file_give(&file, NULL, NULL));
+	assert_false(nvidia_file_give(&file, NULL, NULL));
 	assert_int_equal(nvidia_file_look(&file, &err), NVIDIA_FILE_NEW);
 	assert_int_equal(nvidia_file_look(&file, &err), NVIDIA_FILE_SAME);
-	assert_true(file.is_read);
+	assert_true(file.is_read && !file.config.packed);
+	assert_true(nvidia_file_give(&file, "entry", PACKED));
+	assert_int_equal(nvidia_file_look(&file, &err), NVIDIA_FILE_UNSETTLED);
+	assert_int_equal(nvidia_file_look(&file, &err), NVIDIA_FILE_NEW);
+	assert_true(file.config.packed);
+	assert_true(nvidia_file_give(&file, "entry", WRONG));
+	assert_int_equal(nvidia_file_look(&file, &err), NVIDIA_FILE_UNSETTLED);
+	assert_true(nvidia_file_look(&file, &err) < 0);
+	assert_string_equal(err.msg, "entry: unknown version: 'v9'");
+	assert_true(file.config.packed);
 	nvidia_file_done(&file);
 }
 
@@ -151,7 +164,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "without a file, nothing is configured",
-		  without_a_file_nothing_is_configured, NULL);
+		  without_a_file_the_text_that_is_given_counts, NULL);
 	suite_add(&suite, "labels are compared", labels_are_compared, NULL);
 	suite_fixture(&suite, &folder_fixture);
 	suite_rows(&suite, cases, looks_match_table);

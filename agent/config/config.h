@@ -24,7 +24,7 @@ enum {
 	CONFIG_UNITS = 1000,       /* the same, if nothing is said  */
 	CONFIG_TEXT_MAX = 255,     /* a type, a serial, a label     */
 	CONFIG_PATH_MAX = 255,     /* of a node or socket           */
-	CONFIG_NVIDIA_MAX = 65536, /* bytes of a configuration file */
+	CONFIG_NVIDIA_MAX = 32768, /* bytes of a configuration file */
 	CONFIG_TROUBLES_MAX = 64,  /* further ones are only counted */
 };
 

@@ -20,6 +20,7 @@ from rest import GROUP
 
 LIBRARY = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "fake/libnvidia-ml.so.1"
 RESOURCE = "nvidia.com/gpu"
+CONFIGS = "/apis/hostdev.io/v1alpha1/hostdeviceconfigs"
 A100 = (0x030200, 0x10DE, 0x20B0, (0x10DE, 0x134F), "nvidia", "flr")
 ADDRESSES = [f"0000:6{n}:00.0" for n in range(4)]
 UUIDS = [f"GPU-00000000-0000-0000-0000-00000000000{n}" for n in range(4)]
@@ -383,6 +384,58 @@ def test_a_share_is_its_gpu_and_a_container_gets_one(start, kubelet, gpus):
     # The shares that are not available have other containers: the least used GPUs come first.
     free = [unit for unit in shares(UUIDS, 4) if unit != f"{UUIDS[0]}::0"]
     assert [unit.split("::")[0] for unit in kubelet.prefer(RESOURCE, 3, free)] == UUIDS[1:]
+
+
+def test_an_entry_of_the_hostdeviceconfig_is_followed(start, kubelet, gpus, rest, node):
+    def entry(text):
+        return {"apiVersion": "hostdev.io/v1alpha1", "kind": "HostDeviceConfig", "metadata": {"name": "default"},
+                "spec": {"nvidia": [{"nodeSelector": {"example.com/other": "node"}, "config": "version: v2"},
+                                    {"config": text}]}}
+
+    def reported():
+        nodes = rest.get(f"{CONFIGS}/default").get("status", {}).get("nodes", [])
+        return {n["node"]: [(e["list"], e["index"], e["reason"]) for e in n["entries"]] for n in nodes}
+
+    def patch(body):
+        status, answer = rest.request("PATCH", path, body, "application/merge-patch+json")
+        assert status == 200, answer
+
+    path = f"{CONFIGS}/default"
+    replicas = "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}"
+    status, answer = rest.request("POST", CONFIGS, entry(replicas))
+    assert status == 201, answer
+    try:
+        agent = offering(start(*gpus.flags), kubelet)
+        with kubelet.messages(RESOURCE) as messages:
+            wait_until(lambda: messages == [shares(UUIDS, 2)], 10, lambda: messages)
+            patch({"spec": entry("version: v3")["spec"]})
+            agent.wait_line("configuration of the GPUs cannot be used", "nvidia[1]", "v3")
+            wait_until(lambda: reported() == {node: [("nvidia", 1, "Invalid")]}, 10, reported)
+            assert messages == [shares(UUIDS, 2)]
+            patch({"spec": {"nvidia": None}})
+            wait_until(lambda: messages[-1] == ALL, 10, lambda: messages)
+            wait_until(lambda: reported() == {}, 10, reported)
+    finally:
+        rest.request("DELETE", path)
+
+
+def test_a_client_of_mps_waits_for_its_daemon(start, kubelet, gpus):
+    file = gpus.folder / "plugin.yaml"
+    file.write_text(yaml.dump({"version": "v1", "sharing": {"mps": {"resources": [{"name": "gpu", "replicas": 4}]}}}))
+    agent = offering(start(*gpus.flags, "--nvidia-config-file", file, "--host-root", gpus.folder), kubelet)
+    with kubelet.messages(RESOURCE) as messages:
+        wait_until(lambda: messages == [dict.fromkeys(shares(UUIDS, 4), False)], 10, lambda: messages)
+        agent.wait_line("no MPS daemon serves a shared resource", RESOURCE, "/run/nvidia/mps")
+        pipes = gpus.folder / "run/nvidia/mps" / RESOURCE / "pipe"
+        pipes.mkdir(parents=True)
+        os.mkfifo(pipes / "control")
+        wait_until(lambda: messages[1:] == [shares(UUIDS, 4)], 10, lambda: messages)
+        (got,) = kubelet.allocate(RESOURCE, [f"{UUIDS[2]}::3"])
+    assert got["envs"] == {"NVIDIA_VISIBLE_DEVICES": UUIDS[2], "CUDA_MPS_PIPE_DIRECTORY": f"/mps/{RESOURCE}/pipe"}
+    assert got["mounts"] == [(f"/mps/{RESOURCE}/pipe", f"/run/nvidia/mps/{RESOURCE}/pipe", False),
+                             ("/dev/shm", "/run/nvidia/mps/shm", False)]
+    with pytest.raises(AssertionError, match="maximum request size for shared resources is 1; found 2"):
+        kubelet.allocate(RESOURCE, [f"{UUIDS[2]}::0", f"{UUIDS[2]}::1"])
 
 
 def mig(n):

@@ -218,7 +218,7 @@ PEER_PREFERS = {2: "; peer 2.2 s", 4: "; peer 4.7 s"}
 
 
 def preferred(node_of):
-    heading(f"preferred allocation of 16 free GPUs: p50, p99 of {ROUNDS} times {PREFERS} calls, gRPC client in Go; load {load()}")
+    heading(f"preferred allocation of 16 free GPUs: p50, p99 of {ROUNDS} times {PREFERS} calls, client in Go; load {load()}")
     for name, scene in SCENES.items():
         node = node_of(16, scene=scene)
         with node.running():
@@ -253,8 +253,10 @@ def starts_and_xids(node_of):
             if turn == STARTS - 1:
                 cured = healthy_again(node)
     rounds_figure("exec to first list at the kubelet: p50, p99", starts, "10 ms; peer registers after 16 to 34 ms", 1)
-    rounds_figure(f"Allocate, client in Go: p50, p99 of {ROUNDS * CALLS}", calls, "p99 0.2 ms; peer 0.05 to 0.13, 0.29 to 0.42 ms", 3)
-    rounds_figure(f"Xid to all 4 shares Unhealthy: p50, p99 of {8 * STARTS}", latencies, "p99 5 ms; peer 0.4 to 0.8 ms, 1 share of 4")
+    rounds_figure(f"Allocate, client in Go: p50, p99 of {ROUNDS * CALLS}", calls,
+                  "p99 0.2 ms; peer 0.05 to 0.13, 0.29 to 0.42 ms", 3)
+    rounds_figure(f"Xid to all 4 shares Unhealthy: p50, p99 of {8 * STARTS}", latencies,
+                  "p99 5 ms; peer 0.4 to 0.8 ms, 1 share of 4")
     figure("    of these in more than one message", f"{extra}", "goal 0")
     figure("last Xid to all GPUs Healthy", f"{cured:.1f} s", f"goal 2 probes, {2 * PROBE_S} s; peer never")
 

@@ -184,7 +184,7 @@ enum grpc_status plugin_answer_start(const struct plugin_source *source, const c
 struct candidates {
 	struct preferred_candidate *items;
 	size_t len, nmusts;
-	struct map *seen;
+	bool *seen; /* of each device of the list */
 };
 
 static void candidate_add(const struct plugin_source *source, const char *id, bool must,
@@ -193,15 +193,15 @@ static void candidate_add(const struct plugin_source *source, const char *id, bo
 	const struct plugin_device *device = device_list_find(source->list, id);
 	struct preferred_candidate *candidate = &candidates->items[candidates->len];
 
-	if (!device || map_get(candidates->seen, id))
+	if (!device || candidates->seen[device - source->list->items])
 		return;
+	candidates->seen[device - source->list->items] = true;
 	*candidate = (struct preferred_candidate){ .id = device->id,
 						   .numa_node = device->numa_node,
 						   .root = device->root,
 						   .group = device->group,
 						   .card = device->card,
 						   .must = must };
-	map_set(candidates->seen, id, candidate);
 	candidates->len++;
 	candidates->nmusts += must;
 }
@@ -211,15 +211,18 @@ static void candidate_add(const struct plugin_source *source, const char *id, bo
 static void order_by_list(const struct device_list *list, struct json_strs *ids)
 {
 	struct json_strs ordered = { 0 };
-	struct map *available = map_new();
+	auto_free bool *available = xcalloc(list->len + 1, sizeof(*available));
 
-	for (size_t i = 0; i < ids->len; i++)
-		map_set(available, ids->items[i], ids->items[i]);
+	for (size_t i = 0; i < ids->len; i++) {
+		const struct plugin_device *device = device_list_find(list, ids->items[i]);
+
+		if (device)
+			available[device - list->items] = true;
+	}
 	for (size_t i = 0; i < list->len; i++) {
-		if (list->items[i].healthy && map_get(available, list->items[i].id))
+		if (list->items[i].healthy && available[i])
 			json_strs_add(&ordered, list->items[i].id);
 	}
-	map_free(available);
 	json_strs_done(ids);
 	*ids = ordered;
 }
@@ -292,14 +295,14 @@ static void choose(const struct plugin_source *source, const struct plugin_wish 
 {
 	size_t room = wish->available.len + wish->must_include.len;
 	auto_free struct preferred_candidate *items = xcalloc(room + 1, sizeof(*items));
-	struct candidates candidates = { .items = items, .seen = map_new() };
+	auto_free bool *seen = xcalloc(source->list->len + 1, sizeof(*seen));
+	struct candidates candidates = { .items = items, .seen = seen };
 
 	for (size_t i = 0; i < wish->must_include.len; i++)
 		candidate_add(source, wish->must_include.items[i], true, &candidates);
 	for (size_t i = 0; i < wish->available.len; i++)
 		candidate_add(source, wish->available.items[i], false, &candidates);
 	choose_by_rule(source, &candidates, wish->size, chosen);
-	map_free(candidates.seen);
 }
 
 void plugin_answer_preferred(const struct plugin_source *source, const char *request, size_t len,

@@ -35,9 +35,9 @@ static struct card *card_of(struct map *cards, const char *card, const char *id)
 	return map_get(cards, card ? card : id);
 }
 
-/* The cards of the candidates. */
+/* The cards of the candidates, in @room; @places: where that of each candidate is. */
 static void cards_add(struct map *cards, const struct preferred_candidate *candidates, size_t len,
-		      struct card *room)
+		      struct card *room, size_t *places)
 {
 	for (size_t i = 0; i < len; i++) {
 		const struct preferred_candidate *c = &candidates[i];
@@ -49,6 +49,7 @@ static void cards_add(struct map *cards, const struct preferred_candidate *candi
 			map_set(cards, c->card ? c->card : c->id, card);
 		}
 		card->given -= !c->must;
+		places[i] = card->place;
 	}
 }
 
@@ -83,11 +84,12 @@ void preferred_shares(const struct device_list *list, const struct preferred_can
 		      size_t len, size_t size, bool packed, struct json_strs *chosen)
 {
 	auto_free struct card *room = xcalloc(len + 1, sizeof(*room));
+	auto_free size_t *places = xcalloc(len + 1, sizeof(*places));
 	auto_free struct ranked *all = xcalloc(len + 1, sizeof(*all));
 	struct map *cards = map_new();
 	size_t n = 0;
 
-	cards_add(cards, candidates, len, room);
+	cards_add(cards, candidates, len, room, places);
 	count_given(cards, list);
 	for (size_t i = 0; i < len; i++) {
 		const struct preferred_candidate *c = &candidates[i];
@@ -95,7 +97,7 @@ void preferred_shares(const struct device_list *list, const struct preferred_can
 		if (c->must && chosen->len < size)
 			json_strs_add(chosen, c->id);
 		else if (!c->must)
-			all[n++] = rank(c, i, card_of(cards, c->card, c->id), packed);
+			all[n++] = rank(c, i, &room[places[i]], packed);
 	}
 	qsort(all, n, sizeof(*all), by_rank);
 	for (size_t i = 0; i < n && chosen->len < size; i++)

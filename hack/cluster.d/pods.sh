@@ -34,20 +34,37 @@ load_guest_images() {
 # write_overlay: an overlay in which the webhook answers this cluster's API server and nobody else, and pods of
 # another image are replaced: the image is part of what a pod is.
 write_overlay() {
-	local folder=$LOCAL/manifests tree
+	local folder=$LOCAL/manifests tree components
 	mkdir -p "$folder"
 	tree=$(realpath --relative-to="$folder" "$ROOT/manifests")
 	cp "$LOCAL/pki/webhooks/ca.crt" "$folder/"
+	components=$tree/components/webhook-clients
+	if ((${GPUS:-0})); then components+=", $tree/components/privileged, $tree/components/nvidia"; fi
 	cat >"$folder/kustomization.yaml" <<-END
 		apiVersion: kustomize.config.k8s.io/v1beta1
 		kind: Kustomization
 		resources: [$tree/overlays/local]
-		components: [$tree/components/webhook-clients]
+		components: [$components]
 		configMapGenerator:
 		- {name: hostdev-webhook-clients, namespace: hostdev-system, files: [ca.crt]}
 		patches:
 		$(image_patch DaemonSet agent)
 		$(image_patch Deployment controller)
+	END
+	if ((${GPUS:-0})); then gpu_patch >>"$folder/kustomization.yaml"; fi
+}
+
+# gpu_patch: where an agent finds the stand-ins that hack/vm.d/gpus has made.
+gpu_patch() {
+	cat <<-'END'
+		- target: {kind: DaemonSet, name: hostdev-agent}
+		  patch: |
+		    - op: add
+		      path: /spec/template/spec/containers/0/args/-
+		      value: --nvidia-config-file=/host/run/hostdev-gpus/config.yaml
+		    - op: add
+		      path: /spec/template/spec/containers/0/env/-
+		      value: {name: HOSTDEV_FAKE_NVML, value: /host/run/hostdev-gpus}
 	END
 }
 

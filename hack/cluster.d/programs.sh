@@ -22,7 +22,7 @@ build_programs() {
 	(
 		cd "$ROOT"
 		[[ -e build/$PRESET/build.ninja ]] || cmake --preset "$PRESET" || exit 1
-		cmake --build --preset "$PRESET" --target hostdev-{agent,helper,names,nvml,controller} kubectl-hostdev
+		cmake --build --preset "$PRESET" --target hostdev-{agent,helper,names,nvml,controller} kubectl-hostdev fake_nvml
 	) >"$log" 2>&1 && {
 		mkdir -p "$LOCAL/bin"
 		ln -sfn "$PROGRAMS"/kubectl{-,_complete-}hostdev "$LOCAL/bin/"

@@ -23,7 +23,7 @@ OTHERS = {  # programs that the tree has not: the words that pages give them
     "git": r"tag v0\.2\.0",
     "grep": r"pcidevices|msg=audit",
     "helm": r"(install|uninstall|upgrade) hostdev( hostdev-0\.2\.0\.tgz)? --namespace kube-system( --set components\.usb=true| --wait)?",
-    "ls": r"/dev/vfio",
+    "ls": r"/dev/vfio|-l /dev",
     "lspci": r"-nnk|-k -s [\da-f:.]+",
     "openssl": r"rand -hex 16",
     "pkill": r"-9 (kubelet|hostdev-agent)",

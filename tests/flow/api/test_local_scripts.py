@@ -154,3 +154,18 @@ def test_the_overlay_of_hack_up_has_the_webhook_answer_its_api_server_only(insta
     assert volume["configMap"] == {"name": config["metadata"]["name"]}
     [mount] = container["volumeMounts"]
     assert mount["name"] == volume["name"] and f"--webhook-client-ca={mount['mountPath']}/ca.crt" in container["args"]
+
+
+def test_the_overlay_of_hack_up_with_gpus_has_an_agent_that_offers_them(installed, tmp_path):
+    (tmp_path / "pki/webhooks").mkdir(parents=True)
+    (tmp_path / "pki/webhooks/ca.crt").write_text("the CA")
+    ended = shell('LOCAL=$FOLDER; source "$PODS"; write_overlay', PODS=str(ROOT / "hack/cluster.d/pods.sh"),
+                  FOLDER=str(tmp_path), GPUS="2")
+    assert ended.returncode == 0, ended
+    agent = next(o for o in yaml.safe_load_all(installed.kubectl("kustomize", tmp_path / "manifests").stdout)
+                 if o["kind"] == "DaemonSet")["spec"]["template"]["spec"]
+    [container] = agent["containers"]
+    assert {"--nvidia", "--nvidia-driver-root=/host", "--nvidia-config-file=/host/run/hostdev-gpus/config.yaml"} <= set(
+        container["args"])
+    assert {"name": "HOSTDEV_FAKE_NVML", "value": "/host/run/hostdev-gpus"} in container["env"]
+    assert {"name": "root", "mountPath": "/host", "mountPropagation": "HostToContainer"} in container["volumeMounts"]

@@ -2,9 +2,11 @@
 // CLOCK_MONOTONIC, memory in KiB.
 //
 //	kubelet [FLAG]... direct|registry FOLDER PROGRAM [ARGUMENT]...
+//	kubelet serve FOLDER
 //
 // It is played in FOLDER, which has the kubelet's own layout. PROGRAM offers -devices devices there; it
 // changes one for each line on its standard input, as tests/bench/bench_plugin.c does, or by a uevent.
+// With serve, it does what its standard input says (serve.go).
 package main
 
 import (
@@ -209,6 +211,12 @@ func measureRestarts(k *kubelet, f *figures) {
 
 func main() {
 	flag.Parse()
+	if flag.NArg() == 2 && flag.Arg(0) == "serve" {
+		k := newKubelet(flag.Arg(1))
+		k.start()
+		serve(k)
+		return
+	}
 	if flag.NArg() < 3 || flag.Arg(0) != "direct" && flag.Arg(0) != "registry" {
 		log.Fatal("usage: kubelet [FLAG]... direct|registry FOLDER PROGRAM [ARGUMENT]...")
 	}

@@ -261,9 +261,9 @@ static void on_vgpu_resources(void *arg)
 	wiring_changed(arg, CHANGE_VGPU_RESOURCES, NULL);
 }
 
-static void on_nvidia_gpus(void *arg)
+static void on_container_gpus(void *arg)
 {
-	wiring_changed(arg, CHANGE_NVIDIA_GPUS, NULL);
+	wiring_changed(arg, CHANGE_CONTAINER_GPUS, NULL);
 }
 
 static void on_generic_devices(void *arg)
@@ -489,7 +489,7 @@ static void make_nvidia(struct node_agent *agent)
 {
 	struct wiring *parts = &agent->wiring;
 	const struct nvidia_deps deps = {
-		.changed = on_nvidia_gpus,
+		.changed = on_container_gpus,
 		.claim_of = lookup_card_claim,
 		.given = lookup_given,
 		.is_free = lookup_is_free,

@@ -7,6 +7,7 @@
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/device_count.h"
+#include "agent/drm/drm.h"
 #include "agent/generic/generics.h"
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/inventory.h"
@@ -502,6 +503,20 @@ static void make_nvidia(struct node_agent *agent)
 		   &(struct offers_type){ .offer = nvidia_offer, .arg = parts->nvidia });
 }
 
+static void make_drm(struct node_agent *agent)
+{
+	struct wiring *parts = &agent->wiring;
+	const struct drm_deps deps = {
+		.changed = on_container_gpus,
+		.claim_of = lookup_card_claim,
+		.is_free = lookup_is_free,
+		.arg = parts,
+	};
+
+	parts->drm = drm_new(&agent->node, &agent->options.drm, &deps);
+	offers_add(parts->offers, &(struct offers_type){ .offer = drm_offer, .arg = parts->drm });
+}
+
 static void make_config(struct node_agent *agent)
 {
 	agent->wiring.config = config_watch_new(&agent->node, CONFIG_PARTS, on_config, agent);
@@ -553,6 +568,7 @@ static void make_parts(struct node_agent *agent)
 	make_usb(agent);
 	make_mdevs(agent);
 	make_nvidia(agent);
+	make_drm(agent);
 	offers_add(agent->wiring.offers,
 		   &(struct offers_type){ .offer = offer_generic, .arg = agent });
 	make_sriov(agent);
@@ -592,6 +608,7 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 	usb_free(agent->wiring.usb);
 	mdevs_free(agent->wiring.mdevs);
 	nvidia_free(agent->wiring.nvidia);
+	drm_free(agent->wiring.drm);
 	sriov_free(agent->wiring.sriov);
 	gpus_free(agent->wiring.gpus);
 	adopt_free(agent->adopt);

@@ -11,6 +11,7 @@
 
 struct claims;
 struct config_watch;
+struct drm;
 struct entry;
 struct generics;
 struct gpus;
@@ -32,6 +33,7 @@ struct wiring {
 	struct gpus *gpus;
 	struct mdevs *mdevs;
 	struct nvidia *nvidia;
+	struct drm *drm;
 	struct generics *generics;
 	struct offers *offers;
 	struct monitor *monitor;

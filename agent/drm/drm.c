@@ -92,12 +92,12 @@ static const struct pci_facts *find_pci(const struct facts *facts, const char *a
 }
 
 static void add_unit(struct units *units, const struct drm_facts *gpu, const struct pci_facts *pci,
-		     char *id, char *resource)
+		     const char *id, const char *resource)
 {
 	*array_add(&units->list) = (struct unit){
-		.id = id,
+		.id = xstrdup(id),
 		.address = xstrdup(gpu->pci_address),
-		.resource = resource,
+		.resource = xstrdup(resource),
 		.hive = xstrdup_or_null(gpu->hive),
 		.card = gpu->card,
 		.render = gpu->render,
@@ -136,21 +136,22 @@ static bool is_mixture(const struct facts *facts)
 
 static void add_amd(struct drm *drm, const struct drm_facts *gpu, const struct pci_facts *pci)
 {
-	char *resource = drm->options.amd_mixed ? division(gpu) : NULL;
+	auto_free char *resource = drm->options.amd_mixed ? division(gpu) : NULL;
 
-	add_unit(&drm->units[AMD], gpu, pci, xstrdup(gpu->name),
-		 resource ? resource : xstrdup("amd.com/gpu"));
+	add_unit(&drm->units[AMD], gpu, pci, gpu->name, resource ? resource : "amd.com/gpu");
 }
 
 /* Of a GPU with virtual functions only these are offered. */
 static void add_intel(struct drm *drm, const struct drm_facts *gpu, const struct pci_facts *pci)
 {
 	uint64_t shares = drm->options.intel_shares ? drm->options.intel_shares : 1;
+	auto_free char *resource = xasprintf("gpu.intel.com/%s", gpu->driver);
 
-	for (uint64_t i = 0; i < shares && gpu->card >= 0 && pci->num_vfs == 0; i++)
-		add_unit(&drm->units[INTEL], gpu, pci,
-			 xasprintf("card%d-%llu", gpu->card, (unsigned long long)i),
-			 xasprintf("gpu.intel.com/%s", gpu->driver));
+	for (uint64_t i = 0; i < shares && gpu->card >= 0 && pci->num_vfs == 0; i++) {
+		auto_free char *id = xasprintf("card%d-%llu", gpu->card, (unsigned long long)i);
+
+		add_unit(&drm->units[INTEL], gpu, pci, id, resource);
+	}
 }
 
 static void tell_mixture(struct drm *drm, bool mixture)
@@ -246,49 +247,47 @@ static bool is_whole(const struct unit *unit)
 	return strcmp(unit->id, unit->address) == 0;
 }
 
-/* The units of @resource, as plugin devices; *@ret_len of them. The caller frees. */
-static struct plugin_device *list_devices(const struct units *units, const char *resource,
-					  size_t *ret_len)
+/* The units of @resource into @devices; returns how many. */
+static size_t list_devices(const struct units *units, const char *resource,
+			   struct plugin_device *devices)
 {
-	struct plugin_device *devices = xcalloc(units->list.len, sizeof(*devices));
 	size_t len = 0;
 
 	for (size_t i = 0; i < units->list.len; i++) {
 		const struct unit *unit = &units->list.items[i];
 
 		if (strcmp(unit->resource, resource) == 0)
-			devices[len++] =
-				(struct plugin_device){ .id = unit->id,
-							.healthy = !unit->trouble,
-							.numa_node = unit->numa_node,
-							.card = is_whole(unit) ? NULL
-									       : unit->address,
-							.trouble = unit->trouble };
+			devices[len++] = (struct plugin_device){
+				.id = unit->id,
+				.healthy = !unit->trouble,
+				.numa_node = unit->numa_node,
+				.card = is_whole(unit) ? NULL : unit->address,
+				.trouble = unit->trouble,
+			};
 	}
-	*ret_len = len;
-	return devices;
+	return len;
 }
 
 static void offer_vendor(struct drm *drm, enum vendor vendor, struct plugins *plugins)
 {
 	const struct units *units = &drm->units[vendor];
+	struct plugin_device *devices = xcalloc(units->list.len + 1, sizeof(*devices));
 	ARRAY(struct plugin_resource) resources = { 0 };
-	ARRAY(struct plugin_device *) lists = { 0 };
 	struct json_strs names = { 0 };
+	size_t len = 0;
 
 	for (size_t i = 0; i < units->list.len && !drm->has_plugin[vendor]; i++)
 		(void)json_strs_add_new(&names, units->list.items[i].resource);
 	for (size_t i = 0; i < names.len; i++) {
 		struct plugin_resource *resource = array_add(&resources);
 
-		resource->name = names.items[i];
-		*array_add(&lists) = list_devices(units, names.items[i], &resource->ndevices);
-		resource->devices = lists.items[i];
+		*resource = (struct plugin_resource){ .name = names.items[i],
+						      .devices = &devices[len] };
+		resource->ndevices = list_devices(units, names.items[i], &devices[len]);
+		len += resource->ndevices;
 	}
 	plugins_set(plugins, vendors[vendor].type, drm, resources.items, resources.len);
-	for (size_t i = 0; i < lists.len; i++)
-		free(lists.items[i]);
-	array_done(&lists);
+	free(devices);
 	array_done(&resources);
 	json_strs_done(&names);
 }

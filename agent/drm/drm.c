@@ -25,13 +25,12 @@ enum vendor { AMD, INTEL, VENDORS };
 static const char permissions[] = "rw";
 
 static const struct {
-	const char *name;
 	const char *flag;
 	const char *sockets; /* of its device plugin, one for each resource */
 	const struct device_type *type;
 } vendors[VENDORS] = {
-	[AMD] = { "AMD", "the agent (--amd)", "amd.com_*", &drm_amd_type },
-	[INTEL] = { "Intel", "the agent (--intel)", "gpu.intel.com-*.sock", &drm_intel_type },
+	[AMD] = { "the agent (--amd)", "amd.com_*", &drm_amd_type },
+	[INTEL] = { "the agent (--intel)", "gpu.intel.com-*.sock", &drm_intel_type },
 };
 
 /* What a container can get: a GPU, a part or a share of one. */
@@ -328,10 +327,10 @@ static void on_look(void *arg)
 		changed = true;
 		if (path)
 			log_warn("GPUs are not offered while their vendor's device plugin runs",
-				 log_str("vendor", vendors[i].name), log_str("socket", path));
+				 log_str("vendor", vendors[i].type->name), log_str("socket", path));
 		else
 			log_info("the vendor's device plugin does not run any more",
-				 log_str("vendor", vendors[i].name));
+				 log_str("vendor", vendors[i].type->name));
 	}
 	clock_timer_start(drm->node->clock, drm->look, DRM_LOOK_MS);
 	if (changed)

@@ -120,7 +120,7 @@ def test_nothing_is_offered_while_the_vendor_s_plugin_is_there(agent, kubelet):
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(str(kubelet.folder / "device-plugins/amd.com_gpu"))
         sock.listen(16)
-        agent.wait_line("GPUs are not offered while their vendor's device plugin runs", "vendor=AMD")
+        agent.wait_line("GPUs are not offered while their vendor's device plugin runs", "vendor=amd")
         wait_until(lambda: AMD not in kubelet.endpoints(), 20, "it is withdrawn")
         assert INTEL in kubelet.endpoints()
     wait_until(lambda: AMD in kubelet.endpoints(), 20, "it is offered again")

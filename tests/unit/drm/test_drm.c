@@ -35,7 +35,7 @@
 #define DIVIDED_0                                         \
 	PCI(A0, "1002", "amdgpu", "")                     \
 	DRM(A0, A0, "amdgpu", "0", "128", DIVIDED("DPX")) \
-		DRM("amdgpu_xcp_0", A0, "amdgpu", "2", "130", DIVIDED("DPX"))
+	DRM("amdgpu_xcp_0", A0, "amdgpu", "2", "130", DIVIDED("DPX"))
 #define WHOLE_1 PCI(A1, "1002", "amdgpu", "") DRM(A1, A1, "amdgpu", "1", "129", DIVIDED("SPX"))
 #define INTEL_0 PCI(I0, "8086", "i915", "") DRM(I0, I0, "i915", "0", "128", "")
 #define BOTH    AMD_0 AMD_1

@@ -4,6 +4,7 @@
 
 #include "agent/claim/claim_plan.h"
 #include "agent/claim/claims.h"
+#include "agent/drm/drm.h"
 #include "agent/gpu/gpus.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdevs.h"
@@ -84,6 +85,7 @@ void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
 	const struct wiring *w = arg;
 	char address[NAMES_ADDRESS_SIZE];
 	const struct pci_told *told = NULL;
+	struct drm_offered gpu;
 
 	if (kind == INVENTORY_USB) {
 		usb_offer(w, name, ret_offer);
@@ -96,6 +98,13 @@ void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
 		ret_offer->by = "the agent (--nvidia)";
 		ret_offer->known = nvidia_offered(w->nvidia, address, &ret_offer->resource,
 						  &ret_offer->trouble);
+		return;
+	}
+	if (drm_offered(w->drm, address, &gpu)) {
+		*ret_offer = (struct publish_offer){ .known = true,
+						     .by = gpu.by,
+						     .resource = gpu.resource,
+						     .trouble = gpu.trouble };
 		return;
 	}
 	ret_offer->by = "the HostDeviceConfig";
@@ -157,7 +166,11 @@ char *lookup_bind_trouble(void *arg, const char *address)
 
 	char *trouble = offers_bind_trouble(w->offers, address);
 
-	return trouble ? trouble : nvidia_bind_trouble(w->nvidia, address);
+	if (!trouble)
+		trouble = nvidia_bind_trouble(w->nvidia, address);
+	if (!trouble && offers_is_on(w->offers))
+		trouble = drm_bind_trouble(w->drm, address);
+	return trouble;
 }
 
 char *lookup_card_claim(void *arg, const char *address)

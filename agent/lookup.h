@@ -26,14 +26,14 @@ const char *lookup_mdev_resource(void *arg, const struct mediateddevice *device)
 const struct api_condition_value *lookup_mdev_condition(void *arg, const char *parent);
 const char *lookup_parent(void *arg, const char *name, const char **ret_key);
 
-/* For claims: struct claims_deps; the first also for sriov, gpus and nvidia. */
+/* For claims: struct claims_deps; the first also for sriov, gpus, nvidia and drm. */
 bool lookup_is_free(void *arg, const char *address, char **ret_holder);
 bool lookup_is_usb_free(void *arg, const char *port, char **ret_holder);
 bool lookup_is_held(void *arg, const char *address);
 char *lookup_bind_trouble(void *arg, const char *address);
 void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_offer);
 
-/* For nvidia: struct nvidia_deps. */
+/* For nvidia: struct nvidia_deps; the first also for drm. */
 char *lookup_card_claim(void *arg, const char *address);
 void lookup_given(void *arg, struct json_strs *ids);
 const struct pcidevice_allocations *lookup_unit_allocations(void *arg, const char *id);

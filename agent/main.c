@@ -98,10 +98,11 @@ static int serve_node(const struct settings *s, char *const *words)
 					   .node_name = s->node_name,
 					   .node = settings_node_options(s),
 					   .monitor = { .scan = settings_scan_options(s),
-						     .interval_ms = s->rescan_interval_ms },
+							.interval_ms = s->rescan_interval_ms },
 					   .offers = settings_offers_options(s),
 					   .gpu = settings_gpu_options(s),
 					   .nvidia = settings_nvidia_options(s),
+					   .drm = settings_drm_options(s),
 					   .driverless = settings_driverless(s),
 				   } };
 	struct err err = { 0 };

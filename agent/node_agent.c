@@ -7,6 +7,7 @@
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/device_count.h"
+#include "agent/drm/drm.h"
 #include "agent/generic/generics.h"
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/inventory.h"
@@ -262,9 +263,9 @@ static void on_vgpu_resources(void *arg)
 	wiring_changed(arg, CHANGE_VGPU_RESOURCES, NULL);
 }
 
-static void on_nvidia_gpus(void *arg)
+static void on_container_gpus(void *arg)
 {
-	wiring_changed(arg, CHANGE_NVIDIA_GPUS, NULL);
+	wiring_changed(arg, CHANGE_CONTAINER_GPUS, NULL);
 }
 
 static void on_generic_devices(void *arg)
@@ -497,7 +498,7 @@ static void make_nvidia(struct node_agent *agent)
 {
 	struct wiring *parts = &agent->wiring;
 	const struct nvidia_deps deps = {
-		.changed = on_nvidia_gpus,
+		.changed = on_container_gpus,
 		.claim_of = lookup_card_claim,
 		.given = lookup_given,
 		.is_free = lookup_is_free,
@@ -509,6 +510,20 @@ static void make_nvidia(struct node_agent *agent)
 	parts->nvidia = nvidia_new(&agent->node, &agent->options.nvidia, &deps);
 	offers_add(parts->offers,
 		   &(struct offers_type){ .offer = nvidia_offer, .arg = parts->nvidia });
+}
+
+static void make_drm(struct node_agent *agent)
+{
+	struct wiring *parts = &agent->wiring;
+	const struct drm_deps deps = {
+		.changed = on_container_gpus,
+		.claim_of = lookup_card_claim,
+		.is_free = lookup_is_free,
+		.arg = parts,
+	};
+
+	parts->drm = drm_new(&agent->node, &agent->options.drm, &deps);
+	offers_add(parts->offers, &(struct offers_type){ .offer = drm_offer, .arg = parts->drm });
 }
 
 static void make_config(struct node_agent *agent)
@@ -562,6 +577,7 @@ static void make_parts(struct node_agent *agent)
 	make_usb(agent);
 	make_mdevs(agent);
 	make_nvidia(agent);
+	make_drm(agent);
 	offers_add(agent->wiring.offers,
 		   &(struct offers_type){ .offer = offer_generic, .arg = agent });
 	make_sriov(agent);
@@ -601,6 +617,7 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 	usb_free(agent->wiring.usb);
 	mdevs_free(agent->wiring.mdevs);
 	nvidia_free(agent->wiring.nvidia);
+	drm_free(agent->wiring.drm);
 	sriov_free(agent->wiring.sriov);
 	gpus_free(agent->wiring.gpus);
 	adopt_free(agent->adopt);

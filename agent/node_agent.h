@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "agent/drm/drm.h"
 #include "agent/gpu/gpu_task.h"
 #include "agent/monitor/monitor.h"
 #include "agent/node/this_node.h"
@@ -26,6 +27,7 @@ struct node_agent_options {
 	struct offers_options offers;
 	struct gpu_options gpu;
 	struct nvidia_options nvidia;
+	struct drm_options drm;
 	struct json_strs driverless; /* classes that a release leaves without driver; borrowed */
 };
 

@@ -21,8 +21,10 @@ enum {
 /* In the order of enum out_format. */
 static const char *const outputs[] = { "table", "wide", "json", "yaml", NULL };
 
-/* In the order of enum registration_mode. */
 static const char *const mig_strategies[] = { "none", "single", "mixed", NULL };
+/* Of --amd-resource-naming; mixed is 1. */
+static const char *const amd_namings[] = { "single", "mixed", NULL };
+/* In the order of enum registration_mode. */
 static const char *const registrations[] = { "auto", "direct", "registry", NULL };
 
 /* clang-format off */
@@ -121,6 +123,21 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .env = "DP_ENABLE_HEALTHCHECKS", .argument = "LIST", \
 	  .help = "Xids that make a GPU unhealthy although it is among those; all: every Xid." }
 
+#define DRM_ROWS \
+	{ .name = "amd", .type = OPTION_BOOL, AT(amd), \
+	  .help = "Offer the GPUs of AMD's driver to containers as amd.com/gpu, as AMD's device plugin does. " \
+		  "While that plugin runs on the node, nothing is offered." }, \
+	{ .name = "amd-resource-naming", .type = OPTION_ENUM, AT(amd_naming), .choices = amd_namings, \
+	  .fallback = "single", .argument = "NAMING", \
+	  .help = "single offers the parts of a divided GPU as amd.com/gpu, too; mixed names them by how it is " \
+		  "divided, such as amd.com/cpx_nps4." }, \
+	{ .name = "intel", .type = OPTION_BOOL, AT(intel), \
+	  .help = "Offer the GPUs of Intel's drivers to containers as gpu.intel.com/i915 and gpu.intel.com/xe, " \
+		  "as Intel's device plugin does. While that plugin runs on the node, nothing is offered." }, \
+	{ .name = "intel-shared-dev-num", .type = OPTION_U64, AT(intel_shares), .fallback = "1", .min = 1, \
+	  .argument = "COUNT", \
+	  .help = "How many containers may have one GPU of Intel at a time; 1000 at most." }
+
 #define OFFERS_ROWS \
 	{ .name = "device-plugins", .type = OPTION_BOOL, AT(device_plugins), .fallback = "true", \
 	  .group = "Kubelet", \
@@ -158,6 +175,13 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
 	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
 
+#define DRM_KEYS \
+	FILE_KEY("amd", OPTION_BOOL, amd), \
+	{ .name = "amd-resource-naming", .type = OPTION_ENUM, AT(amd_naming), .choices = amd_namings, \
+	  .file_only = true }, \
+	FILE_KEY("intel", OPTION_BOOL, intel), \
+	FILE_KEY("intel-shared-dev-num", OPTION_U64, intel_shares)
+
 #define OFFERS_KEYS \
 	FILE_KEY("device-plugins", OPTION_BOOL, device_plugins), \
 	FILE_KEY("kubelet-dir", OPTION_STRING, kubelet_dir), \
@@ -176,6 +200,7 @@ static const struct option_row run_rows[] = {
 	CLAIM_ROWS,
 	GPU_ROWS,
 	NVIDIA_ROWS,
+	DRM_ROWS,
 	OFFERS_ROWS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
@@ -199,6 +224,7 @@ static const struct option_row inspect_rows[] = {
 	FILE_KEY("dev-root", OPTION_STRING, dev_root),
 	GPU_KEYS,
 	NVIDIA_KEYS,
+	DRM_KEYS,
 	OFFERS_KEYS,
 };
 
@@ -219,6 +245,7 @@ static const struct option_row plan_rows[] = {
 	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
 	GPU_KEYS,
 	NVIDIA_KEYS,
+	DRM_KEYS,
 	OFFERS_KEYS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
@@ -380,6 +407,9 @@ int settings_complete(struct settings *s, struct err *err)
 			       "--node-name: not a node's name, which has lower-case letters, "
 			       "digits, '-' and '.', 253 at most: '%s'",
 			       s->node_name);
+	if (s->intel_shares > DRM_SHARES_MAX)
+		return err_set(err, ERR_INVALID, -EINVAL, "--intel-shared-dev-num: at most %d",
+			       DRM_SHARES_MAX);
 	if (check_drivers(s, err) < 0 || check_classes(s, err) < 0 || check_nvidia(s, err) < 0)
 		return err->code;
 	if (!s->helper)
@@ -398,6 +428,7 @@ struct scan_options settings_scan_options(const struct settings *s)
 		.proc_root = s->proc_root,
 		.dev_root = s->dev_root,
 		.state_dir = s->state_dir,
+		.drm = s->amd || s->intel,
 		.pci_ids = s->pci_ids,
 		.usb_ids = s->usb_ids,
 		.deadline_ms = s->scan_deadline_ms,
@@ -466,6 +497,16 @@ struct nvidia_options settings_nvidia_options(const struct settings *s)
 	for (size_t i = 0; i < s->nvidia_lists.len; i++)
 		options.lists |= nvidia_list_from_text(s->nvidia_lists.items[i]);
 	return options;
+}
+
+struct drm_options settings_drm_options(const struct settings *s)
+{
+	return (struct drm_options){
+		.amd = s->amd,
+		.intel = s->intel,
+		.amd_mixed = s->amd_naming == 1,
+		.intel_shares = s->intel_shares,
+	};
 }
 
 struct json_strs settings_driverless(const struct settings *s)

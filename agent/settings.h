@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "agent/binder/binder.h"
+#include "agent/drm/drm.h"
 #include "agent/gpu/gpu_task.h"
 #include "agent/node_agent.h"
 #include "agent/nvidia/nvidia.h"
@@ -40,6 +41,10 @@ struct settings {
 	struct option_list nvidia_lists; /* names of enum nvidia_list */
 	char *nvidia_ignored_xids;
 	char *nvidia_fatal_xids;
+	bool amd;
+	int amd_naming; /* 1: mixed */
+	bool intel;
+	uint64_t intel_shares;
 	bool device_plugins;
 	char *kubelet_dir;
 	int registration;            /* enum registration_mode */
@@ -68,6 +73,7 @@ struct binder_options settings_binder_options(const struct settings *s);
 struct offers_options settings_offers_options(const struct settings *s);
 struct gpu_options settings_gpu_options(const struct settings *s);
 struct nvidia_options settings_nvidia_options(const struct settings *s);
+struct drm_options settings_drm_options(const struct settings *s);
 
 /* Drivers that a claim may name beside vfio-pci: @s's own list as another type, not to be released. */
 struct json_strs settings_vfio_drivers(const struct settings *s);

@@ -163,7 +163,7 @@ static const struct {
 	[CHANGE_MDEV_STATUS] = { .all = { publish_all } },
 	[CHANGE_VGPU_RESOURCES] = { .all = { publish_all, offers } },
 	[CHANGE_GENERIC_DEVICES] = { .all = { offers } },
-	[CHANGE_NVIDIA_GPUS] = { .all = { publish_all, claims_all, offers } },
+	[CHANGE_CONTAINER_GPUS] = { .all = { publish_all, claims_all, offers } },
 	[CHANGE_NIC_FUNCTIONS] = { .all = { claims_all } },
 	[CHANGE_PARENT_NIC] = { INVENTORY_PCI, .key = { publish_key } },
 	/* clang-format on */

@@ -11,6 +11,7 @@
 
 struct claims;
 struct config_watch;
+struct drm;
 struct entry;
 struct generics;
 struct gpus;
@@ -32,6 +33,7 @@ struct wiring {
 	struct gpus *gpus;
 	struct mdevs *mdevs;
 	struct nvidia *nvidia;
+	struct drm *drm;
 	struct generics *generics;
 	struct offers *offers;
 	struct monitor *monitor;
@@ -73,7 +75,7 @@ enum change {
 	CHANGE_MDEV_STATUS,     /* conditions of parents, or resources of mediated devices     */
 	CHANGE_VGPU_RESOURCES,  /* resources of mediated devices that are vGPUs                */
 	CHANGE_GENERIC_DEVICES, /* device nodes, sockets, and /dev/iommu                       */
-	CHANGE_NVIDIA_GPUS,     /* GPUs for containers, or their health                        */
+	CHANGE_CONTAINER_GPUS,  /* GPUs for containers, or their health                        */
 	CHANGE_NIC_FUNCTIONS,   /* a network card may have its settings now: see sriov_holds() */
 	CHANGE_PARENT_NIC,      /* sriov_parent() of the device                                */
 

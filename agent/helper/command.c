@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "agent/helper/drm.h"
 #include "agent/helper/frame/run.h"
 #include "agent/helper/mdev/mdev_change.h"
 #include "agent/helper/scan/scan.h"
@@ -351,6 +352,22 @@ int command_vgpu_look(const struct command *command, const char *verb, char **ar
 		return command_fail(EXIT_FAILURE, &err);
 	for (size_t i = 0; args[i]; i++)
 		vgpu_write_line(sysfs_fd, args[i], &report);
+	return finish(&report);
+}
+
+int command_drm_look(const struct command *command, const char *verb, char **args)
+{
+	auto_close int sysfs_fd = -1;
+	struct report report = { 0 };
+	struct err err = { 0 };
+
+	if (args[0]) {
+		(void)err_set(&err, ERR_INVALID, -EINVAL, "%s takes no words", verb);
+		return command_fail(COMMAND_USAGE, &err);
+	}
+	if (open_dir(command->sysfs_root, &sysfs_fd, &err) < 0)
+		return command_fail(EXIT_FAILURE, &err);
+	drm_write_lines(sysfs_fd, &report);
 	return finish(&report);
 }
 

@@ -26,6 +26,7 @@ int command_transition(const struct command *command, const char *verb, char **a
 int command_open_node(const struct command *command, const char *verb, char **args);
 int command_mdev(const struct command *command, const char *verb, char **args);
 int command_vgpu_look(const struct command *command, const char *verb, char **args);
+int command_drm_look(const struct command *command, const char *verb, char **args);
 int command_vgpu_set(const struct command *command, const char *verb, char **args);
 int command_vfs(const struct command *command, const char *verb, char **args);
 int command_usb_rebind(const struct command *command, const char *verb, char **args);

@@ -40,6 +40,8 @@ static const char usage_text[] =
 	"      Remove those of them that have a record of OWNER and are not in use.\n"
 	"  hostdev-helper vgpu-look [--sysfs-root DIR] ADDRESS...\n"
 	"      Print the present and the possible vGPU types of virtual functions of NVIDIA cards.\n"
+	"  hostdev-helper drm-look [--sysfs-root DIR]\n"
+	"      Print the GPUs of the drivers amdgpu, i915 and xe, with their device nodes.\n"
 	"  hostdev-helper vgpu-set --state-dir DIR [OPTION]... address=ADDRESS type=N\n"
 	"      Set the vGPU type of a virtual function; 0 removes its vGPU.\n"
 	"  hostdev-helper vfs --state-dir DIR [OPTION]... address=ADDRESS id=ID [serial=SERIAL]\n"
@@ -94,6 +96,7 @@ static const struct {
 	{ "mdev-create",  command_mdev },
 	{ "mdev-remove",  command_mdev },
 	{ "vgpu-look",    command_vgpu_look },
+	{ "drm-look",     command_drm_look },
 	{ "vgpu-set",     command_vgpu_set },
 	{ "vfs",          command_vfs },
 	{ "usb-rebind",   command_usb_rebind },

@@ -142,6 +142,18 @@ static const struct json_row vgpu_map[] = {
 	JSON_END,
 };
 
+static const struct json_row drm_map[] = {
+	JSON_STR(struct drm_facts, name, "name", JSON_REQUIRED),
+	JSON_STR(struct drm_facts, pci_address, "pciAddress", JSON_REQUIRED),
+	JSON_STR(struct drm_facts, driver, "driver", JSON_REQUIRED),
+	JSON_INT_OR(struct drm_facts, card, "card", JSON_OPTIONAL, -1),
+	JSON_INT_OR(struct drm_facts, render, "render", JSON_OPTIONAL, -1),
+	JSON_STR(struct drm_facts, compute, "compute", JSON_OPTIONAL),
+	JSON_STR(struct drm_facts, memory, "memory", JSON_OPTIONAL),
+	JSON_STR(struct drm_facts, hive, "hive", JSON_OPTIONAL),
+	JSON_END,
+};
+
 /* Fill the item that was just appended to a list of *@len; one that cannot be filled goes again. */
 static int fill(const struct json_row *map, json_t *line, void *item, size_t *len, struct err *err)
 {
@@ -215,6 +227,11 @@ static int add_vgpu(struct facts *facts, json_t *line, struct err *err)
 	return fill(vgpu_map, line, array_add(&facts->vgpus), &facts->vgpus.len, err);
 }
 
+static int add_drm(struct facts *facts, json_t *line, struct err *err)
+{
+	return fill(drm_map, line, array_add(&facts->drms), &facts->drms.len, err);
+}
+
 static int add_problem(struct facts *facts, json_t *line, struct err *err)
 {
 	return fill(problem_map, line, array_add(&facts->problems), &facts->problems.len, err);
@@ -267,6 +284,7 @@ static const struct {
 	{ "mdevParent", add_mdev_parent },
 	{ "mdevRecord", add_mdev_record },
 	{ "vgpu", add_vgpu },
+	{ "drm", add_drm },
 	{ "end", add_end },
 	{ "failed", add_failed },
 };
@@ -300,6 +318,8 @@ struct facts *facts_free(struct facts *facts)
 		json_map_done(mdev_record_map, &facts->mdev_records.items[i]);
 	for (size_t i = 0; i < facts->vgpus.len; i++)
 		json_map_done(vgpu_map, &facts->vgpus.items[i]);
+	for (size_t i = 0; i < facts->drms.len; i++)
+		json_map_done(drm_map, &facts->drms.items[i]);
 	array_done(&facts->pci);
 	array_done(&facts->usb);
 	array_done(&facts->uses);
@@ -310,6 +330,7 @@ struct facts *facts_free(struct facts *facts)
 	array_done(&facts->mdevs);
 	array_done(&facts->mdev_records);
 	array_done(&facts->vgpus);
+	array_done(&facts->drms);
 	json_strs_done(&facts->autoprobes);
 	free(facts);
 	return NULL;
@@ -319,7 +340,7 @@ static size_t count_items(const struct facts *facts)
 {
 	return facts->pci.len + facts->usb.len + facts->uses.len + facts->unknowns.len +
 	       facts->problems.len + facts->records.len + facts->mdev_parents.len +
-	       facts->mdevs.len + facts->mdev_records.len + facts->vgpus.len +
+	       facts->mdevs.len + facts->mdev_records.len + facts->vgpus.len + facts->drms.len +
 	       facts->autoprobes.len;
 }
 

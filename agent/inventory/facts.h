@@ -155,6 +155,16 @@ struct vgpu_facts {
 	struct json_strs creatable; /* the lines of the driver's table of types */
 };
 
+/* A GPU of AMD or Intel, or a part of a divided one of AMD. */
+struct drm_facts {
+	char *name;             /* "0000:03:00.0"; of a part "amdgpu_xcp_1"                   */
+	char *pci_address;      /* of the GPU                                                 */
+	char *driver;           /* "amdgpu", "i915" or "xe"                                   */
+	int card, render;       /* the numbers of its nodes in /dev/dri; -1: it has none      */
+	char *compute, *memory; /* how the GPU is divided, "SPX" and "NPS1"; NULL: it cannot be */
+	char *hive;             /* GPUs with the same one have XGMI links to each other       */
+};
+
 struct facts {
 	bool iommu;    /* the kernel has IOMMU groups          */
 	bool complete; /* the helper's last line has been seen */
@@ -172,6 +182,8 @@ struct facts {
 	ARRAY(struct mdev_record_facts) mdev_records;
 	ARRAY(struct vgpu_facts) vgpus;
 	bool vgpus_known; /* all of them have been looked at: what is not among them is none */
+	ARRAY(struct drm_facts) drms;
+	bool drms_known; /* likewise; never without --amd and --intel */
 };
 
 struct facts *facts_new(void);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/timefmt.h"
 
 enum {
@@ -36,6 +37,7 @@ struct scan {
 	struct helper_run *run;
 	struct helper_run *stuck[STUCK_MAX];
 	struct helper_run *vgpus_stuck; /* one of these: it looks at vGPUs, and no other does so */
+	struct helper_run *drm_stuck;   /* likewise, of GPUs */
 	uv_timer_t fail_timer; /* tells a failure to start from the loop, not from scan_start() */
 	helper_end_fn *fail_end;
 	struct err failure;
@@ -142,6 +144,8 @@ static void on_stuck_gone(void *arg, struct helper_run *run)
 		*place = NULL;
 	if (scan->vgpus_stuck == run)
 		scan->vgpus_stuck = NULL;
+	if (scan->drm_stuck == run)
+		scan->drm_stuck = NULL;
 }
 
 /* The current run is over, or stuck: then it is remembered until it ends. */
@@ -278,6 +282,47 @@ static int on_scan_line(void *arg, const char *line, size_t len, struct err *err
 	return facts_add_line(scan->facts, line, len, err);
 }
 
+static bool has_drm_driver(const struct facts *facts)
+{
+	static const char *const drivers[] = { "amdgpu", "i915", "xe" };
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		for (size_t k = 0; k < ARRAY_LEN(drivers); k++) {
+			if (str_equal(facts->pci.items[i].driver, drivers[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* As for vGPUs. */
+static void on_drm_end(void *arg, int result, const struct err *err)
+{
+	struct scan *scan = arg;
+
+	if (result < 0 && err->kind == ERR_STUCK)
+		scan->drm_stuck = scan->run;
+	drop_run(scan, result, err);
+	if (result < 0)
+		log_warn("GPUs could not be looked at", log_str("reason", err->msg));
+	scan->facts->drms_known = result >= 0;
+	look_up_names(scan);
+}
+
+static void ask_drm(struct scan *scan)
+{
+	const char *args[4] = { "drm-look" };
+	size_t n = 1;
+
+	if (!scan->options.drm || scan->drm_stuck || !has_drm_driver(scan->facts)) {
+		scan->facts->drms_known = scan->options.drm && !scan->drm_stuck;
+		look_up_names(scan);
+		return;
+	}
+	add_option(args, &n, "--sysfs-root", scan->options.sysfs_root);
+	start_helper(scan, scan->options.helper_path, args, on_scan_line, on_drm_end);
+}
+
 static void ask_vgpus(struct scan *scan);
 
 /* The driver of the vGPUs may be ill; the node's other devices are listed all the same. */
@@ -305,7 +350,7 @@ static void ask_vgpus(struct scan *scan)
 	if (scan->asked >= scan->ids.len || scan->vgpus_stuck) {
 		scan->facts->vgpus_known =
 			!scan->vgpus_failed && (!scan->vgpus_stuck || scan->ids.len == 0);
-		look_up_names(scan);
+		ask_drm(scan);
 		return;
 	}
 	add_option(args, &n, "--sysfs-root", scan->options.sysfs_root);

@@ -25,6 +25,7 @@ struct scan_options {
 	const char *proc_root;   /* NULL: /proc */
 	const char *dev_root;    /* NULL: /dev  */
 	const char *state_dir;   /* NULL: no records are looked for */
+	bool drm;                /* look at the GPUs of AMD and Intel */
 	const char *pci_ids;     /* NULL: the usual places */
 	const char *usb_ids;
 	uint64_t deadline_ms;

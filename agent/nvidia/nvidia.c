@@ -1,10 +1,8 @@
 #include "agent/nvidia/nvidia.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "agent/config/config.h"
 #include "agent/inventory/facts.h"
@@ -587,37 +585,12 @@ void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels)
 	give_entry(nvidia);
 }
 
-static bool is_served(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && !socket_is_dead(path);
-}
-
-/* A socket of NVIDIA's device plugin: it has one for each of its resources, "nvidia-gpu.sock",
- * "nvidia-mig-1g.5gb.sock". NULL: it is not there. The caller frees. */
-static char *find_plugin(const char *folder)
-{
-	static const char prefix[] = "nvidia-";
-	auto_dir DIR *dir = opendir(folder);
-	const struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		const char *end = strrchr(entry->d_name, '.');
-		auto_free char *path = xasprintf("%s/%s", folder, entry->d_name);
-
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && end &&
-		    strcmp(end, ".sock") == 0 && is_served(path))
-			return take_ptr(path);
-	}
-	return NULL;
-}
-
-/* Two plugins would give each GPU to two containers. */
+/* Two plugins would give each GPU to two containers. NVIDIA's has a socket for each of its resources,
+ * "nvidia-gpu.sock", "nvidia-mig-1g.5gb.sock". */
 static void look_for_plugin(struct nvidia *nvidia)
 {
 	auto_free char *folder = xasprintf("%s/device-plugins", nvidia->node->kubelet_dir);
-	auto_free char *path = find_plugin(folder);
+	auto_free char *path = socket_find(folder, "nvidia-*.sock");
 
 	if (nvidia->has_plugin == (path != NULL))
 		return;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -60,4 +61,20 @@ int socket_sweep(const char *folder, bool (*is_ours)(const void *arg, const char
 			removed += leftover_remove(folder, dirfd(dir), entry->d_name);
 	}
 	return removed;
+}
+
+char *socket_find(const char *folder, const char *pattern)
+{
+	auto_dir DIR *dir = opendir(folder);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		auto_free char *path = xasprintf("%s/%s", folder, entry->d_name);
+		struct stat st;
+
+		if (fnmatch(pattern, entry->d_name, 0) == 0 && stat(path, &st) == 0 &&
+		    S_ISSOCK(st.st_mode) && !socket_is_dead(path))
+			return take_ptr(path);
+	}
+	return NULL;
 }

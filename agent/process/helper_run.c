@@ -55,8 +55,8 @@ static const struct metric_desc stuck_desc = {
 /* The last: names of devices, programs of vendors. */
 static const char *const verbs[] = { "scan",         "bind",     "release",     "plan-bind",
 				     "plan-release", "vfs",      "mdev-create", "mdev-remove",
-				     "vgpu-look",    "vgpu-set", "usb-rebind",  "open",
-				     "other" };
+				     "vgpu-look",    "drm-look", "vgpu-set",    "usb-rebind",
+				     "open",         "other" };
 
 /* A run of what the first word on its command line says has begun. @metrics may be NULL. */
 static void helper_meter_start(struct helper_meter *meter, struct metrics *metrics,

@@ -212,9 +212,14 @@ static void on_offered(void *arg, const char *address)
 
 static const struct offered_ops offered_ops = { is_listed, other_owner, is_held, on_offered };
 
+/* A GPU that pods have as another type's is not offered as that by this one. */
 static const char *held_as(void *arg, const char *address, bool *ret_ours)
 {
-	return offers_resource(arg, address, ret_ours);
+	const char *resource = offers_resource(arg, address, ret_ours);
+
+	if (resource && other_owner(arg, resource))
+		*ret_ours = false;
+	return resource;
 }
 
 /* Before the kubelet has said a word, who had it when it was told last. */

@@ -127,7 +127,7 @@ static bool look_late(struct watcher *w, const char *verb, size_t nth)
 	uv_timer_start(&w->pulse, on_pulse, 1, 5); /* between two, a deadline of 1 ms passes */
 	found = look(w);
 	uv_close((uv_handle_t *)&w->pulse, NULL);
-	uv_run(&w->fake.loop, UV_RUN_NOWAIT);
+	uv_run(&w->fake.loop, UV_RUN_ONCE);
 	return found;
 }
 
@@ -320,6 +320,65 @@ static void vgpus_are_looked_at_by_a_run_of_their_own(void **state)
 	assert_int_equal(calls(w, "vgpu-look"), 1);
 }
 
+/* A GPU of AMD. */
+#define DRM_CARD                                                                 \
+	"[ $1 = scan ] && echo '{\"kind\":\"pci\",\"address\":\"0000:03:00.0\"," \
+	"\"driver\":\"amdgpu\"}' && echo '{\"kind\":\"end\"}' && exit 0\n"
+#define DRM_LOOK                                                                  \
+	"[ $1 = drm-look ] && echo '{\"kind\":\"drm\",\"name\":\"0000:03:00.0\"," \
+	"\"pciAddress\":\"0000:03:00.0\",\"driver\":\"amdgpu\",\"card\":1}' && exit 0\n"
+
+static void gpus_are_looked_at_if_somebody_asks(void **state)
+{
+	struct watcher *w = *state;
+	const struct drm_facts *gpu;
+	auto_free char *log = NULL;
+
+	watch(w, CALLS DRM_CARD DRM_LOOK, (struct scan_options){ .sysfs_root = "/s", .drm = true });
+	assert_true(look(w));
+	assert_true(w->inventory->facts->drms_known);
+	gpu = w->inventory->facts->drms.items;
+	assert_string_equal(gpu->pci_address, "0000:03:00.0");
+	assert_int_equal(gpu->card, 1);
+	assert_int_equal(gpu->render, -1);
+	log = fake_helper_wrote(&w->fake, "calls");
+	assert_non_null(strstr(log, "helper drm-look --sysfs-root /s\n"));
+	/* Without such a driver nothing more runs. */
+	fake_helper_does(&w->fake, CALLS SCAN_OK NAMES);
+	assert_true(look(w));
+	assert_true(w->inventory->facts->drms_known);
+	assert_int_equal(calls(w, "drm-look"), 1);
+}
+
+static void gpus_are_not_looked_at_if_nobody_asks(void **state)
+{
+	struct watcher *w = *state;
+
+	watch(w, CALLS DRM_CARD DRM_LOOK, (struct scan_options){ 0 });
+	assert_true(look(w));
+	assert_false(w->inventory->facts->drms_known);
+	assert_int_equal(calls(w, "drm-look"), 0);
+}
+
+static void a_driver_of_gpus_that_hangs_hinders_nobody(void **state)
+{
+	struct watcher *w = *state;
+
+	watch(w, CALLS DRM_CARD "[ $1 = drm-look ] && read x <$gate",
+	      (struct scan_options){ .drm = true });
+	assert_true(look_late(w, "drm-look", 1));
+	assert_false(w->inventory->facts->drms_known);
+	assert_int_equal(w->inventory->sets[INVENTORY_PCI].len, 1);
+	assert_true(look(w));
+	assert_false(w->inventory->facts->drms_known);
+	assert_int_equal(calls(w, "drm-look"), 1);
+	fake_helper_open_gate(&w->fake);
+	fake_helper_does(&w->fake, CALLS DRM_CARD DRM_LOOK);
+	while (look(w) && !w->inventory->facts->drms_known)
+		uv_run(&w->fake.loop, UV_RUN_ONCE);
+	assert_int_equal(w->inventory->facts->drms.len, 1);
+}
+
 static void a_driver_of_vgpus_that_hangs_hinders_nobody(void **state)
 {
 	struct watcher *w = *state;
@@ -410,6 +469,12 @@ int main(void)
 		  a_driver_of_vgpus_that_hangs_hinders_nobody, NULL);
 	suite_add(&suite, "a driver of vGPUs that fails hinders nobody",
 		  a_driver_of_vgpus_that_fails_hinders_nobody, NULL);
+	suite_add(&suite, "GPUs are looked at by a run of their own, if somebody asks",
+		  gpus_are_looked_at_if_somebody_asks, NULL);
+	suite_add(&suite, "GPUs are not looked at if nobody asks",
+		  gpus_are_not_looked_at_if_nobody_asks, NULL);
+	suite_add(&suite, "a driver of GPUs that hangs hinders nobody",
+		  a_driver_of_gpus_that_hangs_hinders_nobody, NULL);
 	suite_add(&suite, "a problem with a device is no failure", a_problem_is_no_failure, NULL);
 	return suite_run(&suite, "scan");
 }

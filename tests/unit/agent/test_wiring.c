@@ -197,7 +197,7 @@ static struct change_case {
 	{ "the status of mediated devices", CHANGE_MDEV_STATUS, NULL, "publish" },
 	{ "resources of vGPUs", CHANGE_VGPU_RESOURCES, NULL, "offers, publish" },
 	{ "generic devices", CHANGE_GENERIC_DEVICES, NULL, "offers" },
-	{ "GPUs for containers", CHANGE_NVIDIA_GPUS, NULL, "claims, offers, publish" },
+	{ "GPUs for containers", CHANGE_CONTAINER_GPUS, NULL, "claims, offers, publish" },
 	{ "functions of a network card", CHANGE_NIC_FUNCTIONS, NULL, "claims" },
 	{ "the network card of a function", CHANGE_PARENT_NIC, KEY, "publish pci " KEY },
 };

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "agent/plugin/socket_sweep.h"
 #include "base/err.h"
 #include "unit/folder.h"
 #include "unit/suite.h"
@@ -206,6 +207,21 @@ static void own_folder_is_made_each_time(void **state)
 	}
 }
 
+static void another_plugins_socket_is_found_while_it_runs(void **state)
+{
+	struct folder *folder = *state;
+	auto_free char *path = NULL;
+	int fd = listen_at(folder, "amd.com_gpu");
+
+	folder_put(folder, "amd.com_file", "");
+	path = socket_find(folder->path, "amd.com_*");
+	assert_string_equal(strrchr(path, '/'), "/amd.com_gpu");
+	assert_null(socket_find(folder->path, "nvidia-*.sock"));
+	assert_null(socket_find("/nonexistent/folder", "*"));
+	(void)close(fd);
+	assert_null(socket_find(folder->path, "amd.com_*"));
+}
+
 static void no_folder_to_sweep(void **state)
 {
 	struct plugin_socket_maker maker = { .folder = "/nonexistent/folder", .pid = 7 };
@@ -227,6 +243,8 @@ int main(void)
 	suite_add(&suite, "there is no folder to sweep", no_folder_to_sweep, NULL);
 	suite_fixture(&suite, &folder_fixture);
 	suite_rows(&suite, sweeps, sweep_matches_table);
+	suite_add(&suite, "another plugin's socket is found while it runs",
+		  another_plugins_socket_is_found_while_it_runs, NULL);
 	suite_add(&suite, "a folder of our own is made each time", own_folder_is_made_each_time,
 		  NULL);
 	return suite_run(&suite, "plugin_socket");

@@ -183,6 +183,25 @@ static void who_has_what_is_known_once_it_is_offered(void **state)
 	assert_string_equal(holder, "pod default/vm-1");
 }
 
+/* A GPU is offered to containers by its address, and then somebody claims it. */
+static void a_claimed_device_leaves_another_types_name_to_it(void **state)
+{
+	struct scene *scene = *state;
+	struct sticks sticks = { "our.io/stick", 0 };
+
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	list_more(scene, "our.io/stick", NIC, "vm-1");
+	offers_begin(scene, false);
+	offers_add(scene->offers, &(struct offers_type){ .offer = offer_sticks, .arg = &sticks });
+	pass(scene, 1000);
+	offers_update(scene->offers);
+	pass(scene, 1000);
+	assert_holder(scene, "pod default/vm-1");
+	assert_string_equal(offers_owner(scene->offers, "our.io/stick"), "stick");
+	assert_string_equal(offers_owner(scene->offers, MODEL), "pci");
+}
+
 static void on_stopped(void *arg)
 {
 	struct scene *scene = arg;
@@ -297,6 +316,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "who has what is known once it is offered",
 		  who_has_what_is_known_once_it_is_offered, NULL);
+	suite_add(&suite, "a claimed device leaves another type's resource to that type",
+		  a_claimed_device_leaves_another_types_name_to_it, NULL);
 	suite_add(&suite, "a stop withdraws everything and ends", a_stop_withdraws_and_ends, NULL);
 	suite_add(&suite, "a stop without a kubelet ends at once",
 		  a_stop_without_a_kubelet_ends_at_once, NULL);

@@ -93,6 +93,16 @@ static inline void runs_remove(struct helper_run *run)
 	free(run);
 }
 
+void helper_run_extend(struct helper_run *run, uint64_t deadline_ms)
+{
+	fail_msg("%s: its deadline is moved by %d ms", run->words, (int)deadline_ms);
+}
+
+void helper_run_cancel(struct helper_run *run)
+{
+	fail_msg("%s: it is cancelled", run->words);
+}
+
 struct helper_run *helper_run_abandon(struct helper_run *run)
 {
 	if (run)

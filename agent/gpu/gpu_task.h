@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "agent/gpu/gpu_step.h"
-#include "agent/gpu/mig_look.h"
+#include "agent/gpu/smi_table.h"
 #include "api/json_values.h"
 
 struct api_meta;

@@ -67,8 +67,8 @@ const char *gpu_card_type_name(const struct gpu_card *card, const char *id);
 
 /*
  * NVIDIA's table of the vGPU types that a virtual function can be now, which is what its attribute
- * nvidia/creatable_vgpu_types says. The text comes from a driver that we do not know: what is no row of
- * such a table is passed over.
+ * nvidia/creatable_vgpu_types says. The text comes from a driver that we do not know: what is no row
+ * of such a table is passed over.
  *
  *	ID    : vGPU Name
  *	1146  : NVIDIA A2-4C
@@ -79,8 +79,8 @@ enum {
 	VGPU_TYPE_ID_MAX = 10,    /* digits */
 };
 
-/* Put the types of the table whose lines are @lines into @ret_types (empty), name -> id. Of two with one
- * name the first counts. */
+/* Put the types of the table whose lines are @lines into @ret_types (empty), name -> id. Of two with
+ * one name the first counts. */
 void vgpu_types_parse(const struct json_strs *lines, struct json_pairs *ret_types);
 
 /* The name of the type @id; NULL: it is not among @types. Valid until the list changes. */

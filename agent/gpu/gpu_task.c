@@ -31,8 +31,7 @@ struct object {
 struct card {
 	struct gpu_tasks *tasks;
 	char address[17];
-	uint64_t
-		changed_ms; /* when a task that may have changed what scans show ended; 0: none did */
+	uint64_t changed_ms; /* when an act that a scan may show ended; 0: none did */
 
 	struct task *task;  /* NULL: none                                   */
 	enum gpu_kind kind; /* of the object that it is for ...             */

@@ -2,8 +2,8 @@
  * gpu_task: the tasks (agent/task) that change the cards of this node, or ask nvidia-smi how one is
  * divided; what the last act for each object came to, and what nvidia-smi said last of each card.
  *
- * One task for each card at a time, on behalf of one object. While one is stuck, no other is started
- * for its card. Decides nothing. A restart forgets it: then all is read and tried again.
+ * One task for each card at a time, on behalf of one object. While one is stuck, no other is
+ * started for its card. Decides nothing. A restart forgets it: then all is read and tried again.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ struct gpu_options {
 };
 
 struct gpu_tasks_deps {
-	/* The task for the object @key has ended, or is stuck. @is_act: @card may have been changed; else it
-	 * was a look. */
+	/* The task for the object @key has ended, or is stuck. @is_act: @card may have been changed;
+	 * else it was a look. */
 	void (*on_end)(void *arg, enum gpu_kind kind, const char *key, const char *card,
 		       bool is_act);
 	/* The stuck task of @card has ended. */
@@ -43,12 +43,14 @@ struct gpu_tasks *gpu_tasks_free(struct gpu_tasks *tasks);
 /* Does a task run for the card at @address, stuck or not? */
 bool gpu_tasks_is_busy(const struct gpu_tasks *tasks, const char *address);
 
-/* Do @act for the object @key, whose metadata are @meta. The card must not be busy. True: on_end runs
- * exactly once, not before this returns. False: nothing was started, and the past says why. */
+/* Do @act for the object @key, whose metadata are @meta. The card must not be busy. True: on_end
+ * runs exactly once, not before this returns. False: nothing was started, and gpu_tasks_past() gives
+ * the reason. */
 bool gpu_tasks_act(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
 		   const struct api_meta *meta, const struct gpu_act *act);
 
-/* Ask nvidia-smi how the card at @address is divided. Likewise, but for gpu_tasks_said(). */
+/* Ask nvidia-smi how the card at @address is divided. Likewise; gpu_tasks_said() gives the answer,
+ * or the reason. */
 bool gpu_tasks_look(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
 		    const char *address);
 
@@ -67,7 +69,8 @@ struct gpu_said {
 	const char *trouble;
 };
 
-/* What is older than @max_age_ms, or than the last act, is not known. Valid until the loop goes on. */
+/* What is older than @max_age_ms, or than the last act, is not known. Valid until the loop goes
+ * on. */
 void gpu_tasks_said(const struct gpu_tasks *tasks, const char *address, uint64_t max_age_ms,
 		    struct gpu_said *ret_said);
 

@@ -1,6 +1,6 @@
 /*
- * smi_table: what nvidia-smi prints of a card's MIG mode, profiles and instances, and how the card is
- * divided (struct mig_look) by all of that.
+ * smi_table: what nvidia-smi prints of a card's MIG mode, profiles and instances, and how the card
+ * is divided (struct mig_look) by all of that.
  *
  *	|   0  MIG 1g.5gb        19     7/7        4.75       No     14     0     0   |
  *
@@ -101,8 +101,9 @@ void mig_look_args(enum mig_question question, const char *address,
 		   const char *ret_args[MIG_ARGS_MAX]);
 
 /*
- * Take the answer to @question. @failed: nvidia-smi's exit status was not 0. True if there is another
- * question; false: the look is known, or with @err set (ERR_RETRY, -EBADMSG) the answer cannot be used.
+ * Take the answer to @question. @failed: nvidia-smi's exit status was not 0. True if there is
+ * another question; false: the look is known, or with @err set (ERR_RETRY, -EBADMSG) the answer
+ * cannot be used.
  */
 bool mig_look_take(struct mig_look *look, enum mig_question question, const char *text, size_t len,
 		   bool failed, struct err *err);

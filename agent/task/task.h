@@ -1,6 +1,6 @@
 /*
- * task: one run of hostdev-helper, or of a vendor's command, for one key of a reconcile, which is its
- * act, and for a set of keys of what it changes.
+ * task: one run of hostdev-helper, or of a vendor's command, for one key of a reconcile, which is
+ * its act, and for a set of keys of what it changes.
  *
  * Owns the child until it has ended, and its lines. A helper past its deadline is stuck: it is not
  * killed (helper_run.h says why), and no other is to be started for any of its keys until it has
@@ -107,6 +107,6 @@ uint64_t task_age_ms(const struct task *task);
 /* task_spec.arg */
 void *task_arg(const struct task *task);
 
-/* "hostdev-helper (pid 7) is blocked in step Unbind", "nvidia-smi (pid 7) does not end": what a stuck
- * one does, without its age, so that the text stays the same. The caller frees. */
+/* "hostdev-helper (pid 7) is blocked in step Unbind", "nvidia-smi (pid 7) does not end": what a
+ * stuck one does, without its age, so that the text stays the same. The caller frees. */
 char *task_describe(const struct task *task);

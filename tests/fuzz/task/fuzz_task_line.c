@@ -1,6 +1,6 @@
 /*
- * fuzz_task_line: any bytes as the lines of hostdev-helper, or of a vendor's command. What comes of them is one outcome that a
- * condition and a log line can hold.
+ * fuzz_task_line: any bytes as the lines of hostdev-helper, or of a vendor's command. What comes of
+ * them is one outcome that a condition and a log line can hold.
  */
 #include <assert.h>
 #include <errno.h>

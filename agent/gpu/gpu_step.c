@@ -3,11 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/migconfiguration.h"
 #include "api/patch.h"
 #include "api/reason.h"
+#include "api/sriovgpudevice.h"
+#include "api/vgpudevice.h"
 #include "base/mem.h"
 
 static const char ready_type[] = "Ready";
+
+const struct api_kind *gpu_kind_api(enum gpu_kind kind)
+{
+	static const struct api_kind *const kinds[GPU_KINDS] = {
+		[GPU_KIND_CARD] = &sriovgpudevice_kind,
+		[GPU_KIND_VGPU] = &vgpudevice_kind,
+		[GPU_KIND_MIG] = &migconfiguration_kind,
+	};
+
+	return kinds[kind];
+}
 
 void gpu_decision_done(struct gpu_decision *decision)
 {

@@ -13,7 +13,12 @@
 
 #include "api/condition.h"
 
+struct api_kind;
 struct patch_status;
+
+enum gpu_kind { GPU_KIND_CARD, GPU_KIND_VGPU, GPU_KIND_MIG, GPU_KINDS };
+
+const struct api_kind *gpu_kind_api(enum gpu_kind kind);
 
 enum gpu_step {
 	GPU_REST,    /* as it should be, or waits for a change                          */

@@ -1,435 +1,590 @@
 #include "agent/gpu/gpu_task.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 
 #include "agent/gpu/gpu_cards.h"
+#include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
-#include "agent/process/helper_run.h"
-#include "api/json_values.h"
+#include "agent/task/attempt.h"
+#include "agent/task/task.h"
+#include "api/kind.h"
+#include "api/meta.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "kube/clock.h"
 
-/* What goes on with one card. */
-struct task {
+/* What is remembered of one object. */
+struct object {
+	struct gpu_act act; /* the last */
+	bool runs;          /* and it is not stuck */
+	struct attempt attempt;
+};
+
+/* One card: its task, and what is not seen by a scan. */
+struct card {
 	struct gpu_tasks *tasks;
-	char *key;
-	char card[17];
-	char *stuck; /* what it waits for, in words; NULL: it does not */
-	gpu_task_end_fn *on_end;
-	void *arg;
+	char address[17];
+	uint64_t changed_ms; /* when an act that a scan may show ended; 0: none did */
 
-	/* The child. If it cannot start, on_end reports that from the loop, like every other end. */
-	struct helper_run *run;
-	uv_timer_t fail_timer;
-	struct err failure;
-	helper_end_fn *on_child_end;
+	struct task *task;  /* NULL: none                                   */
+	enum gpu_kind kind; /* of the object that it is for ...             */
+	char *key;          /* ... which is told its end; NULL: it has been */
+	char *stuck;        /* what it does, in words; NULL: it is not stuck */
 
-	const char *tool; /* NULL: hostdev-helper */
-	enum gpu_verb verb;
-	struct gpu_lines lines;
-
-	/* Of a look. */
+	/* The last look, also one under way. */
 	enum mig_question question;
 	struct str answer;
 	struct mig_look look;
-};
-
-struct slot {
-	struct task *task;
+	bool is_asked;          /* it has ended, at asked_ms ... */
+	uint64_t asked_ms;      /* ... and the card was not changed since */
+	char *reason, *trouble; /* why it has no answer; NULL: it has */
 };
 
 struct gpu_tasks {
 	const struct this_node *node;
 	struct gpu_options options;
-	gpu_free_fn *on_free;
-	void *arg;
-	ARRAY(struct slot) tasks;
+	struct gpu_tasks_deps deps;
+	struct map *objects[GPU_KINDS]; /* key -> struct object   */
+	struct map *cards;              /* address -> struct card */
 };
 
-static struct task *find_task(const struct gpu_tasks *tasks, const char *card)
+/* 5 s, doubled up to about ten minutes; nothing has failed while somebody is in the way. */
+static const struct attempt_backoff backoff = {
+	.held_ms = 5000,
+	.busy_ms = 5000,
+	.first_ms = 5000,
+	.max_ms = 640000,
+};
+
+static uint64_t now_ms(const struct gpu_tasks *tasks)
 {
-	for (size_t i = 0; i < tasks->tasks.len; i++) {
-		if (strcmp(tasks->tasks.items[i].task->card, card) == 0)
-			return tasks->tasks.items[i].task;
+	return clock_now_ms(tasks->node->clock);
+}
+
+static struct object *object_for(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key)
+{
+	struct object *object = map_get(tasks->objects[kind], key);
+
+	if (!object) {
+		object = xcalloc(1, sizeof(*object));
+		(void)map_set(tasks->objects[kind], key, object);
 	}
-	return NULL;
+	return object;
 }
 
-bool gpu_tasks_is_busy(const struct gpu_tasks *tasks, const char *card)
+static void object_free(struct object *object)
 {
-	return find_task(tasks, card) != NULL;
+	attempt_done(&object->attempt);
+	free(object);
 }
 
-const char *gpu_tasks_stuck(const struct gpu_tasks *tasks, const char *card)
+static struct card *card_for(struct gpu_tasks *tasks, const char *address)
 {
-	const struct task *task = find_task(tasks, card);
+	struct card *card = map_get(tasks->cards, address);
 
-	return task ? task->stuck : NULL;
-}
-
-static void on_timer_closed(uv_handle_t *handle)
-{
-	free(handle->data);
-}
-
-static void task_release(struct task *task)
-{
-	helper_run_abandon(take_ptr(task->run));
-	gpu_lines_done(&task->lines);
-	mig_look_done(&task->look);
-	str_done(&task->answer);
-	free(task->key);
-	free(task->stuck);
-	uv_close((uv_handle_t *)&task->fail_timer, on_timer_closed);
-}
-
-/* The card is free again. */
-static void task_free(struct task *task)
-{
-	struct gpu_tasks *tasks = task->tasks;
-
-	for (size_t i = 0; i < tasks->tasks.len; i++) {
-		if (tasks->tasks.items[i].task == task)
-			tasks->tasks.items[i] = tasks->tasks.items[--tasks->tasks.len];
+	if (!card) {
+		card = xcalloc(1, sizeof(*card));
+		card->tasks = tasks;
+		(void)snprintf(card->address, sizeof(card->address), "%s", address);
+		(void)map_set(tasks->cards, address, card);
 	}
-	task_release(task);
+	return card;
 }
 
-static struct task *task_new(struct gpu_tasks *tasks, const char *key, const char *card,
-			     gpu_task_end_fn *on_end, void *arg)
+static void forget_look(struct card *card)
 {
-	struct task *task = xcalloc(1, sizeof(*task));
-
-	assert(!gpu_tasks_is_busy(tasks, card));
-	task->tasks = tasks;
-	task->key = xstrdup(key);
-	task->on_end = on_end;
-	task->arg = arg;
-	(void)snprintf(task->card, sizeof(task->card), "%s", card);
-	uv_timer_init(tasks->node->loop, &task->fail_timer);
-	task->fail_timer.data = task;
-	array_add(&tasks->tasks)->task = task;
-	return task;
+	mig_look_done(&card->look);
+	str_clear(&card->answer);
+	free(take_ptr(card->reason));
+	free(take_ptr(card->trouble));
+	card->is_asked = false;
 }
 
-/* The receiver may begin another task for the card, unless its child is stuck. */
-static void task_end(struct task *task, const struct gpu_outcome *outcome, bool has_look)
+static void card_free(struct card *card)
 {
-	struct mig_look look = task->look;
-	auto_free char *key = take_ptr(task->key);
-	struct gpu_task_end end = {
-		.key = key, .verb = task->verb, .outcome = outcome, .look = has_look ? &look : NULL
-	};
-	gpu_task_end_fn *on_end = task->on_end;
-	void *arg = task->arg;
-	char card[sizeof(task->card)];
-
-	memcpy(card, task->card, sizeof(card));
-	end.card = card;
-	task->look = (struct mig_look){ 0 };
-	if (!task->stuck)
-		task_free(task);
-	on_end(arg, &end);
-	mig_look_done(&look);
+	task_abandon(card->task);
+	forget_look(card);
+	str_done(&card->answer);
+	free(card->key);
+	free(card->stuck);
+	free(card);
 }
 
-/* --- the child -------------------------------------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
-/* One that is stuck stays known until it has gone. */
-static void on_run_end(void *arg, int result, const struct err *err)
+static void begin_task(struct card *card, enum gpu_kind kind, const char *key)
 {
-	struct task *task = arg;
-
-	if (result < 0 && err->kind == ERR_STUCK)
-		task->stuck = xasprintf("%s (pid %d) does not end: it waits for the driver of %s",
-					task->tool ? task->tool : "hostdev-helper",
-					helper_run_pid(task->run), task->card);
-	else
-		task->run = NULL;
-	task->on_child_end(task, result, err);
+	assert(!card->task);
+	free(card->key);
+	card->key = xstrdup(key);
+	card->kind = kind;
 }
 
-static void on_run_gone(void *arg, struct helper_run *run)
+static void on_task_gone(void *arg)
 {
-	struct task *task = arg;
-	struct gpu_tasks *tasks = task->tasks;
-	auto_free char *card = xstrdup(task->card);
+	struct card *card = arg;
+	const struct gpu_tasks_deps *deps = &card->tasks->deps;
 
-	(void)run;
-	log_info("a child that waited for a card's driver has ended", log_str("card", card));
-	task->run = NULL;
-	task_free(task);
-	tasks->on_free(tasks->arg, card);
+	log_info("a child that waited for a card's driver has ended",
+		 log_str("card", card->address));
+	card->task = NULL;
+	free(take_ptr(card->stuck));
+	card->changed_ms = now_ms(card->tasks);
+	forget_look(card);
+	deps->on_gone(deps->arg, card->address);
 }
 
-static void on_fail_timer(uv_timer_t *timer)
+static bool start_task(struct card *card, const struct gpu_command *command,
+		       void (*on_line)(void *arg, const char *line, size_t len),
+		       void (*on_end)(void *arg, struct task_outcome *outcome), struct err *err)
 {
-	struct task *task = timer->data;
+	const struct gpu_tasks *tasks = card->tasks;
 
-	task->on_child_end(task, task->failure.code, &task->failure);
+	card->task = task_start(&(struct task_spec){ .loop = tasks->node->loop,
+						     .helper = &tasks->node->helper,
+						     .deadline_ms = tasks->options.deadline_ms,
+						     .is_logged = true,
+						     .verb = command->verb,
+						     .tool = command->tool,
+						     .key = card->key,
+						     .words = &command->words,
+						     .on_line = on_line,
+						     .on_end = on_end,
+						     .on_gone = on_task_gone,
+						     .arg = card },
+				err);
+	return card->task != NULL;
 }
 
-static void run_child(struct task *task, const char *const *args, line_fn *on_line,
-		      helper_end_fn *on_end)
+static void set_stuck(struct card *card)
 {
-	const struct gpu_tasks *tasks = task->tasks;
-	struct helper_spec spec = {
-		.path = task->tool ? task->tool : tasks->node->helper.path,
-		.args = args,
-		.deadline_ms = tasks->options.deadline_ms,
-		.metrics = tasks->node->metrics,
-		.on_line = on_line,
-		.on_end = on_run_end,
-		.on_gone = on_run_gone,
-		.arg = task,
-	};
+	auto_free char *what = task_describe(card->task);
 
-	task->on_child_end = on_end;
-	if (helper_run_start(tasks->node->loop, &spec, &task->run, &task->failure) < 0)
-		uv_timer_start(&task->fail_timer, on_fail_timer, 0, 0);
+	card->stuck = xasprintf("%s: it waits for the driver of %s", what, card->address);
+}
+
+/* May begin another task for the card, unless this one is stuck. */
+static void report_end(struct card *card, bool is_act)
+{
+	const struct gpu_tasks_deps *deps = &card->tasks->deps;
+	auto_free char *key = take_ptr(card->key);
+
+	deps->on_end(deps->arg, card->kind, key, card->address, is_act);
 }
 
 /* --- command lines ---------------------------------------------------------------------------- */
-
-static void add_word(struct json_strs *words, const char *word)
-{
-	json_strs_add(words, word);
-}
 
 static void add_value(struct json_strs *words, const char *key, const char *value)
 {
 	auto_free char *word = xasprintf("%s=%s", key, value);
 
-	add_word(words, word);
+	json_strs_add(words, word);
 }
 
 static void add_number(struct json_strs *words, const char *flag, int number)
 {
 	auto_free char *word = xasprintf("%d", number);
 
-	add_word(words, flag);
-	add_word(words, word);
+	json_strs_add(words, flag);
+	json_strs_add(words, word);
 }
 
-static void begin_helper(const struct helper_place *helper, const char *verb,
-			 struct json_strs *words)
-{
-	add_word(words, verb);
-	helper_place_words(helper, NULL, words);
-}
-
-static const char *vfs_words(const struct helper_place *helper, const struct gpu_options *options,
-			     const struct gpu_act *act, struct json_strs *words)
+static void make_vfs_command(const struct gpu_options *options, const struct gpu_act *act,
+			     struct gpu_command *command)
 {
 	auto_free char *count = xasprintf("%d", act->count);
 
 	if (options->sriov_manage && *options->sriov_manage) {
-		add_word(words, act->verb == GPU_ENABLE_VFS ? "-e" : "-d");
-		add_word(words, act->address);
-		return options->sriov_manage;
+		command->tool = options->sriov_manage;
+		command->verb = "sriov-manage";
+		json_strs_add(&command->words, act->verb == GPU_ENABLE_VFS ? "-e" : "-d");
+		json_strs_add(&command->words, act->address);
+		return;
 	}
-	begin_helper(helper, "vfs", words);
-	add_value(words, "address", act->address);
-	add_value(words, "id", act->id);
-	add_value(words, "count", count);
-	return NULL;
+	command->verb = "vfs";
+	add_value(&command->words, "address", act->address);
+	add_value(&command->words, "id", act->id);
+	add_value(&command->words, "count", count);
 }
 
-static const char *mdev_words(const struct helper_place *helper, const struct gpu_act *act,
-			      struct json_strs *words)
+static void make_mdev_command(const struct gpu_act *act, struct gpu_command *command)
 {
 	bool make = act->verb == GPU_MAKE_MDEV;
 
-	begin_helper(helper, make ? "mdev-create" : "mdev-remove", words);
-	add_value(words, "parent", act->address);
+	command->verb = make ? "mdev-create" : "mdev-remove";
+	add_value(&command->words, "parent", act->address);
 	if (make)
-		add_value(words, "type", act->type);
-	add_value(words, "owner", GPU_MDEV_OWNER);
-	add_value(words, "uuid", act->uuid);
-	return NULL;
+		add_value(&command->words, "type", act->type);
+	add_value(&command->words, "owner", GPU_MDEV_OWNER);
+	add_value(&command->words, "uuid", act->uuid);
 }
 
-static const char *mig_words(const struct gpu_options *options, const struct gpu_act *act,
-			     struct json_strs *words)
+static void make_mig_command(const struct gpu_options *options, const struct gpu_act *act,
+			     struct gpu_command *command)
 {
+	struct json_strs *words = &command->words;
+
+	command->tool = options->nvidia_smi;
+	command->verb = "nvidia-smi";
 	if (act->verb != GPU_MIG_MODE_ON)
-		add_word(words, "mig");
-	add_word(words, "-i");
-	add_word(words, act->address);
+		json_strs_add(words, "mig");
+	json_strs_add(words, "-i");
+	json_strs_add(words, act->address);
 	if (act->verb == GPU_MIG_MODE_ON) {
 		add_number(words, "-mig", 1);
 	} else if (act->verb == GPU_MIG_CREATE) {
 		add_number(words, "-cgi", act->profile);
-		add_word(words, "-C");
+		json_strs_add(words, "-C");
 	} else if (act->verb == GPU_MIG_REMOVE_COMPUTE) {
-		add_word(words, "-dci");
+		json_strs_add(words, "-dci");
 		add_number(words, "-gi", act->instance);
 		add_number(words, "-ci", act->compute);
 	} else {
-		add_word(words, "-dgi");
+		json_strs_add(words, "-dgi");
 		add_number(words, "-gi", act->instance);
 	}
-	return options->nvidia_smi;
 }
 
-const char *gpu_task_words(const struct helper_place *helper, const struct gpu_options *options,
-			   const struct gpu_act *act, struct json_strs *ret_words)
+void gpu_command_make(const struct gpu_options *options, const struct gpu_act *act,
+		      struct gpu_command *ret_command)
 {
+	*ret_command = (struct gpu_command){ 0 };
 	switch (act->verb) {
 	case GPU_ENABLE_VFS:
 	case GPU_DISABLE_VFS:
-		return vfs_words(helper, options, act, ret_words);
+		make_vfs_command(options, act, ret_command);
+		return;
 	case GPU_SET_TYPE:
-		begin_helper(helper, "vgpu-set", ret_words);
-		add_value(ret_words, "address", act->address);
-		add_value(ret_words, "type", act->type);
-		return NULL;
+		ret_command->verb = "vgpu-set";
+		add_value(&ret_command->words, "address", act->address);
+		add_value(&ret_command->words, "type", act->type);
+		return;
 	case GPU_MAKE_MDEV:
 	case GPU_REMOVE_MDEV:
-		return mdev_words(helper, act, ret_words);
+		make_mdev_command(act, ret_command);
+		return;
 	case GPU_MIG_MODE_ON:
 	case GPU_MIG_CREATE:
 	case GPU_MIG_REMOVE_COMPUTE:
 	case GPU_MIG_REMOVE:
-		return mig_words(options, act, ret_words);
+		make_mig_command(options, act, ret_command);
+		return;
 	}
-	return NULL;
 }
 
 /* --- acts ------------------------------------------------------------------------------------- */
 
-static int on_act_line(void *arg, const char *line, size_t len, struct err *err)
+/* Does a scan show what such an act does? What nvidia-smi does is seen by asking it again. */
+static bool is_scanned(enum gpu_verb verb)
 {
-	struct task *task = arg;
-
-	(void)err;
-	if (task->tool)
-		gpu_lines_take_tool(&task->lines, line, len);
-	else
-		gpu_lines_take_helper(&task->lines, line, len);
-	return 0;
+	switch (verb) {
+	case GPU_ENABLE_VFS:
+	case GPU_DISABLE_VFS:
+	case GPU_SET_TYPE:
+	case GPU_MAKE_MDEV:
+	case GPU_REMOVE_MDEV:
+		return true;
+	case GPU_MIG_MODE_ON:
+	case GPU_MIG_CREATE:
+	case GPU_MIG_REMOVE_COMPUTE:
+	case GPU_MIG_REMOVE:
+		return false;
+	}
+	return true;
 }
 
-static void on_act_end(void *arg, int result, const struct err *err)
+/* Whatever the helper calls it, the schemas have one word for it. */
+static const char *condition_reason(const struct task_outcome *outcome, enum gpu_verb verb)
 {
-	struct task *task = arg;
-	struct gpu_outcome outcome;
+	static const char *const kept[] = { "HelperFailed", "ToolFailed", "ToolMissing" };
 
-	gpu_lines_end(&task->lines, task->verb, task->tool, result, err, &outcome);
-	task_end(task, &outcome, false);
-	gpu_outcome_done(&outcome);
+	if (outcome->result == TASK_HELD)
+		return "InUse";
+	if (outcome->result == TASK_BUSY)
+		return "Applying";
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		if (strcmp(outcome->reason, kept[i]) == 0)
+			return kept[i];
+	}
+	return verb == GPU_ENABLE_VFS || verb == GPU_DISABLE_VFS ? "NoEffect" : "WriteFailed";
 }
 
-void gpu_tasks_act(struct gpu_tasks *tasks, const char *key, const struct gpu_act *act,
-		   gpu_task_end_fn *on_end, void *arg)
+static void log_unchanged(const struct card *card, const char *reason)
 {
-	struct task *task = task_new(tasks, key, act->card, on_end, arg);
-	auto_free const char **args = NULL;
-	struct json_strs words = { 0 };
+	log_warn("a card was not changed", log_str("kind", gpu_kind_api(card->kind)->kind),
+		 log_str("object", card->key), log_str("card", card->address),
+		 log_str("reason", reason));
+}
 
-	task->verb = act->verb;
-	task->tool = gpu_task_words(&tasks->node->helper, &tasks->options, act, &words);
+/* Takes over @outcome. True if what scans show may have changed. */
+static bool end_attempt(const struct card *card, struct object *object,
+			struct task_outcome *outcome)
+{
+	if (outcome->result != TASK_DONE) {
+		const char *reason = condition_reason(outcome, object->act.verb);
+
+		free(outcome->reason);
+		outcome->reason = xstrdup(reason);
+		log_unchanged(card, outcome->message);
+	}
+	return attempt_end(&object->attempt, outcome, &backoff, now_ms(card->tasks));
+}
+
+static void on_act_end(void *arg, struct task_outcome *outcome)
+{
+	struct card *card = arg;
+	struct object *object = map_get(card->tasks->objects[card->kind], card->key);
+	bool is_changed = true;
+
+	object->runs = false;
+	if (outcome) {
+		card->task = NULL;
+		is_changed = end_attempt(card, object, outcome);
+	} else {
+		set_stuck(card);
+		log_unchanged(card, card->stuck);
+	}
+	if (is_changed)
+		card->changed_ms = now_ms(card->tasks);
+	forget_look(card);
+	report_end(card, true);
+}
+
+/* The kinds of acts have failures of their own. */
+static struct attempt_object attempt_object(const struct api_meta *meta, const struct gpu_act *act)
+{
+	return (struct attempt_object){ .uid = meta->uid ? meta->uid : "",
+					.generation = meta->generation,
+					.direction = (int)act->verb };
+}
+
+bool gpu_tasks_act(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
+		   const struct api_meta *meta, const struct gpu_act *act)
+{
+	const struct attempt_object of = attempt_object(meta, act);
+	struct card *card = card_for(tasks, act->card);
+	struct object *object = object_for(tasks, kind, key);
+	struct task_outcome outcome;
+	struct gpu_command command;
+	struct err err = { 0 };
+
+	begin_task(card, kind, key);
+	gpu_command_make(&tasks->options, act, &command);
 	log_info("changing a card", log_str("card", act->card), log_str("address", act->address),
-		 log_str("program", task->tool ? task->tool : "hostdev-helper"),
-		 log_str("what", words.items[0]));
-	args = xcalloc(words.len + 1, sizeof(*args));
-	for (size_t i = 0; i < words.len; i++)
-		args[i] = words.items[i];
-	run_child(task, args, on_act_line, on_act_end);
-	json_strs_done(&words);
+		 log_str("program", command.tool ? command.tool : "hostdev-helper"),
+		 log_str("what", command.tool ? command.words.items[0] : command.verb));
+	object->act = *act;
+	attempt_begin(&object->attempt, &of,
+		      is_scanned(act->verb) ? ATTEMPT_CHANGES_MANY : ATTEMPT_CHANGES_NOTHING,
+		      now_ms(tasks));
+	object->runs = start_task(card, &command, NULL, on_act_end, &err);
+	json_strs_done(&command.words);
+	if (object->runs)
+		return true;
+	task_outcome_not_started(command.tool, &err, &outcome);
+	(void)end_attempt(card, object, &outcome);
+	return false;
 }
 
 /* --- looks ------------------------------------------------------------------------------------ */
 
-static int on_look_line(void *arg, const char *line, size_t len, struct err *err)
+static void on_answer_line(void *arg, const char *line, size_t len)
 {
-	struct task *task = arg;
+	struct card *card = arg;
 
-	(void)err;
-	if (task->answer.len + len + 1 > SMI_TEXT_MAX)
-		return 0;
-	str_add_mem(&task->answer, line, len);
-	str_add_char(&task->answer, '\n');
-	return 0;
-}
-
-static void ask(struct task *task);
-
-/* The answer says more than the exit status, as far as there is one. */
-static bool has_answer(const struct task *task, int result, const struct err *err)
-{
-	return result == 0 || (err->code == -EPIPE && task->answer.len > 0);
-}
-
-static void on_look_end(void *arg, int result, const struct err *err)
-{
-	struct task *task = arg;
-	struct gpu_outcome outcome = { 0 };
-	struct err cause = { 0 };
-
-	if (!has_answer(task, result, err)) {
-		gpu_lines_take_tool(&task->lines, str_cstr(&task->answer), task->answer.len);
-		gpu_lines_end(&task->lines, GPU_MIG_CREATE, task->tool, result, err, &outcome);
-	} else if (mig_look_take(&task->look, task->question, str_cstr(&task->answer),
-				 task->answer.len, result < 0, &cause)) {
-		task->question++;
-		ask(task);
+	if (card->answer.len + len + 1 > SMI_TEXT_MAX)
 		return;
-	} else if (!task->look.known) {
-		outcome = (struct gpu_outcome){ .failed = true,
-						.reason = xstrdup("ToolFailed"),
-						.message = xstrdup(cause.msg) };
+	str_add_mem(&card->answer, line, len);
+	str_add_char(&card->answer, '\n');
+}
+
+static void end_look(struct card *card, const char *reason, const char *trouble)
+{
+	card->is_asked = true;
+	card->asked_ms = now_ms(card->tasks);
+	card->reason = xstrdup_or_null(reason);
+	card->trouble = xstrdup_or_null(trouble);
+}
+
+static bool ask(struct card *card);
+
+/* True if nvidia-smi is asked another question. What it prints says more than its exit status. */
+static bool take_answer(struct card *card, const struct task_outcome *outcome)
+{
+	bool failed = outcome->result != TASK_DONE;
+	struct err err = { 0 };
+
+	if (failed && (!outcome->exit || card->answer.len == 0)) {
+		end_look(card, outcome->reason, outcome->message);
+		return false;
 	}
-	task_end(task, &outcome, !outcome.failed);
-	gpu_outcome_done(&outcome);
+	if (mig_look_take(&card->look, card->question, str_cstr(&card->answer), card->answer.len,
+			  failed, &err)) {
+		card->question++;
+		return ask(card);
+	}
+	end_look(card, card->look.known ? NULL : "ToolFailed", card->look.known ? NULL : err.msg);
+	return false;
 }
 
-static void ask(struct task *task)
+static void on_answer_end(void *arg, struct task_outcome *outcome)
 {
+	struct card *card = arg;
+
+	if (outcome) {
+		card->task = NULL;
+		if (take_answer(card, outcome))
+			return;
+	} else {
+		set_stuck(card);
+		end_look(card, "Stuck", card->stuck);
+	}
+	report_end(card, false);
+}
+
+/* False: it cannot be asked, and the look has ended. */
+static bool ask(struct card *card)
+{
+	struct gpu_command command = { .tool = card->tasks->options.nvidia_smi,
+				       .verb = "nvidia-smi" };
 	const char *args[MIG_ARGS_MAX];
+	struct task_outcome outcome;
+	struct err err = { 0 };
+	bool is_started;
 
-	str_clear(&task->answer);
-	mig_look_args(task->question, task->card, args);
-	run_child(task, args, on_look_line, on_look_end);
+	str_clear(&card->answer);
+	mig_look_args(card->question, card->address, args);
+	for (size_t i = 0; args[i]; i++)
+		json_strs_add(&command.words, args[i]);
+	is_started = start_task(card, &command, on_answer_line, on_answer_end, &err);
+	json_strs_done(&command.words);
+	if (is_started)
+		return true;
+	task_outcome_not_started(command.tool, &err, &outcome);
+	end_look(card, outcome.reason, outcome.message);
+	task_outcome_done(&outcome);
+	return false;
 }
 
-void gpu_tasks_look(struct gpu_tasks *tasks, const char *key, const char *card,
-		    gpu_task_end_fn *on_end, void *arg)
+bool gpu_tasks_look(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
+		    const char *address)
 {
-	struct task *task = task_new(tasks, key, card, on_end, arg);
+	struct card *card = card_for(tasks, address);
 
-	task->tool = tasks->options.nvidia_smi;
-	ask(task);
+	begin_task(card, kind, key);
+	forget_look(card);
+	card->question = MIG_ASK_MODE;
+	return ask(card);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
+
+bool gpu_tasks_is_busy(const struct gpu_tasks *tasks, const char *address)
+{
+	const struct card *card = map_get(tasks->cards, address);
+
+	return card && card->task;
+}
+
+static void add_card_past(const struct gpu_tasks *tasks, const char *address, struct gpu_past *past)
+{
+	const struct card *card = map_get(tasks->cards, address);
+
+	if (!card)
+		return;
+	if (card->changed_ms > 0 && card->changed_ms >= tasks->node->inventory->began_ms)
+		past->newer = true;
+	past->stuck = card->stuck;
+}
+
+void gpu_tasks_past(const struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
+		    const struct api_meta *meta, const char *address, struct gpu_past *ret_past)
+{
+	const struct object *object = map_get(tasks->objects[kind], key);
+
+	*ret_past = (struct gpu_past){ 0 };
+	if (object) {
+		const struct task_outcome *outcome = &object->attempt.outcome;
+
+		*ret_past = (struct gpu_past){
+			.act = &object->act,
+			.newer = object->runs,
+			.failed = outcome->result != TASK_DONE,
+			.reason = outcome->reason,
+			.message = outcome->message,
+		};
+		if (meta) {
+			const struct attempt_object of = attempt_object(meta, &object->act);
+
+			(void)attempt_failure(&object->attempt, &of, now_ms(tasks),
+					      &ret_past->wait_ms);
+		}
+		address = address ? address : object->act.card;
+	}
+	if (address)
+		add_card_past(tasks, address, ret_past);
+}
+
+void gpu_tasks_forget(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key)
+{
+	const struct object *object = map_get(tasks->objects[kind], key);
+
+	if (object && !object->runs)
+		object_free(map_remove(tasks->objects[kind], key));
+}
+
+void gpu_tasks_said(const struct gpu_tasks *tasks, const char *address, uint64_t max_age_ms,
+		    struct gpu_said *ret_said)
+{
+	const struct card *card = map_get(tasks->cards, address);
+
+	*ret_said = (struct gpu_said){ 0 };
+	if (!card || !card->is_asked || now_ms(tasks) - card->asked_ms >= max_age_ms)
+		return;
+	ret_said->look = card->look.known ? &card->look : NULL;
+	ret_said->reason = card->reason;
+	ret_said->trouble = card->trouble;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct gpu_tasks *gpu_tasks_new(const struct this_node *node, const struct gpu_options *options,
-				gpu_free_fn *on_free, void *arg)
+				const struct gpu_tasks_deps *deps)
 {
 	struct gpu_tasks *tasks = xcalloc(1, sizeof(*tasks));
 
 	tasks->node = node;
 	tasks->options = *options;
-	tasks->on_free = on_free;
-	tasks->arg = arg;
+	tasks->deps = *deps;
+	tasks->cards = map_new();
+	for (int kind = 0; kind < GPU_KINDS; kind++)
+		tasks->objects[kind] = map_new();
 	return tasks;
 }
 
 struct gpu_tasks *gpu_tasks_free(struct gpu_tasks *tasks)
 {
+	size_t cursor = 0;
+	void *value;
+
 	if (!tasks)
 		return NULL;
-	while (tasks->tasks.len > 0)
-		task_release(tasks->tasks.items[--tasks->tasks.len].task);
-	array_done(&tasks->tasks);
+	while (map_next(tasks->cards, &cursor, NULL, &value))
+		card_free(value);
+	map_free(tasks->cards);
+	for (int kind = 0; kind < GPU_KINDS; kind++) {
+		cursor = 0;
+		while (map_next(tasks->objects[kind], &cursor, NULL, &value))
+			object_free(value);
+		map_free(tasks->objects[kind]);
+	}
 	free(tasks);
 	return NULL;
 }

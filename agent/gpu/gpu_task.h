@@ -1,21 +1,21 @@
 /*
- * gpu_task: runs one program that changes a card, or asks how it is divided: hostdev-helper, or a
- * command of the vendor, as a child with a deadline.
+ * gpu_task: the tasks (agent/task) that change the cards of this node, or ask nvidia-smi how one is
+ * divided; what the last act for each object came to, and what nvidia-smi said last of each card.
  *
- * One task for each card at a time, on behalf of one object. A child that misses its deadline is left
- * to end by itself; until then its card is stuck, and no other task is started for it. Decides nothing.
+ * One task for each card at a time, on behalf of one object. While one is stuck, no other is
+ * started for its card. Decides nothing. A restart forgets it: then all is read and tried again.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/gpu/gpu_outcome.h"
-#include "agent/gpu/mig_look.h"
+#include "agent/gpu/gpu_step.h"
+#include "agent/gpu/smi_table.h"
+#include "api/json_values.h"
 
+struct api_meta;
 struct gpu_tasks;
-struct helper_place;
-struct json_strs;
 struct this_node;
 
 struct gpu_options {
@@ -24,42 +24,63 @@ struct gpu_options {
 	uint64_t deadline_ms; /* of one child; later it is stuck */
 };
 
-/* The stuck child of @card has ended. */
-typedef void gpu_free_fn(void *arg, const char *card);
+struct gpu_tasks_deps {
+	/* The task for the object @key has ended, or is stuck. @is_act: @card may have been changed;
+	 * else it was a look. */
+	void (*on_end)(void *arg, enum gpu_kind kind, const char *key, const char *card,
+		       bool is_act);
+	/* The stuck task of @card has ended. */
+	void (*on_gone)(void *arg, const char *card);
+	void *arg;
+};
 
 /* @node and the texts of @options are borrowed. */
 struct gpu_tasks *gpu_tasks_new(const struct this_node *node, const struct gpu_options *options,
-				gpu_free_fn *on_free, void *arg);
-/* Takes NULL, returns NULL. Children are abandoned, no callback runs. The loop must run once more. */
+				const struct gpu_tasks_deps *deps);
+/* Takes NULL, returns NULL. Tasks are abandoned, no callback runs. */
 struct gpu_tasks *gpu_tasks_free(struct gpu_tasks *tasks);
 
-/* Does a child run for @card, stuck or not? */
-bool gpu_tasks_is_busy(const struct gpu_tasks *tasks, const char *card);
+/* Does a task run for the card at @address, stuck or not? */
+bool gpu_tasks_is_busy(const struct gpu_tasks *tasks, const char *address);
 
-/* What the stuck child of @card does, in words; NULL: none is stuck. Valid until the loop goes on. */
-const char *gpu_tasks_stuck(const struct gpu_tasks *tasks, const char *card);
+/* Do @act for the object @key, whose metadata are @meta. The card must not be busy. True: on_end
+ * runs exactly once, not before this returns. False: nothing was started, and gpu_tasks_past() gives
+ * the reason. */
+bool gpu_tasks_act(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
+		   const struct api_meta *meta, const struct gpu_act *act);
 
-/* How a task ended. Valid during the call. */
-struct gpu_task_end {
-	const char *key; /* of the object that it was for */
-	const char *card;
-	enum gpu_verb verb; /* of an act */
-	const struct gpu_outcome *outcome;
-	struct mig_look *look; /* of a question that was answered: its members are the receiver's to
-				  take, it is emptied then; else NULL */
+/* Ask nvidia-smi how the card at @address is divided. Likewise; gpu_tasks_said() gives the answer,
+ * or the reason. */
+bool gpu_tasks_look(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
+		    const char *address);
+
+/* What the last act for the object @key came to. @meta: of the object now, NULL: there is none;
+ * @address: of its card, NULL: not known. Texts are valid until the loop goes on. */
+void gpu_tasks_past(const struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
+		    const struct api_meta *meta, const char *address, struct gpu_past *ret_past);
+
+/* The object is gone. */
+void gpu_tasks_forget(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key);
+
+/* What nvidia-smi said of a card. */
+struct gpu_said {
+	const struct mig_look *look; /* NULL: it is not known             */
+	const char *reason;          /* why not; NULL: it was not asked   */
+	const char *trouble;
 };
-typedef void gpu_task_end_fn(void *arg, const struct gpu_task_end *end);
 
-/* Do @act for the object @key. The card must not be busy. @on_end runs exactly once, never before this
- * returns. */
-void gpu_tasks_act(struct gpu_tasks *tasks, const char *key, const struct gpu_act *act,
-		   gpu_task_end_fn *on_end, void *arg);
+/* What is older than @max_age_ms, or than the last act, is not known. Valid until the loop goes
+ * on. */
+void gpu_tasks_said(const struct gpu_tasks *tasks, const char *address, uint64_t max_age_ms,
+		    struct gpu_said *ret_said);
 
-/* Ask nvidia-smi how @card is divided. Likewise. */
-void gpu_tasks_look(struct gpu_tasks *tasks, const char *key, const char *card,
-		    gpu_task_end_fn *on_end, void *arg);
+/* What is to be run. */
+struct gpu_command {
+	const char *tool; /* the vendor's command; NULL: hostdev-helper, with @verb */
+	const char *verb; /* static */
+	struct json_strs words;
+};
 
-/* The command line of an act: the words, without the program's name, for the caller to release with
- * json_strs_done(). Returns the vendor's command that is to be run; NULL: hostdev-helper. Pure. */
-const char *gpu_task_words(const struct helper_place *helper, const struct gpu_options *options,
-			   const struct gpu_act *act, struct json_strs *ret_words);
+/* The command of @act; the caller releases the words. Pure. */
+void gpu_command_make(const struct gpu_options *options, const struct gpu_act *act,
+		      struct gpu_command *ret_command);

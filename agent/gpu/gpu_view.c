@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/gpu/gpu_attempt.h"
 #include "agent/gpu/gpu_cards.h"
 #include "agent/gpu/gpu_task.h"
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
+#include "api/meta.h"
 #include "api/migconfiguration.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
@@ -17,7 +17,6 @@
 #include "api/sriovgpudevice.h"
 #include "api/vgpudevice.h"
 #include "base/mem.h"
-#include "kube/clock.h"
 #include "kube/informer.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
@@ -27,17 +26,6 @@ enum {
 	LOOK_AGE_NEW_SPEC_MS = 5000, /* what is to be done now is not decided on old news */
 	LOOK_AGE_NO_OBJECT_MS = 60 * 60 * 1000,
 };
-
-const struct api_kind *gpu_kind_api(enum gpu_kind kind)
-{
-	static const struct api_kind *const kinds[GPU_KINDS] = {
-		[GPU_KIND_CARD] = &sriovgpudevice_kind,
-		[GPU_KIND_VGPU] = &vgpudevice_kind,
-		[GPU_KIND_MIG] = &migconfiguration_kind,
-	};
-
-	return kinds[kind];
-}
 
 static const void *object_of(const struct gpu_world *world, enum gpu_kind kind, const char *name)
 {
@@ -73,16 +61,10 @@ static bool is_used(const struct gpu_world *world, const char *id, char **ret_us
 }
 
 static void fill_past(const struct gpu_world *world, enum gpu_kind kind, const char *name,
-		      const struct gpu_card *card, int64_t generation, struct gpu_past *past)
+		      const struct gpu_card *card, const struct api_meta *meta,
+		      struct gpu_past *past)
 {
-	gpu_attempts_last(world->attempts[kind], name, generation, world->node->inventory->began_ms,
-			  clock_now_ms(world->node->clock), past);
-	if (!card)
-		return;
-	if (gpu_attempts_is_outdated(world->attempts[GPU_KIND_MIG], card->pci->address,
-				     world->node->inventory->began_ms))
-		past->newer = true;
-	past->stuck = gpu_tasks_stuck(world->tasks, card->pci->address);
+	gpu_tasks_past(world->tasks, kind, name, meta, card ? card->pci->address : NULL, past);
 }
 
 /* Why @f must not be removed, in words; NULL: it is not in use. The caller frees. */
@@ -132,7 +114,7 @@ static void plan_card(const struct gpu_world *world, const struct reconcile_view
 		.now_wall_ms = view->now_wall_ms,
 	};
 
-	fill_past(world, GPU_KIND_CARD, name, card, object ? object->meta.generation : 0, &c.past);
+	fill_past(world, GPU_KIND_CARD, name, card, object ? &object->meta : NULL, &c.past);
 	card_plan(&c, d);
 }
 
@@ -182,7 +164,7 @@ static void plan_vgpu(const struct gpu_world *world, const struct reconcile_view
 		c.taken = gpu_view_is_taken(world, c.function);
 	}
 	c.user = user;
-	fill_past(world, GPU_KIND_VGPU, name, card, object ? object->meta.generation : 0, &c.past);
+	fill_past(world, GPU_KIND_VGPU, name, card, object ? &object->meta : NULL, &c.past);
 	vgpu_plan(&c, d);
 }
 
@@ -216,13 +198,12 @@ static void plan_mig(const struct gpu_world *world, const struct reconcile_view 
 			user = function_user(world, &card->items[i]);
 	}
 	if (card)
-		gpu_attempts_look(world->attempts[GPU_KIND_MIG], card->pci->address,
-				  clock_now_ms(world->node->clock), look_age_ms(object), &said);
+		gpu_tasks_said(world->tasks, card->pci->address, look_age_ms(object), &said);
 	c.user = user;
 	c.look = said.look;
 	c.look_reason = said.reason;
 	c.look_trouble = said.trouble;
-	fill_past(world, GPU_KIND_MIG, name, card, object ? object->meta.generation : 0, &c.past);
+	fill_past(world, GPU_KIND_MIG, name, card, object ? &object->meta : NULL, &c.past);
 	mig_plan(&c, d);
 }
 

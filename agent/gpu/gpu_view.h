@@ -1,5 +1,5 @@
 /*
- * gpu_view: what the plan of one object is to know, from the caches, the cards and the attempts. Pure.
+ * gpu_view: what the plan of one object is to know, from the caches, the cards and the tasks. Pure.
  */
 #pragma once
 
@@ -9,8 +9,6 @@
 #include "agent/gpu/mig_plan.h"
 #include "agent/gpu/vgpu_plan.h"
 
-struct api_kind;
-struct gpu_attempts;
 struct gpu_cards;
 struct gpu_function;
 struct gpu_tasks;
@@ -19,16 +17,11 @@ struct informer;
 struct reconcile_view;
 struct this_node;
 
-enum gpu_kind { GPU_KIND_CARD, GPU_KIND_VGPU, GPU_KIND_MIG, GPU_KINDS };
-
-const struct api_kind *gpu_kind_api(enum gpu_kind kind);
-
 /* Borrowed. */
 struct gpu_world {
 	const struct this_node *node;
 	const struct gpus_deps *deps;
 	const struct informer *objects[GPU_KINDS];
-	struct gpu_attempts *attempts[GPU_KINDS]; /* by the objects' names */
 	const struct gpu_cards *cards;
 	const struct gpu_tasks *tasks;
 };

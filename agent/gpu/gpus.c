@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/gpu/gpu_attempt.h"
 #include "agent/gpu/gpu_cards.h"
 #include "agent/gpu/gpu_task.h"
 #include "agent/gpu/gpu_view.h"
@@ -41,7 +40,6 @@ struct kind {
 	struct gpus *gpus;
 	enum gpu_kind kind;
 	struct informer *informer;
-	struct gpu_attempts *attempts;
 	struct reconcile *reconcile;
 };
 
@@ -120,7 +118,7 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 
 	(void)before;
 	if (!after)
-		gpu_attempts_forget(kind->attempts, name);
+		gpu_tasks_forget(gpus->tasks, kind->kind, name);
 	if (is_mdev(kind, name))
 		gpus->deps.offers_changed(gpus->deps.arg);
 	reconcile_changed(kind->reconcile, name);
@@ -146,13 +144,18 @@ static void card_is_free(struct gpus *gpus, const char *card, bool changed)
 		gpus->deps.request_scan(gpus->deps.arg);
 }
 
-static void on_free(void *arg, const char *card)
+static void on_task_end(void *arg, enum gpu_kind kind, const char *key, const char *card,
+			bool is_act)
 {
 	struct gpus *gpus = arg;
 
-	gpu_attempts_change_card(gpus->kinds[GPU_KIND_MIG].attempts, card,
-				 clock_now_ms(gpus->node->clock));
-	card_is_free(gpus, card, true);
+	reconcile_acted(gpus->kinds[kind].reconcile, key);
+	card_is_free(gpus, card, is_act);
+}
+
+static void on_task_gone(void *arg, const char *card)
+{
+	card_is_free(arg, card, true);
 }
 
 /* --- the three kinds, as struct reconcile_spec has them -------------------------------------------- */
@@ -245,47 +248,19 @@ static void plan_object(void *arg, const struct reconcile_view *view, struct dec
 	gpu_decision_done(&d);
 }
 
-static void on_end(void *arg, const struct gpu_task_end *end)
-{
-	struct kind *kind = arg;
-	struct gpus *gpus = kind->gpus;
-	uint64_t now_ms = clock_now_ms(gpus->node->clock);
-
-	if (end->outcome->failed)
-		log_warn("a card was not changed", log_str("kind", gpu_kind_api(kind->kind)->kind),
-			 log_str("object", end->key), log_str("card", end->card),
-			 log_str("reason", end->outcome->message));
-	gpu_attempts_end(kind->attempts, end->key, end->outcome, now_ms);
-	gpu_attempts_change_card(gpus->kinds[GPU_KIND_MIG].attempts, end->card,
-				 gpu_attempts_is_scanned(end->verb) ? now_ms : 0);
-	reconcile_acted(kind->reconcile, end->key);
-	card_is_free(gpus, end->card, true);
-}
-
-static void on_look(void *arg, const struct gpu_task_end *end)
-{
-	struct kind *kind = arg;
-
-	gpu_attempts_keep_look(kind->attempts, end->card, end->look, end->outcome,
-			       clock_now_ms(kind->gpus->node->clock));
-	reconcile_acted(kind->reconcile, end->key);
-	card_is_free(kind->gpus, end->card, false);
-}
-
 static bool begin_task(void *arg, const struct reconcile_view *view,
 		       const struct decision *decision)
 {
-	struct kind *kind = arg;
+	const struct kind *kind = arg;
+	struct gpu_tasks *tasks = kind->gpus->tasks;
 	const struct gpu_act *act = decision->job;
-	const struct api_meta *meta = view->object;
+	bool is_started = decision->detail == GPU_LOOK
+				  ? gpu_tasks_look(tasks, kind->kind, view->key, act->card)
+				  : gpu_tasks_act(tasks, kind->kind, view->key, view->object, act);
 
-	if (decision->detail == GPU_LOOK) {
-		gpu_tasks_look(kind->gpus->tasks, view->key, act->card, on_look, kind);
-		return true;
-	}
-	gpu_attempts_begin(kind->attempts, view->key, meta->generation, act);
-	gpu_tasks_act(kind->gpus->tasks, view->key, act, on_end, kind);
-	return true;
+	if (!is_started)
+		reconcile_enqueue(kind->reconcile, view->key); /* the status says why */
+	return is_started;
 }
 
 /* The PCIDevice has the name of its card's or vGPU's object; it has this in its history, too. */
@@ -415,7 +390,6 @@ static void make_informers(struct gpus *gpus)
 		struct kind *kind = &gpus->kinds[i];
 
 		*kind = (struct kind){ .gpus = gpus, .kind = (enum gpu_kind)i };
-		kind->attempts = gpu_attempts_new();
 		kind->informer = informer_new(&deps, &(struct informer_spec){
 							     .kind = gpu_kind_api(kind->kind),
 							     .label_selector = ours,
@@ -424,7 +398,6 @@ static void make_informers(struct gpus *gpus)
 							     .arg = kind,
 						     });
 		gpus->world.objects[i] = gpus->needs[i] = kind->informer;
-		gpus->world.attempts[i] = kind->attempts;
 	}
 }
 
@@ -435,7 +408,10 @@ struct gpus *gpus_new(const struct this_node *node, const struct gpus_deps *deps
 	gpus->node = node;
 	gpus->deps = *deps;
 	gpus->node_label = names_label_value(node->name);
-	gpus->tasks = gpu_tasks_new(node, &deps->options, on_free, gpus);
+	gpus->tasks = gpu_tasks_new(node, &deps->options,
+				    &(struct gpu_tasks_deps){ .on_end = on_task_end,
+							      .on_gone = on_task_gone,
+							      .arg = gpus });
 	gpus->world.node = node;
 	gpus->world.deps = &gpus->deps;
 	gpus->world.cards = &gpus->cards;
@@ -455,10 +431,8 @@ struct gpus *gpus_free(struct gpus *gpus)
 		reconcile_free(gpus->kinds[kind].reconcile);
 	reconcile_free(gpus->claims);
 	gpu_tasks_free(gpus->tasks);
-	for (int kind = 0; kind < GPU_KINDS; kind++) {
+	for (int kind = 0; kind < GPU_KINDS; kind++)
 		informer_free(gpus->kinds[kind].informer);
-		gpu_attempts_free(gpus->kinds[kind].attempts);
-	}
 	gpu_cards_done(&gpus->cards);
 	free(gpus->node_label);
 	free(gpus->label);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/gpu/gpu_cards.h"
-#include "agent/gpu/mig_look.h"
+#include "agent/gpu/smi_table.h"
 #include "agent/inventory/facts.h"
 #include "api/migconfiguration.h"
 #include "api/names.h"

@@ -1,5 +1,6 @@
 /*
- * smi_table: what nvidia-smi prints of a card's MIG mode, profiles and instances.
+ * smi_table: what nvidia-smi prints of a card's MIG mode, profiles and instances, and how the card
+ * is divided (struct mig_look) by all of that.
  *
  *	|   0  MIG 1g.5gb        19     7/7        4.75       No     14     0     0   |
  *
@@ -13,6 +14,8 @@
 #include <stddef.h>
 
 #include "base/array.h"
+
+struct err;
 
 enum {
 	SMI_TEXT_MAX = 256 << 10, /* bytes of one answer that are looked at                   */
@@ -78,3 +81,31 @@ void smi_computes_parse(const char *text, size_t len, struct smi_computes *compu
 
 /* Does the answer say that there is no instance? Then nvidia-smi's exit status is not 0 all the same. */
 bool smi_says_none(const char *text, size_t len);
+
+/* --- how a card is divided --- */
+
+/* The questions, in this order; after the first, a card without MIG is asked nothing more. */
+enum mig_question { MIG_ASK_MODE, MIG_ASK_PROFILES, MIG_ASK_INSTANCES, MIG_ASK_COMPUTES };
+enum { MIG_QUESTIONS = 4, MIG_ARGS_MAX = 8 };
+
+struct mig_look {
+	bool known;
+	enum smi_mode mode;
+	struct smi_profiles profiles;
+	struct smi_instances instances;
+	struct smi_computes computes;
+};
+
+/* nvidia-smi's arguments for @question of the card at @address; ends in NULL. */
+void mig_look_args(enum mig_question question, const char *address,
+		   const char *ret_args[MIG_ARGS_MAX]);
+
+/*
+ * Take the answer to @question. @failed: nvidia-smi's exit status was not 0. True if there is
+ * another question; false: the look is known, or with @err set (ERR_RETRY, -EBADMSG) the answer
+ * cannot be used.
+ */
+bool mig_look_take(struct mig_look *look, enum mig_question question, const char *text, size_t len,
+		   bool failed, struct err *err);
+
+void mig_look_done(struct mig_look *look);

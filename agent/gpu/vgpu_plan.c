@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "agent/gpu/gpu_cards.h"
-#include "agent/gpu/vgpu_types.h"
 #include "agent/inventory/facts.h"
 #include "agent/mdev/mdev_uuid.h"
 #include "api/meta.h"

@@ -105,10 +105,9 @@ void attempt_not_started(struct attempt *attempt, const struct attempt_object *o
 			 const struct attempt_backoff *backoff, const struct err *err,
 			 uint64_t now_ms)
 {
-	struct task_outcome outcome = { .result = TASK_REFUSED,
-					.reason = xstrdup("HelperFailed"),
-					.message = xstrdup(err->msg) };
+	struct task_outcome outcome;
 
+	task_outcome_not_started(NULL, err, &outcome);
 	attempt_begin(attempt, object, ATTEMPT_CHANGES_NOTHING, now_ms);
 	(void)attempt_end(attempt, &outcome, backoff, now_ms);
 }

@@ -26,6 +26,7 @@ struct task {
 	struct tasks *set; /* NULL: none, or it has left it */
 	struct task *next; /* of the set                    */
 	const char *verb;
+	const char *tool;
 	char *key;
 	struct json_strs keys;
 	struct json_pairs objects;
@@ -79,7 +80,10 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 
 	(void)err;
 	task->late = false;
-	task_lines_take(&task->lines, line, len);
+	if (task->tool)
+		task_lines_take_text(&task->lines, line, len);
+	else
+		task_lines_take(&task->lines, line, len);
 	if (task->on_line)
 		task->on_line(task->arg, line, len);
 	if (task->deadline_ms > 0)
@@ -129,7 +133,10 @@ static void on_end(void *arg, int result, const struct err *err)
 	}
 	if (late)
 		helper_run_abandon(task->run);
-	task_lines_end(&task->lines, task->verb, result, err, &outcome);
+	if (task->tool)
+		task_lines_end_tool(&task->lines, task->tool, result, err, &outcome);
+	else
+		task_lines_end(&task->lines, task->verb, result, err, &outcome);
 	log_end(task, &outcome);
 	leave_set(task);
 	task->on_end(task->arg, &outcome);
@@ -159,6 +166,10 @@ static void add_words(const struct json_strs *words, struct json_strs *line)
 /* The whole command line, without the program. */
 static void add_line(const struct task_spec *spec, struct json_strs *line)
 {
+	if (spec->tool) {
+		add_words(spec->words, line);
+		return;
+	}
 	json_strs_add(line, spec->verb);
 	add_words(spec->options, line);
 	helper_place_words(spec->helper, spec->node_address, line);
@@ -185,6 +196,7 @@ static struct task *new_task(const struct task_spec *spec)
 
 	*task = (struct task){
 		.verb = spec->verb,
+		.tool = spec->tool,
 		.key = xstrdup(spec->key),
 		.on_line = spec->on_line,
 		.on_late = spec->on_late,
@@ -207,7 +219,7 @@ static int start_helper(struct task *task, const struct task_spec *spec, struct 
 	struct json_strs line = { 0 };
 	auto_free const char **args = NULL;
 	struct helper_spec run = {
-		.path = spec->helper->path,
+		.path = spec->tool ? spec->tool : spec->helper->path,
 		.deadline_ms = spec->deadline_of_step ? step_deadline_ms(task) : spec->deadline_ms,
 		.patience = HELPER_PATIENCE,
 		.proc = spec->proc,
@@ -300,6 +312,8 @@ void *task_arg(const struct task *task)
 
 char *task_describe(const struct task *task)
 {
+	if (task->tool)
+		return xasprintf("%s (pid %d) does not end", task->tool, task_pid(task));
 	return xasprintf("hostdev-helper (pid %d) is blocked in step %s", task_pid(task),
 			 task->lines.step ? task->lines.step : "(none)");
 }

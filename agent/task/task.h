@@ -1,6 +1,6 @@
 /*
- * task: one run of hostdev-helper for one key of a reconcile, which is its act, and for a set of
- * keys of what it changes.
+ * task: one run of hostdev-helper, or of a vendor's command, for one key of a reconcile, which is
+ * its act, and for a set of keys of what it changes.
  *
  * Owns the child until it has ended, and its lines. A helper past its deadline is stuck: it is not
  * killed (helper_run.h says why), and no other is to be started for any of its keys until it has
@@ -38,7 +38,10 @@ struct task_spec {
 	bool cancellable;      /* by task_cancel(); the helper gets the option               */
 	bool is_logged;        /* by the caller: the task logs no end                         */
 	const char *verb;      /* static: "vfs"                              */
-	const char *key;       /* of the reconcile; for the log              */
+	const char
+		*tool; /* path of a vendor's command, which runs in place of the helper, with @words
+				  alone; outlives the task. NULL: none        */
+	const char *key;                  /* of the reconcile; for the log              */
 	const struct json_strs *keys;     /* exclusive beside @key; NULL: none          */
 	const struct json_strs *options;  /* of the command line, after the verb; NULL: none    */
 	const struct json_strs *words;    /* of the command line, after options and places      */
@@ -104,6 +107,6 @@ uint64_t task_age_ms(const struct task *task);
 /* task_spec.arg */
 void *task_arg(const struct task *task);
 
-/* "hostdev-helper (pid 7) is blocked in step Unbind": what a stuck one does, without its age, so
- * that the text stays the same. The caller frees. */
+/* "hostdev-helper (pid 7) is blocked in step Unbind", "nvidia-smi (pid 7) does not end": what a
+ * stuck one does, without its age, so that the text stays the same. The caller frees. */
 char *task_describe(const struct task *task);

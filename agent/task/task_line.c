@@ -1,5 +1,6 @@
 #include "agent/task/task_line.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { WORD_MAX = 64, MESSAGE_MAX = 1024 };
+enum { WORD_MAX = 64, MESSAGE_MAX = 1024, TOOL_TEXT_MAX = 400 };
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -63,6 +64,7 @@ void task_lines_done(struct task_lines *lines)
 {
 	task_outcome_done(&lines->outcome);
 	free(lines->step);
+	str_done(&lines->text);
 	*lines = (struct task_lines){ 0 };
 }
 
@@ -131,6 +133,16 @@ void task_lines_take(struct task_lines *lines, const char *line, size_t len)
 	json_map_done(line_map, &fields);
 }
 
+void task_lines_take_text(struct task_lines *lines, const char *line, size_t len)
+{
+	if (len == 0 || lines->text.len >= TOOL_TEXT_MAX)
+		return;
+	if (lines->text.len > 0)
+		str_add(&lines->text, "; ");
+	str_add_clean(&lines->text, line, len);
+	str_cut(&lines->text, TOOL_TEXT_MAX);
+}
+
 void task_lines_end(struct task_lines *lines, const char *verb, int result, const struct err *err,
 		    struct task_outcome *ret_outcome)
 {
@@ -150,4 +162,37 @@ void task_lines_end(struct task_lines *lines, const char *verb, int result, cons
 		outcome->exit = str_clean(err->msg, MESSAGE_MAX);
 	*ret_outcome = *outcome;
 	*outcome = (struct task_outcome){ 0 };
+}
+
+void task_lines_end_tool(struct task_lines *lines, const char *tool, int result,
+			 const struct err *err, struct task_outcome *ret_outcome)
+{
+	bool has_text = lines->text.len > 0;
+
+	*ret_outcome = (struct task_outcome){ .result = TASK_DONE };
+	if (result == 0) {
+		ret_outcome->message = xstrdup("");
+		return;
+	}
+	ret_outcome->result = TASK_FAILED;
+	ret_outcome->reason = xstrdup("ToolFailed");
+	ret_outcome->message = xasprintf("%s%s: %s", tool, has_text ? " says" : "",
+					 has_text ? str_cstr(&lines->text) : err->msg);
+	ret_outcome->exit = str_clean(err->msg, MESSAGE_MAX);
+}
+
+void task_outcome_not_started(const char *tool, const struct err *err,
+			      struct task_outcome *ret_outcome)
+{
+	bool is_missing = tool && (err->code == -ENOENT || err->code == -EACCES);
+
+	*ret_outcome = (struct task_outcome){
+		.result = TASK_REFUSED,
+		.reason = xstrdup(is_missing ? "ToolMissing"
+				  : tool     ? "ToolFailed"
+					     : "HelperFailed"),
+		.message = tool ? xasprintf("%s%s: %s", tool, is_missing ? " cannot be run" : "",
+					    err->msg)
+				: xstrdup(err->msg),
+	};
 }

@@ -4,11 +4,16 @@
  *
  * The "end" line has the result; without one the helper has failed. A helper that changes several
  * devices prints a "done" line for each one that is as requested.
+ *
+ * A vendor's command (a tool) prints text for people. Its exit status is the result, and the first
+ * lines are the message if it has failed.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/str.h"
 
 struct err;
 
@@ -40,7 +45,8 @@ char *task_outcome_text(const struct task_outcome *outcome);
 struct task_lines {
 	char *step; /* that the helper does now; NULL: before the first */
 	struct task_outcome outcome;
-	bool ended; /* by an "end" line: what follows does not count */
+	bool ended;      /* by an "end" line: what follows does not count */
+	struct str text; /* of a tool, cut and clean; its lines are separated by "; " */
 };
 
 void task_lines_done(struct task_lines *lines);
@@ -48,8 +54,18 @@ void task_lines_done(struct task_lines *lines);
 bool task_lines_looks(const struct task_lines *lines);
 /* One line; what cannot be read is passed over. */
 void task_lines_take(struct task_lines *lines, const char *line, size_t len);
+/* One line of a tool. */
+void task_lines_take_text(struct task_lines *lines, const char *line, size_t len);
 
 /* The helper has ended as helper_run_start() says; @verb is what it was started for. The caller
  * releases *@ret_outcome. */
 void task_lines_end(struct task_lines *lines, const char *verb, int result, const struct err *err,
 		    struct task_outcome *ret_outcome);
+/* Likewise, of @tool: TASK_DONE, or TASK_FAILED with ToolFailed. */
+void task_lines_end_tool(struct task_lines *lines, const char *tool, int result,
+			 const struct err *err, struct task_outcome *ret_outcome);
+
+/* The program was not started: @err says why. TASK_REFUSED with HelperFailed, or of a @tool (NULL:
+ * it is hostdev-helper) with ToolMissing or ToolFailed. The caller releases *@ret_outcome. */
+void task_outcome_not_started(const char *tool, const struct err *err,
+			      struct task_outcome *ret_outcome);

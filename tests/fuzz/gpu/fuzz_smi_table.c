@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "agent/gpu/gpu_cards.h"
 #include "agent/gpu/smi_table.h"
-#include "agent/gpu/vgpu_types.h"
 #include "api/json_values.h"
 #include "base/mem.h"
 

@@ -1,9 +1,10 @@
 /*
- * fuzz_task_line: any bytes as the lines of hostdev-helper. What comes of them is one outcome that a
- * condition and a log line can hold.
+ * fuzz_task_line: any bytes as the lines of hostdev-helper, or of a vendor's command. What comes of
+ * them is one outcome that a condition and a log line can hold.
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,13 +25,14 @@ static void check_text(const char *text, size_t max)
 		assert((unsigned char)text[i] >= ' ' && text[i] != 0x7f);
 }
 
-/* The first byte says how the helper ends. */
+/* The first byte says how the program ends, and which it is. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
 	int result = size > 0 && data[0] & 1 ? -EPIPE : 0;
 	struct err err = { .kind = size > 0 && data[0] & 2 ? ERR_STUCK : ERR_RETRY,
 			   .code = result };
+	bool is_tool = size > 0 && data[0] & 4;
 	struct task_lines lines = { 0 };
 	struct task_outcome outcome = { 0 };
 
@@ -38,9 +40,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const char *end = memchr(text + i, '\n', size - i);
 
 		len = end ? (size_t)(end - text) - i : size - i;
-		task_lines_take(&lines, text + i, len);
+		if (is_tool)
+			task_lines_take_text(&lines, text + i, len);
+		else
+			task_lines_take(&lines, text + i, len);
 	}
-	task_lines_end(&lines, "mdev-create", result, &err, &outcome);
+	if (is_tool)
+		task_lines_end_tool(&lines, "nvidia-smi", result, &err, &outcome);
+	else
+		task_lines_end(&lines, "mdev-create", result, &err, &outcome);
 	assert(outcome.result != TASK_NONE);
 	assert(outcome.result == TASK_DONE || (outcome.reason && *outcome.reason));
 	assert(outcome.message);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
@@ -55,15 +56,18 @@ struct bench_runs {
 };
 
 static struct bench_runs runs;
-static struct str programs; /* "/sm -e 0000:08:00.0|" of each program since the last look */
+static bool programs_missing; /* none can be started */
+static struct str programs;   /* "/sm -e 0000:08:00.0|" of each program since the last look */
 
 int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 		     struct helper_run **ret_run, struct err *err)
 {
-	struct helper_run *run = xcalloc(1, sizeof(*run));
+	struct helper_run *run;
 
 	(void)loop;
-	(void)err;
+	if (programs_missing)
+		return err_set(err, ERR_RETRY, -ENOENT, "no such file");
+	run = xcalloc(1, sizeof(*run));
 	run->spec = *spec;
 	array_add(&runs)->run = run;
 	run->words = xstrdup(spec->path);
@@ -91,6 +95,16 @@ static inline void runs_remove(struct helper_run *run)
 	}
 	free(run->words);
 	free(run);
+}
+
+void helper_run_extend(struct helper_run *run, uint64_t deadline_ms)
+{
+	fail_msg("%s: its deadline is moved by %d ms", run->words, (int)deadline_ms);
+}
+
+void helper_run_cancel(struct helper_run *run)
+{
+	fail_msg("%s: it is cancelled", run->words);
 }
 
 struct helper_run *helper_run_abandon(struct helper_run *run)
@@ -271,6 +285,7 @@ static inline void bench_close(struct bench *b)
 	str_done(&b->events.recorded);
 	str_done(&programs);
 	array_done(&runs);
+	programs_missing = false;
 }
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);

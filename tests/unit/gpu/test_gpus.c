@@ -243,6 +243,26 @@ static void what_failed_is_told_and_tried_again(void **state)
 	bench_finish(b, "", NULL);
 }
 
+/* At once, as nothing has been changed; and once it is there, it is run. */
+static void a_program_that_is_missing_is_told(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	programs_missing = true;
+	bench_user_writes(b, CARDS, CARD_NAME, OFF);
+	bench_settle(b);
+	assert_string_equal(bench_ready(b, CARDS, CARD_NAME), "ToolMissing");
+	assert_int_equal(runs.len, 0);
+	forget(b);
+	bench_run(b, 20000);
+	assert_writes(b, "");
+	programs_missing = false;
+	bench_run(b, 20000);
+	assert_programs("/sm -d " PF "|");
+	bench_finish(b, "", NULL);
+}
+
 /* Another object of the name is another matter, even at the same generation. */
 static void a_new_object_waits_for_no_old_failure(void **state)
 {
@@ -849,6 +869,8 @@ int main(void)
 		  a_spec_that_changes_meanwhile_counts, NULL);
 	suite_add(&suite, "what failed is told, and tried again",
 		  what_failed_is_told_and_tried_again, NULL);
+	suite_add(&suite, "a program that is missing is told", a_program_that_is_missing_is_told,
+		  NULL);
 	suite_add(&suite, "a new object waits for no old failure",
 		  a_new_object_waits_for_no_old_failure, NULL);
 	suite_add(&suite, "cards are divided side by side", cards_are_divided_side_by_side, NULL);

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "agent/gpu/mig_look.h"
+#include "agent/gpu/smi_table.h"
 #include "api/migconfiguration.h"
 #include "api/sriovgpudevice.h"
 #include "unit/gpu/gpu_scene.h"

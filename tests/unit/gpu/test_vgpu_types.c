@@ -1,4 +1,4 @@
-#include "agent/gpu/vgpu_types.h"
+#include "agent/gpu/gpu_cards.h"
 
 #include <string.h>
 

@@ -52,7 +52,8 @@ static void on_gone(void *arg)
 	uv_stop(&b->fake.loop);
 }
 
-static void bench_start(struct bench *b, const char *body)
+/* @is_tool: the script is a vendor's command. */
+static void bench_start_as(struct bench *b, const char *body, bool is_tool)
 {
 	struct helper_place place = { .state_dir = "/state", .sysfs_root = "/tree" };
 	struct json_strs words = { 0 };
@@ -69,6 +70,7 @@ static void bench_start(struct bench *b, const char *body)
 						  .node_address = "192.0.2.1",
 						  .deadline_ms = AMPLE_MS,
 						  .verb = "vfs",
+						  .tool = is_tool ? b->fake.path : NULL,
 						  .key = "node1-eth1",
 						  .keys = &keys,
 						  .words = &words,
@@ -79,6 +81,11 @@ static void bench_start(struct bench *b, const char *body)
 	json_strs_done(&words);
 	json_strs_done(&keys);
 	assert_int_equal(b->ended, 0);
+}
+
+static void bench_start(struct bench *b, const char *body)
+{
+	bench_start_as(b, body, false);
 }
 
 static void bench_done(struct bench *b)
@@ -111,6 +118,26 @@ static void the_command_line_says_verb_places_and_words(void **state)
 	assert_non_null(strstr(line, "/tree"));
 	assert_non_null(strstr(line, "192.0.2.1"));
 	assert_non_null(strstr(line, " address=0000:03:00.0 count=2\n"));
+}
+
+/* Its words are the vendor's, and so is what it prints. */
+static void a_vendors_command_gets_its_words_alone(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *line = NULL;
+	auto_free char *text = NULL;
+
+	bench_start_as(b, "echo \"$@\" >$here/line\n" END("\"Done\"") "echo no\nexit 3\n", true);
+	text = task_describe(b->task);
+	assert_non_null(strstr(text, b->fake.path));
+	assert_non_null(strstr(text, ") does not end"));
+	run_until_end(b);
+	line = fake_helper_wrote(&b->fake, "line");
+	assert_string_equal(line, "address=0000:03:00.0 count=2\n");
+	assert_int_equal(b->outcome.result, TASK_FAILED);
+	assert_string_equal(b->outcome.reason, "ToolFailed");
+	assert_non_null(strstr(b->outcome.message, "; no"));
+	assert_string_equal(b->outcome.exit, "helper exited with status 3");
 }
 
 static struct end_case {
@@ -247,6 +274,8 @@ int main(void)
 	suite_rows(&suite, ends, an_end_is_heard_once);
 	suite_add(&suite, "the command line says verb, places and words",
 		  the_command_line_says_verb_places_and_words, NULL);
+	suite_add(&suite, "a vendor's command gets its words alone",
+		  a_vendors_command_gets_its_words_alone, NULL);
 	suite_add(&suite, "a stuck one stays until it has ended",
 		  a_stuck_one_stays_until_it_has_ended, NULL);
 	suite_add(&suite, "one that does not exit after its result has ended",

@@ -111,6 +111,34 @@ static struct outcome_case several[] = {
 	  "d 0 -" },
 };
 
+/* A vendor's command. */
+static struct outcome_case tools[] = {
+	{ "a command that did it", { "Enabling VFs" }, 0, "d - " },
+	{ "one that failed, with what it says",
+	  { "line one", "", "line\ttwo" },
+	  -EPIPE,
+	  " ToolFailed /sm says: line one; line\\x09two" },
+	{ "one that failed in silence", { NULL }, -EPIPE, " ToolFailed /sm: it was killed" },
+	{ "a helper's lines are text of it",
+	  { "{'kind':'end','result':'Done'}" },
+	  -EPIPE,
+	  " ToolFailed /sm says: {'kind':'end','result':'Done'}" },
+};
+
+static struct start_case {
+	const char *name;
+	const char *tool;
+	int code;
+	const char *want;
+} starts[] = {
+	{ "a helper that cannot be run", NULL, -ENOENT, "HelperFailed no such file" },
+	{ "a command that is not there", "/sm", -ENOENT,
+	  "ToolMissing /sm cannot be run: no such file" },
+	{ "one that must not be run", "/sm", -EACCES,
+	  "ToolMissing /sm cannot be run: no such file" },
+	{ "a node without memory for it", "/sm", -ENOMEM, "ToolFailed /sm: no such file" },
+};
+
 static const char *const letters[] = {
 	[TASK_NONE] = "-",    [TASK_DONE] = "d", [TASK_HELD] = "h",
 	[TASK_REFUSED] = "r", [TASK_BUSY] = "b", [TASK_FAILED] = "",
@@ -161,6 +189,58 @@ static void devices_match(void **state)
 	task_outcome_done(&outcome);
 }
 
+static void outcomes_of_tools_match(void **state)
+{
+	const struct outcome_case *c = suite_row(state);
+	struct task_lines *lines = *state;
+	struct task_outcome outcome;
+	struct err err = { 0 };
+	auto_free char *said = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(c->lines) && c->lines[i]; i++)
+		task_lines_take_text(lines, c->lines[i], strlen(c->lines[i]));
+	if (c->result < 0)
+		(void)err_set(&err, ERR_RETRY, c->result, "it was killed");
+	task_lines_end_tool(lines, "/sm", c->result, &err, &outcome);
+	said = xasprintf("%s %s %s", letters[outcome.result], outcome.reason ? outcome.reason : "-",
+			 outcome.message);
+	assert_string_equal(said, c->want);
+	if (c->result < 0)
+		assert_string_equal(outcome.exit, "it was killed");
+	else
+		assert_null(outcome.exit);
+	task_outcome_done(&outcome);
+}
+
+static void starts_match(void **state)
+{
+	const struct start_case *c = suite_row(state);
+	struct err err = { .kind = ERR_RETRY, .code = c->code, .msg = "no such file" };
+	struct task_outcome outcome;
+	auto_free char *said = NULL;
+
+	task_outcome_not_started(c->tool, &err, &outcome);
+	assert_int_equal(outcome.result, TASK_REFUSED);
+	said = xasprintf("%s %s", outcome.reason, outcome.message);
+	assert_string_equal(said, c->want);
+	task_outcome_done(&outcome);
+}
+
+static void a_long_text_is_cut(void **state)
+{
+	const struct err err = { .kind = ERR_RETRY, .code = -EPIPE, .msg = "exited with 1" };
+	struct task_lines *lines = *state;
+	struct task_outcome outcome;
+	char line[10000];
+
+	memset(line, 'a', sizeof(line));
+	for (int i = 0; i < 100; i++)
+		task_lines_take_text(lines, line, sizeof(line));
+	task_lines_end_tool(lines, "/smi", err.code, &err, &outcome);
+	assert_int_equal(strlen(outcome.message), strlen("/smi says: ") + 400);
+	task_outcome_done(&outcome);
+}
+
 static void a_long_message_is_cut(void **state)
 {
 	auto_str struct str line = STR_INIT;
@@ -203,6 +283,9 @@ int main(void)
 	suite_fixture(&suite, &task_lines_fixture);
 	suite_rows(&suite, cases, outcomes_match);
 	suite_rows(&suite, several, devices_match);
+	suite_rows(&suite, tools, outcomes_of_tools_match);
+	suite_rows(&suite, starts, starts_match);
+	suite_add(&suite, "a long text of a command is cut", a_long_text_is_cut, NULL);
 	suite_add(&suite, "a long message is cut", a_long_message_is_cut, NULL);
 	suite_add(&suite, "how it has exited is kept", how_it_has_exited_is_kept, NULL);
 	return suite_run(&suite, "task_line");

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/timefmt.h"
 
 /* As long as it only looks, a busy machine makes a helper slow, not the kernel. */
@@ -76,11 +77,12 @@ static uint64_t step_deadline_ms(const struct task *task)
 static int on_line(void *arg, const char *line, size_t len, struct err *err)
 {
 	struct task *task = arg;
+	bool counts = !task->lines.ended;
 
 	(void)err;
 	task->late = false;
 	task_lines_take(&task->lines, line, len);
-	if (task->on_line)
+	if (counts && task->on_line)
 		task->on_line(task->arg, line, len);
 	if (task->deadline_ms > 0)
 		helper_run_extend(task->run, step_deadline_ms(task));
@@ -291,6 +293,16 @@ int task_pid(const struct task *task)
 uint64_t task_age_ms(const struct task *task)
 {
 	return timefmt_now_ms() - task->began_ms;
+}
+
+const char *task_step(const struct task *task)
+{
+	return str_or_empty(task->lines.step);
+}
+
+const char *task_address(const struct task *task)
+{
+	return str_or_empty(task->lines.address);
 }
 
 void *task_arg(const struct task *task)

@@ -44,7 +44,8 @@ struct task_spec {
 	const struct json_strs *words;    /* of the command line, after options and places      */
 	const struct json_pairs *objects; /* name -> uid of all that it is for: tasks_cancel();
 					     NULL: none */
-	/* A line of the helper, for what one verb alone prints. May be NULL. */
+	/* A line of the helper, the one of its end at the latest, for what one verb alone prints. May be
+	 * NULL. */
 	void (*on_line)(void *arg, const char *line, size_t len);
 	/* The step under way takes longer than the deadline, and is waited for. May be NULL. */
 	void (*on_late)(void *arg);
@@ -100,6 +101,11 @@ bool task_is_late(const struct task *task);
 /* Of the helper. */
 int task_pid(const struct task *task);
 uint64_t task_age_ms(const struct task *task);
+
+/* What its helper does now, and the PCI function that it does it to; "" if not known. Valid until
+ * the loop goes on. */
+const char *task_step(const struct task *task);
+const char *task_address(const struct task *task);
 
 /* task_spec.arg */
 void *task_arg(const struct task *task);

@@ -112,8 +112,8 @@ static struct outcome_case several[] = {
 };
 
 static const char *const letters[] = {
-	[TASK_NONE] = "-",    [TASK_DONE] = "d", [TASK_HELD] = "h",
-	[TASK_REFUSED] = "r", [TASK_BUSY] = "b", [TASK_FAILED] = "",
+	[TASK_NONE] = "-", [TASK_DONE] = "d",  [TASK_HELD] = "h",  [TASK_REFUSED] = "r",
+	[TASK_BUSY] = "b", [TASK_FAILED] = "", [TASK_STUCK] = "s",
 };
 
 SUITE_CLOSING(task_lines, struct task_lines, task_lines_done);

@@ -102,9 +102,9 @@ static const struct record_facts *find_record(const struct facts *facts, const c
 
 static const struct binder_seen *find_seen(const struct claim_past *past, const char *address)
 {
-	for (size_t i = 0; i < past->outcome->seen.len; i++) {
-		if (str_match(past->outcome->seen.items[i].address, address))
-			return &past->outcome->seen.items[i];
+	for (size_t i = 0; i < past->seen->len; i++) {
+		if (str_match(past->seen->items[i].address, address))
+			return &past->seen->items[i];
 	}
 	return NULL;
 }
@@ -146,7 +146,7 @@ static void take_past(struct claim_function *f, const struct claim_past *past)
 	if (!past->newer || !past->outcome)
 		return;
 	seen = find_seen(past, f->address);
-	done = past->outcome->result == BINDER_DONE;
+	done = past->outcome->result == TASK_DONE;
 	/* Of a function that has gone nothing can be read back. */
 	if (!seen && !f->pci && past->verb == BINDER_RELEASE && done)
 		take_release(f);
@@ -157,7 +157,7 @@ static void take_past(struct claim_function *f, const struct claim_past *past)
 	if (past->verb == BINDER_BIND && done) {
 		f->recorded = true;
 		f->rewritten = true;
-	} else if (past->verb == BINDER_BIND && past->outcome->result == BINDER_FAILED) {
+	} else if (past->verb == BINDER_BIND && past->outcome->result == TASK_FAILED) {
 		f->recorded |= !is_driver(seen->driver, f->pci ? f->pci->driver : NULL);
 	} else if (past->verb == BINDER_RELEASE && done) {
 		take_release(f);

@@ -28,17 +28,15 @@ static const struct attempt_backoff backoff = {
 /* The last attempt for a group. */
 struct transition {
 	struct transition *next;
-	enum binder_verb verb;
 	struct json_strs members;
 	char *lead;
 	char *name; /* of the claim that it was begun for */
 
-	struct attempt attempt;
+	struct attempt attempt; /* its direction is a verb of the binder */
 	bool running;
-	bool stuck; /* and its helper has not ended */
 	bool reported;
-	struct binder_outcome outcome;
-	char *seen; /* how the group looked; NULL: the next scan says so */
+	struct binder_outcome rest; /* what @attempt does not keep of the outcome         */
+	char *look;                 /* how the group looked; NULL: the next scan says so */
 };
 
 struct claim_history {
@@ -53,8 +51,8 @@ static void transition_free(struct transition *t)
 	free(t->lead);
 	free(t->name);
 	attempt_done(&t->attempt);
-	binder_outcome_done(&t->outcome);
-	free(t->seen);
+	binder_outcome_done(&t->rest);
+	free(t->look);
 	free(t);
 }
 
@@ -153,14 +151,13 @@ void claim_history_begin(struct claim_history *history, const struct claim_begin
 	before = find(history, job->items[0].address);
 	assert(!before || !before->running);
 	*t = (struct transition){
-		.verb = job->verb,
 		.lead = xstrdup(job->items[0].address),
 		.name = xstrdup(begin->name),
 		.running = true,
 	};
 	attempt_begin(&t->attempt, &object, ATTEMPT_CHANGES_MANY, now_ms);
 	/* Failures are the group's, whichever of its claims the attempts were begun for. */
-	if (before && before->verb == job->verb)
+	if (before && before->attempt.direction == object.direction)
 		t->attempt.failures = before->attempt.failures;
 	for (size_t i = 0; i < job->len; i++)
 		json_strs_add_new(&t->members, job->items[i].address);
@@ -169,7 +166,7 @@ void claim_history_begin(struct claim_history *history, const struct claim_begin
 	for (size_t i = 0; i < t->members.len; i++)
 		supersede(history, t->members.items[i]);
 	if (history->node->inventory)
-		t->seen = look_of(t, history->node->inventory);
+		t->look = look_of(t, history->node->inventory);
 	t->next = history->all;
 	history->all = t;
 }
@@ -187,19 +184,9 @@ bool claim_history_idle(const struct claim_history *history, const struct binder
 	return true;
 }
 
-static struct task_outcome task_outcome(const struct binder_outcome *outcome)
+static bool is_stuck(const struct transition *t)
 {
-	static const enum task_result results[] = {
-		[BINDER_DONE] = TASK_DONE,       [BINDER_HELD] = TASK_HELD,
-		[BINDER_REFUSED] = TASK_REFUSED, [BINDER_BUSY] = TASK_BUSY,
-		[BINDER_FAILED] = TASK_FAILED,   [BINDER_STUCK] = TASK_NONE,
-	};
-
-	return (struct task_outcome){
-		.result = results[outcome->result],
-		.reason = xstrdup_or_null(outcome->reason),
-		.message = xstrdup(outcome->message),
-	};
+	return t->attempt.outcome.result == TASK_STUCK;
 }
 
 void claim_history_end(struct claim_history *history, const char *address,
@@ -209,28 +196,20 @@ void claim_history_end(struct claim_history *history, const char *address,
 
 	assert(t && t->running);
 	t->running = false;
-	t->stuck = outcome->result == BINDER_STUCK;
-	if (outcome->result != BINDER_REFUSED) { /* the helper may have changed the group itself */
-		free(t->seen);
-		t->seen = NULL;
+	if (outcome->task.result != TASK_REFUSED) { /* the helper may have changed the group */
+		free(t->look);
+		t->look = NULL;
 	}
-	binder_outcome_copy(&t->outcome, outcome);
-	if (t->stuck) {
-		attempt_end_unknown(&t->attempt, outcome->ended_ms);
-	} else {
-		struct task_outcome of_task = task_outcome(outcome);
-
-		(void)attempt_end(&t->attempt, &of_task, &backoff, outcome->ended_ms);
-	}
+	binder_outcome_copy(&t->rest, outcome);
+	(void)attempt_end(&t->attempt, &t->rest.task, &backoff, outcome->ended_ms);
 }
 
 void claim_history_unstick(struct claim_history *history, const struct binder *binder,
 			   uint64_t now_ms, struct json_strs *ret_members)
 {
 	for (struct transition *t = history->all; t; t = t->next) {
-		if (!t->stuck || binder_look(binder, t->lead, NULL) == BINDER_IS_STUCK)
+		if (!is_stuck(t) || binder_look(binder, t->lead, NULL) == BINDER_IS_STUCK)
 			continue;
-		t->stuck = false;
 		attempt_end_unknown(&t->attempt, now_ms);
 		for (size_t j = 0; j < t->members.len; j++)
 			json_strs_add_new(ret_members, t->members.items[j]);
@@ -280,16 +259,18 @@ void claim_history_look(const struct claim_history *history, const char *address
 	if (!t || t->running)
 		return;
 	object = wanted(t, name, claim);
-	ret_view->past = (struct claim_past){ .verb = t->verb, .newer = is_newer(history, t) };
-	if (t->stuck) {
-		ret_view->past.outcome = &t->outcome;
+	ret_view->past = (struct claim_past){ .verb = (enum binder_verb)t->attempt.direction,
+					      .newer = is_newer(history, t),
+					      .seen = &t->rest.seen };
+	if (is_stuck(t)) {
+		ret_view->past.outcome = &t->attempt.outcome;
 		ret_view->hold_ms = UINT64_MAX;
 	} else if (!is_of(t, &object)) {
 		ret_view->unsure = ret_view->past.newer;
 	} else if (t->attempt.outcome.result == TASK_DONE) {
-		ret_view->past.outcome = &t->outcome;
+		ret_view->past.outcome = &t->attempt.outcome;
 	} else if (attempt_failure(&t->attempt, &object, now_ms, &hold_ms) && hold_ms > 0) {
-		ret_view->past.outcome = &t->outcome;
+		ret_view->past.outcome = &t->attempt.outcome;
 		ret_view->hold_ms = hold_ms;
 	} else {
 		/* An attempt that failed or has no known outcome may have changed anything. */
@@ -305,10 +286,12 @@ int claim_history_failure(const struct claim_history *history, const char *addre
 	const struct transition *t = find(history, address);
 	bool failed = t && t->attempt.outcome.result == TASK_FAILED;
 
-	if (!t || t->running || t->reported || strcmp(t->name, name) != 0 || !(failed || t->stuck))
+	if (!t || t->running || t->reported || strcmp(t->name, name) != 0 ||
+	    !(failed || is_stuck(t)))
 		return 0;
 	err_set(err, failed ? ERR_RETRY : ERR_STUCK, failed ? -ENODEV : -ETIMEDOUT, "%s: %s",
-		t->outcome.reason ? t->outcome.reason : "Failed", t->outcome.message);
+		t->attempt.outcome.reason ? t->attempt.outcome.reason : "Failed",
+		t->attempt.outcome.message);
 	err->wait_ms =
 		failed && t->attempt.due_ms > now_ms ? (unsigned)(t->attempt.due_ms - now_ms) : 0;
 	return err->code;
@@ -334,18 +317,18 @@ void claim_history_wake(struct claim_history *history, const char *address)
  * to try again. After any other, the first scan is what later ones are compared with. */
 static void compare(struct transition *t, const struct inventory *inventory)
 {
-	auto_free char *seen = look_of(t, inventory);
+	auto_free char *look = look_of(t, inventory);
 
-	if (t->seen && strcmp(t->seen, seen) != 0)
+	if (t->look && strcmp(t->look, look) != 0)
 		attempt_wake(&t->attempt);
-	free(t->seen);
-	t->seen = take_ptr(seen);
+	free(t->look);
+	t->look = take_ptr(look);
 }
 
 /* True if nothing that @t came to matters any more. */
 static bool is_over(const struct claim_history *history, const struct transition *t)
 {
-	return !t->running && !t->stuck && !is_newer(history, t) &&
+	return !t->running && !is_newer(history, t) &&
 	       (t->attempt.outcome.result == TASK_DONE || t->attempt.outcome.result == TASK_NONE);
 }
 

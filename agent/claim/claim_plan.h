@@ -34,9 +34,10 @@ enum claim_step {
 
 /* The last transition of the function's group, as far as it still matters. */
 struct claim_past {
-	const struct binder_outcome *outcome; /* NULL: none */
+	const struct task_outcome *outcome; /* NULL: none */
 	enum binder_verb verb;
 	bool newer; /* it ended after the inventory's scan began: it tells the drivers better */
+	const struct binder_seen_list *seen; /* what it read back; NULL only without an outcome */
 };
 
 /* Can pods have the device, by the Node's status.allocatable and the kubelet's list? */

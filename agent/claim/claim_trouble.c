@@ -84,11 +84,11 @@ static bool is_reason(const char *text)
 	       !(text[0] >= '0' && text[0] <= '9');
 }
 
-static const char *reason_of(const struct binder_outcome *outcome)
+static const char *reason_of(const struct task_outcome *outcome)
 {
 	static const char *const reasons[] = {
-		[BINDER_HELD] = "Held",   [BINDER_REFUSED] = "HelperFailed", [BINDER_BUSY] = "Busy",
-		[BINDER_STUCK] = "Stuck", [BINDER_FAILED] = "HelperFailed",
+		[TASK_HELD] = "Held",   [TASK_REFUSED] = "HelperFailed", [TASK_BUSY] = "Busy",
+		[TASK_STUCK] = "Stuck", [TASK_FAILED] = "HelperFailed",
 	};
 
 	if (outcome->reason && is_reason(outcome->reason))
@@ -96,13 +96,13 @@ static const char *reason_of(const struct binder_outcome *outcome)
 	return reasons[outcome->result];
 }
 
-static void set_outcome(const struct binder_outcome *outcome, const char *step,
+static void set_outcome(const struct task_outcome *outcome, const char *step,
 			struct claim_trouble *trouble)
 {
 	const char *message = str_or_empty(outcome->message);
 	const char *name = outcome->error_name;
 
-	trouble->step = outcome->result == BINDER_HELD || !outcome->step ? step : outcome->step;
+	trouble->step = outcome->result == TASK_HELD || !outcome->step ? step : outcome->step;
 	trouble->holder = outcome->holder;
 	if (name && !strstr(message, name))
 		set(trouble, reason_of(outcome), xasprintf("%s (%s)", message, name));
@@ -112,9 +112,9 @@ static void set_outcome(const struct binder_outcome *outcome, const char *step,
 
 bool claim_trouble_holds(const struct claim_case *c, bool live)
 {
-	const struct binder_outcome *outcome = c->past.outcome;
+	const struct task_outcome *outcome = c->past.outcome;
 
-	return outcome && outcome->result != BINDER_DONE &&
+	return outcome && outcome->result != TASK_DONE &&
 	       c->past.verb == (live ? BINDER_BIND : BINDER_RELEASE);
 }
 

@@ -282,11 +282,11 @@ static const char *result_of(const struct claims *claims, const struct reconcile
 {
 	auto_free char *address = address_of(claims, view->key);
 	struct claim_view known = view_of(claims, address, view);
-	const struct binder_outcome *outcome = known.past.outcome;
+	const struct task_outcome *outcome = known.past.outcome;
 
 	if (decision->warning && outcome && outcome->reason &&
 	    strcmp(outcome->reason, decision->event_reason) == 0)
-		return binder_result_text(outcome->result);
+		return task_result_text(outcome->result);
 	return audit_result(decision->event_reason, decision->warning);
 }
 
@@ -299,7 +299,7 @@ static void record_bound(const struct claims *claims, const struct reconcile_vie
 	record_audit(claims, &(struct record){
 				     .name = view->key,
 				     .user = claim->spec.user_name,
-				     .result = binder_result_text(BINDER_DONE),
+				     .result = task_result_text(TASK_DONE),
 				     .reason = "Bound",
 				     .message = message,
 			     });
@@ -340,20 +340,19 @@ static bool has_claim(const struct claims *claims, const struct reconcile_view *
 }
 
 /* What the helper saw of a function at the end of the last transition. NULL: nothing. */
-static const struct binder_seen *seen_after(const struct binder_outcome *outcome,
-					    const char *address)
+static const struct binder_seen *seen_after(const struct claim_past *past, const char *address)
 {
-	for (size_t i = 0; outcome && i < outcome->seen.len; i++) {
-		if (strcmp(outcome->seen.items[i].address, address) == 0)
-			return &outcome->seen.items[i];
+	for (size_t i = 0; past->outcome && i < past->seen->len; i++) {
+		if (strcmp(past->seen->items[i].address, address) == 0)
+			return &past->seen->items[i];
 	}
 	return NULL;
 }
 
-static char *moved_message(const struct binder_outcome *outcome, const struct binder_function *f,
+static char *moved_message(const struct claim_past *past, const struct binder_function *f,
 			   bool release)
 {
-	const struct binder_seen *seen = seen_after(outcome, f->address);
+	const struct binder_seen *seen = seen_after(past, f->address);
 
 	if (!release)
 		return xasprintf("bound to %s for the claim %s", f->driver, f->claim);
@@ -375,14 +374,14 @@ static void record_moved(const struct claims *claims, const struct reconcile_vie
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *f = &job->items[i];
 		auto_free char *name = names_pcidevice(claims->node->name, f->address);
-		auto_free char *message = moved_message(known.past.outcome, f, release);
+		auto_free char *message = moved_message(&known.past, f, release);
 
 		if (!has_claim(claims, view, name))
 			record_audit(claims, &(struct record){
 						     .name = name,
 						     .user = claim ? claim->spec.user_name : NULL,
 						     .release = release,
-						     .result = binder_result_text(BINDER_DONE),
+						     .result = task_result_text(TASK_DONE),
 						     .reason = release ? "Released" : "Bound",
 						     .message = message,
 					     });
@@ -670,7 +669,7 @@ static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 
 	reach(failpoints[step_of(work->verb)].after);
 	claim_history_end(claims->history, lead, outcome);
-	work->moved = outcome->result == BINDER_DONE;
+	work->moved = outcome->task.result == TASK_DONE;
 	enqueue_members(claims, claim_history_members(claims->history, lead), work->name);
 	claims->deps.on_moved(claims->deps.arg);
 	reconcile_acted(claims->reconcile, work->name);

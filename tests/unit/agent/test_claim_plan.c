@@ -82,7 +82,7 @@
 struct past {
 	bool there;
 	enum binder_verb verb;
-	enum binder_result result;
+	enum task_result result;
 	const char *reason;
 	bool newer;
 	const char *driver; /* of ADDRESS, as read back; NULL: not read back; "": none */
@@ -195,18 +195,19 @@ static void set_past(struct room *room, const struct past *past)
 	if (!past->there)
 		return;
 	*outcome = (struct binder_outcome){
-		.result = past->result,
-		.reason = xstrdup_or_null(past->reason),
-		.message = xstrdup("so it came"),
-		.holder = past->result == BINDER_HELD ? xstrdup("process 7 (qemu)") : NULL,
-		.holder_pid = past->result == BINDER_HELD ? 7 : 0,
+		.task.result = past->result,
+		.task.reason = xstrdup_or_null(past->reason),
+		.task.message = xstrdup("so it came"),
+		.task.holder = past->result == TASK_HELD ? xstrdup("process 7 (qemu)") : NULL,
+		.task.holder_pid = past->result == TASK_HELD ? 7 : 0,
 	};
 	if (past->driver)
 		*array_add(&outcome->seen) = (struct binder_seen){
 			.address = xstrdup(ADDRESS),
 			.driver = *past->driver ? xstrdup(past->driver) : NULL,
 		};
-	room->c.past = (struct claim_past){ outcome, past->verb, past->newer };
+	room->c.past =
+		(struct claim_past){ &outcome->task, past->verb, past->newer, &outcome->seen };
 }
 
 static void room_open(struct room *room, const struct plan_case *row)

@@ -243,10 +243,8 @@ struct transition {
 	binder_end_fn *end;
 	void *arg;
 
-	struct task *task;           /* NULL: none could be started         */
-	struct task_outcome no_task; /* what it came to then                */
-	struct binder_seen_list seen;
-	struct json_strs lines; /* of a plan */
+	struct task *task;             /* NULL: none could be started                           */
+	struct binder_outcome outcome; /* so far; without a task, what it came to    */
 };
 
 struct binder *binder_new(struct uv_loop_s *loop, const struct binder_options *options,
@@ -269,9 +267,7 @@ struct binder *binder_new(struct uv_loop_s *loop, const struct binder_options *o
 
 static void transition_free(struct transition *t)
 {
-	struct binder_outcome rest = { .task = t->no_task, .seen = t->seen, .lines = t->lines };
-
-	binder_outcome_done(&rest);
+	binder_outcome_done(&t->outcome);
 	json_strs_done(&t->addresses);
 	free(t->group);
 	free(t);
@@ -335,25 +331,18 @@ static void leave(struct transition *t)
 	*at = t->next;
 }
 
-/* Tell that @t came to @outcome, which is taken over. It is gone afterwards, unless it is stuck; the
- * binder may be. */
-static void end_transition(struct transition *t, struct task_outcome *outcome)
+/* Tell what @t came to. It is gone afterwards, unless it is stuck; the binder may be. */
+static void end_transition(struct transition *t)
 {
 	struct binder *binder = t->binder;
 	struct binder_noted what = noted(t);
 	binder_end_fn *tell = t->end;
 	void *arg = t->arg;
-	struct binder_outcome came_to = {
-		.task = *outcome,
-		.took_ms = t->task ? task_age_ms(t->task) : 0,
-		.ended_ms = uv_now(binder->loop),
-		.seen = t->seen,
-		.lines = t->lines,
-	};
+	struct binder_outcome came_to = t->outcome;
 
-	*outcome = (struct task_outcome){ 0 };
-	t->seen = (struct binder_seen_list){ 0 };
-	t->lines = (struct json_strs){ 0 };
+	t->outcome = (struct binder_outcome){ 0 };
+	came_to.took_ms = t->task ? task_age_ms(t->task) : 0;
+	came_to.ended_ms = uv_now(binder->loop);
 	binder_note_end(&binder->note, &what, &came_to);
 	if (came_to.task.result != TASK_STUCK) {
 		leave(t);
@@ -388,12 +377,12 @@ static const struct json_row line_map[] = {
 	JSON_END,
 };
 
-static void take_function(struct transition *t, const struct function_line *line)
+static void take_function(struct binder_seen_list *seen, const struct function_line *line)
 {
 	if (!line->address || !limit_is_address(line->address, ADDRESS_MAX) ||
-	    t->seen.len >= BINDER_FUNCTIONS_MAX)
+	    seen->len >= BINDER_FUNCTIONS_MAX)
 		return;
-	*array_add(&t->seen) = (struct binder_seen){
+	*array_add(seen) = (struct binder_seen){
 		.address = xstrdup(line->address),
 		.driver = str_clean(line->driver, DRIVER_MAX),
 		.override = str_clean(line->override, DRIVER_MAX),
@@ -407,10 +396,10 @@ static void on_line(void *arg, const char *line, size_t len)
 
 	if (json_map_parse(line_map, line, len, &fields, NULL) < 0)
 		return;
-	if (is_plan(t->verb) && t->lines.len < LINES_MAX)
-		*array_add(&t->lines) = xstrndup(line, len);
+	if (is_plan(t->verb) && t->outcome.lines.len < LINES_MAX)
+		*array_add(&t->outcome.lines) = xstrndup(line, len);
 	if (strcmp(fields.kind, "function") == 0)
-		take_function(t, &fields);
+		take_function(&t->outcome.seen, &fields);
 	json_map_done(line_map, &fields);
 }
 
@@ -483,19 +472,22 @@ static void set_message(struct task_outcome *outcome, char *message)
 static void on_end(void *arg, struct task_outcome *outcome)
 {
 	struct transition *t = arg;
-	struct task_outcome stuck = { 0 };
+	struct task_outcome *task = &t->outcome.task;
 
-	if (!outcome) {
-		stuck = stuck_outcome(t);
-		outcome = &stuck;
+	if (outcome) {
+		*task = *outcome;
+		*outcome = (struct task_outcome){ 0 };
+	} else {
+		*task = stuck_outcome(t);
 	}
-	if (outcome->result == TASK_BUSY && outcome->holder_pid)
-		set_message(outcome, busy_message(outcome->holder_pid));
-	if (outcome->died)
-		set_message(outcome, xasprintf("%s; what it said on standard error is in the log "
-					       "of the agent",
-					       outcome->message));
-	end_transition(t, outcome);
+	if (task->result == TASK_BUSY && task->holder_pid)
+		set_message(task, busy_message(task->holder_pid));
+	if (task->died)
+		set_message(task,
+			    xasprintf("%s; what it said on standard error is in the log of the "
+				      "agent",
+				      task->message));
+	end_transition(t);
 }
 
 static void on_gone(void *arg)
@@ -530,24 +522,7 @@ static void on_unstarted(uv_timer_t *timer)
 	if (n > 1)
 		uv_timer_start(timer, on_unstarted, 0, 0);
 	if (oldest)
-		end_transition(oldest, &oldest->no_task);
-}
-
-/* A group is a key as its functions are. NULL of none; the caller frees. */
-static char *group_key(const char *group)
-{
-	return group ? xasprintf("group %s", group) : NULL;
-}
-
-/* The task that already moves the group of @job or one of its functions; NULL: none. */
-static const struct task *find_other(const struct binder *binder, const struct binder_job *job)
-{
-	auto_free char *group = group_key(job->group);
-	const struct task *other = group ? tasks_find(binder->tasks, group) : NULL;
-
-	for (size_t i = 0; !other && i < job->len; i++)
-		other = tasks_find(binder->tasks, job->items[i].address);
-	return other;
+		end_transition(oldest);
 }
 
 static struct transition *new_transition(struct binder *binder, const struct binder_job *job)
@@ -564,11 +539,13 @@ static struct transition *new_transition(struct binder *binder, const struct bin
 	return t;
 }
 
-/* Start the helper of @t; without one, t->no_task says why. */
+/* Start the helper of @t; without one, t->outcome says why. */
 static void start_task(struct transition *t, const struct binder_job *job)
 {
 	struct binder *binder = t->binder;
-	auto_free char *group = group_key(job->group);
+	/* A group is a key as its functions are. */
+	auto_free char *group = job->group ? xasprintf("group %s", job->group) : NULL;
+	const struct task *other;
 	struct json_strs options = { 0 };
 	struct json_strs words = { 0 };
 	struct json_pairs claims = { 0 };
@@ -599,9 +576,13 @@ static void start_task(struct transition *t, const struct binder_job *job)
 	binder_words(job, &options, &words);
 	for (size_t i = 0; i < job->len; i++)
 		json_pairs_set(&claims, job->items[i].claim, job->items[i].uid);
-	t->task = task_start(&spec, &err);
-	if (!t->task)
-		t->no_task = failed_outcome(t, &err);
+	other = tasks_find_any(binder->tasks, spec.key, spec.keys);
+	if (other)
+		t->outcome.task = busy_outcome(task_pid(other));
+	else
+		t->task = task_start(&spec, &err);
+	if (err.code < 0)
+		t->outcome.task = failed_outcome(t, &err);
 	json_strs_done(&options);
 	json_strs_done(&words);
 	json_pairs_done(&claims);
@@ -610,18 +591,15 @@ static void start_task(struct transition *t, const struct binder_job *job)
 void binder_start(struct binder *binder, const struct binder_job *job, binder_end_fn *end,
 		  void *arg)
 {
-	const struct task *other = find_other(binder, job);
 	struct transition *t = new_transition(binder, job);
 	struct err err = { 0 };
 
 	t->end = end;
 	t->arg = arg;
-	if (other) {
-		t->no_task = busy_outcome(task_pid(other));
-	} else if (job->len > BINDER_FUNCTIONS_MAX) {
+	if (job->len > BINDER_FUNCTIONS_MAX) {
 		err_set(&err, ERR_INVALID, -E2BIG, "a group of %zu functions, where %d is the most",
 			job->len, BINDER_FUNCTIONS_MAX);
-		t->no_task = failed_outcome(t, &err);
+		t->outcome.task = failed_outcome(t, &err);
 	} else {
 		start_task(t, job);
 	}

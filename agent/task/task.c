@@ -171,16 +171,6 @@ static void add_line(const struct task_spec *spec, struct json_strs *line)
 	add_words(spec->words, line);
 }
 
-/* The task that has one of the keys of @spec already; NULL: none. */
-static const struct task *task_in_the_way(const struct task_spec *spec)
-{
-	const struct task *other = spec->set ? tasks_find(spec->set, spec->key) : NULL;
-
-	for (size_t i = 0; !other && spec->set && spec->keys && i < spec->keys->len; i++)
-		other = tasks_find(spec->set, spec->keys->items[i]);
-	return other;
-}
-
 static struct task *new_task(const struct task_spec *spec)
 {
 	struct task *task = xcalloc(1, sizeof(*task));
@@ -235,7 +225,8 @@ static int start_helper(struct task *task, const struct task_spec *spec, struct 
 
 struct task *task_start(const struct task_spec *spec, struct err *err)
 {
-	const struct task *other = task_in_the_way(spec);
+	const struct task *other =
+		spec->set ? tasks_find_any(spec->set, spec->key, spec->keys) : NULL;
 	struct task *task;
 
 	if (other) {
@@ -340,6 +331,15 @@ struct task *tasks_find(const struct tasks *set, const char *key)
 
 	while (task && !task_has_key(task, key))
 		task = task->next;
+	return task;
+}
+
+struct task *tasks_find_any(const struct tasks *set, const char *key, const struct json_strs *keys)
+{
+	struct task *task = tasks_find(set, key);
+
+	for (size_t i = 0; !task && keys && i < keys->len; i++)
+		task = tasks_find(set, keys->items[i]);
 	return task;
 }
 

@@ -71,6 +71,10 @@ struct tasks *tasks_free(struct tasks *set);
 /* The task that has @key; NULL: none. */
 struct task *tasks_find(const struct tasks *set, const char *key);
 
+/* The task that has @key or one of @keys (NULL: none beside), and so is in the way of another one of
+ * these; NULL: none. */
+struct task *tasks_find_any(const struct tasks *set, const char *key, const struct json_strs *keys);
+
 /* Of the object @name only the one with @uid is there (NULL: none, or it is being deleted): cancel
  * the tasks that are for another one of that name. */
 void tasks_cancel(struct tasks *set, const char *name, const char *uid);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/claim/claim_history.h"
+#include "agent/claim/claim_attempts.h"
 #include "agent/claim/claim_ties.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
@@ -19,18 +19,18 @@
 
 struct claim_foreign {
 	const struct this_node *node;
-	const struct claim_history *history;
+	const struct claim_attempts *attempts;
 	struct map *told;    /* name of the PCIDevice -> this: it is in the log     */
 	struct map *pending; /* name -> its driver: the event waits for the object */
 };
 
 struct claim_foreign *claim_foreign_new(const struct this_node *node,
-					const struct claim_history *history)
+					const struct claim_attempts *attempts)
 {
 	struct claim_foreign *foreign = xcalloc(1, sizeof(*foreign));
 
 	*foreign = (struct claim_foreign){
-		.node = node, .history = history, .told = map_new(), .pending = map_new()
+		.node = node, .attempts = attempts, .told = map_new(), .pending = map_new()
 	};
 	return foreign;
 }
@@ -103,7 +103,7 @@ void claim_foreign_look(struct claim_foreign *foreign)
 		auto_free char *name = NULL;
 
 		if (!passes_through(foreign->node, pci->driver) ||
-		    claim_history_moving(foreign->history, pci->address))
+		    claim_attempts_moving(foreign->attempts, pci->address))
 			continue;
 		name = names_pcidevice(foreign->node->name, pci->address);
 		if (map_get(foreign->told, name) || is_claimed(foreign, pci->address))

@@ -100,11 +100,11 @@ static const struct record_facts *find_record(const struct facts *facts, const c
 	return NULL;
 }
 
-static const struct binder_seen *find_seen(const struct claim_past *past, const char *address)
+static const struct binder_seen *find_seen(const struct claim_attempt *last, const char *address)
 {
-	for (size_t i = 0; i < past->seen->len; i++) {
-		if (str_match(past->seen->items[i].address, address))
-			return &past->seen->items[i];
+	for (size_t i = 0; i < last->seen->len; i++) {
+		if (str_match(last->seen->items[i].address, address))
+			return &last->seen->items[i];
 	}
 	return NULL;
 }
@@ -138,28 +138,28 @@ static void take_release(struct claim_function *f)
 }
 
 /* What the last transition read back after the scan. One that failed may have left a record. */
-static void take_past(struct claim_function *f, const struct claim_past *past)
+static void take_last(struct claim_function *f, const struct claim_attempt *last)
 {
 	const struct binder_seen *seen;
 	bool done;
 
-	if (!past->newer || !past->outcome)
+	if (!last->newer || !last->outcome)
 		return;
-	seen = find_seen(past, f->address);
-	done = past->outcome->result == TASK_DONE;
+	seen = find_seen(last, f->address);
+	done = last->outcome->result == TASK_DONE;
 	/* Of a function that has gone nothing can be read back. */
-	if (!seen && !f->pci && past->verb == BINDER_RELEASE && done)
+	if (!seen && !f->pci && last->verb == BINDER_RELEASE && done)
 		take_release(f);
 	if (!seen)
 		return;
 	f->told = true;
 	f->driver = seen->driver;
-	if (past->verb == BINDER_BIND && done) {
+	if (last->verb == BINDER_BIND && done) {
 		f->recorded = true;
 		f->rewritten = true;
-	} else if (past->verb == BINDER_BIND && past->outcome->result == TASK_FAILED) {
+	} else if (last->verb == BINDER_BIND && last->outcome->result == TASK_FAILED) {
 		f->recorded |= !is_driver(seen->driver, f->pci ? f->pci->driver : NULL);
-	} else if (past->verb == BINDER_RELEASE && done) {
+	} else if (last->verb == BINDER_RELEASE && done) {
 		take_release(f);
 	}
 }
@@ -190,7 +190,7 @@ static void add(const struct claim_case *c, struct claim_group *group, const cha
 		f->driver = pci->driver;
 	}
 	f->vendor = pci && f->claim && claim_is_skipped(f->claim) && vendor_vfio_lends(facts, pci);
-	take_past(f, &c->past);
+	take_last(f, &c->last);
 	f->different = !f->rewritten && is_different(f->pci, f->record);
 }
 

@@ -112,10 +112,10 @@ static void set_outcome(const struct task_outcome *outcome, const char *step,
 
 bool claim_trouble_holds(const struct claim_case *c, bool live)
 {
-	const struct task_outcome *outcome = c->past.outcome;
+	const struct task_outcome *outcome = c->last.outcome;
 
 	return outcome && outcome->result != TASK_DONE &&
-	       c->past.verb == (live ? BINDER_BIND : BINDER_RELEASE);
+	       c->last.verb == (live ? BINDER_BIND : BINDER_RELEASE);
 }
 
 /* The next try begins: what the last one came to stays told until this one is at its end, so that
@@ -202,7 +202,7 @@ void claim_trouble_bind(const struct claim_case *c, const struct claim_group *gr
 			    "the PCIDevice %s does not say yet which driver the device goes back to; the agent is about to write it there",
 			    c->name));
 	else if (claim_trouble_holds(c, true))
-		set_outcome(c->past.outcome, "Bind", ret_trouble);
+		set_outcome(c->last.outcome, "Bind", ret_trouble);
 	else if (!keep_told(c, ret_trouble))
 		set_binding(c, group, ret_trouble);
 }
@@ -250,7 +250,7 @@ void claim_trouble_release(const struct claim_case *c, struct claim_trouble *ret
 	else if (c->allocated)
 		set_allocated(c, ret_trouble);
 	else
-		set_outcome(c->past.outcome, "Release", ret_trouble);
+		set_outcome(c->last.outcome, "Release", ret_trouble);
 }
 
 /* The message has no time and no pid, so it is written once for each step. */

@@ -323,7 +323,7 @@ static void work(struct model *m, int i)
 			.inventory = m->world.inventory,
 			.claims = m->claims,
 			.device = m->devices[i],
-			.past = { m->past ? &m->outcome.task : NULL, m->verb, m->past,
+			.last = { m->past ? &m->outcome.task : NULL, m->verb, m->past,
 				  &m->outcome.seen },
 			.now_wall_ms = WORLD_NOW + m->steps * 1000,
 		};

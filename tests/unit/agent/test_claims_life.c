@@ -229,7 +229,7 @@ static void scan(struct life *l)
 	world_look(&l->world, &(struct inventory_options){ .node_name = "node1" });
 	l->world.inventory->began_ms = fake.now_ms;
 	l->node.inventory = l->world.inventory;
-	claims_update_history(l->claims);
+	claims_update_attempts(l->claims);
 	claims_enqueue_all(l->claims);
 	if (before.inventory)
 		world_close(&before);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/claim/claim_attempts.h"
-#include "agent/claim/claim_ties.h"
+#include "agent/claim/claim_group.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
@@ -66,12 +66,12 @@ static bool is_claimed(const struct claim_foreign *foreign, const char *address)
 	struct json_strs names = { 0 };
 	bool claimed = false;
 
-	claim_ties_members(inventory, address, &members);
+	claim_group_add_members(inventory, address, &members);
 	for (size_t i = 0; i < members.len; i++)
-		claim_ties_claims(foreign->node->name, inventory, members.items[i], &names);
+		claim_group_add_claims(foreign->node->name, inventory, members.items[i], &names);
 	for (size_t i = 0; i < names.len; i++)
 		claimed = claimed || store_get(claims, names.items[i]) != NULL ||
-			  claim_ties_has_record(inventory, names.items[i]);
+			  claim_group_is_recorded(inventory, names.items[i]);
 	json_strs_done(&members);
 	json_strs_done(&names);
 	return claimed;

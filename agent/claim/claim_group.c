@@ -203,6 +203,62 @@ static const struct pci_facts *find_pci(const struct facts *facts, const char *a
 	return NULL;
 }
 
+static const struct record_facts *find_record_of(const struct facts *facts, const char *claim)
+{
+	for (size_t i = 0; i < facts->records.len; i++) {
+		if (str_match(facts->records.items[i].claim, claim))
+			return &facts->records.items[i];
+	}
+	return NULL;
+}
+
+char *claim_group_address(const char *node_name, const struct inventory *inventory,
+			  const char *name)
+{
+	const struct record_facts *record;
+	char address[NAMES_ADDRESS_SIZE];
+
+	if (names_pcidevice_address(node_name, name, address) == 0)
+		return xstrdup(address);
+	record = find_record_of(inventory->facts, name);
+	return record ? xstrdup(record->address) : NULL;
+}
+
+void claim_group_add_members(const struct inventory *inventory, const char *address,
+			     struct json_strs *ret_members)
+{
+	const struct facts *facts = inventory->facts;
+	const struct pci_facts *self = find_pci(facts, address);
+
+	json_strs_add_new(ret_members, address);
+	for (size_t i = 0; self && i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+
+		if (str_match(pci->iommu_group, self->iommu_group))
+			json_strs_add_new(ret_members, pci->address);
+	}
+}
+
+void claim_group_add_claims(const char *node_name, const struct inventory *inventory,
+			    const char *address, struct json_strs *ret_names)
+{
+	const struct facts *facts = inventory->facts;
+	auto_free char *name = names_pcidevice(node_name, address);
+
+	json_strs_add_new(ret_names, name);
+	for (size_t i = 0; i < facts->records.len; i++) {
+		const struct record_facts *record = &facts->records.items[i];
+
+		if (record->claim && strcmp(record->address, address) == 0)
+			json_strs_add_new(ret_names, record->claim);
+	}
+}
+
+bool claim_group_is_recorded(const struct inventory *inventory, const char *name)
+{
+	return find_record_of(inventory->facts, name) != NULL;
+}
+
 static bool has(const struct claim_group *group, const char *address)
 {
 	for (size_t i = 0; i < group->len; i++) {

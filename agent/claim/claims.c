@@ -8,7 +8,6 @@
 #include "agent/claim/claim_foreign.h"
 #include "agent/claim/claim_group.h"
 #include "agent/claim/claim_plan.h"
-#include "agent/claim/claim_ties.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
@@ -47,7 +46,7 @@ static char *claim_pods_find(const struct claims_deps *deps, const struct invent
 
 	if (!address || !deps->is_free)
 		return NULL;
-	claim_ties_members(inventory, address, &members);
+	claim_group_add_members(inventory, address, &members);
 	for (size_t i = 0; i < members.len && !found; i++) {
 		if (!deps->is_free(deps->arg, members.items[i], ret_holder))
 			found = xstrdup(members.items[i]);
@@ -82,7 +81,7 @@ static void claim_pods_usb(const struct claims_deps *deps, const struct inventor
 
 	if (!address || !deps->is_usb_free)
 		return;
-	claim_ties_members(inventory, address, &members);
+	claim_group_add_members(inventory, address, &members);
 	for (size_t i = 0; i < facts->usb.len; i++) {
 		const struct usb_facts *usb = &facts->usb.items[i];
 
@@ -174,7 +173,7 @@ static bool is_informed(const struct claims *claims)
  * frees. */
 static char *address_of(const struct claims *claims, const char *name)
 {
-	return claim_ties_address(claims->node->name, claims->node->inventory, name);
+	return claim_group_address(claims->node->name, claims->node->inventory, name);
 }
 
 static struct claim_view view_of(const struct claims *claims, const char *address,
@@ -399,7 +398,7 @@ static uint64_t unproven_ms(const struct claims *claims, const char *address,
 	uint64_t longest_ms = 0;
 
 	if (address)
-		claim_ties_members(claims->node->inventory, address, &members);
+		claim_group_add_members(claims->node->inventory, address, &members);
 	for (size_t i = 0; i < members.len; i++) {
 		uint64_t ms = claim_attempts_unproven_ms(claims->attempts, members.items[i],
 							 refused, now_ms(claims));
@@ -423,7 +422,7 @@ static char *bind_trouble_of(const struct claims *claims, const char *address,
 	if (!address || !deps->bind_trouble)
 		return NULL;
 	if (claim && claim->spec.include_iommu_group)
-		claim_ties_members(claims->node->inventory, address, &members);
+		claim_group_add_members(claims->node->inventory, address, &members);
 	else
 		json_strs_add(&members, address);
 	for (size_t i = 0; i < members.len && !trouble; i++)
@@ -552,7 +551,7 @@ static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct claims *claims = arg;
 
-	return claim_ties_has_record(claims->node->inventory, name) ||
+	return claim_group_is_recorded(claims->node->inventory, name) ||
 	       (object && claim_is_ours(claims->node->name, name, object));
 }
 
@@ -647,8 +646,8 @@ static void enqueue_members(struct claims *claims, const struct json_strs *membe
 	struct json_strs names = { 0 };
 
 	for (size_t i = 0; i < members->len; i++)
-		claim_ties_claims(claims->node->name, claims->node->inventory, members->items[i],
-				  &names);
+		claim_group_add_claims(claims->node->name, claims->node->inventory,
+				       members->items[i], &names);
 	for (size_t i = 0; i < names.len; i++) {
 		if (!except || strcmp(names.items[i], except) != 0)
 			reconcile_enqueue(claims->reconcile, names.items[i]);
@@ -711,7 +710,7 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	bool idle;
 
 	for (size_t i = 0; i < job->len; i++)
-		claim_ties_members(claims->node->inventory, job->items[i].address, &members);
+		claim_group_add_members(claims->node->inventory, job->items[i].address, &members);
 	idle = claim_attempts_idle(claims->attempts, claims->binder, &members);
 	if (idle)
 		claim_attempts_begin(claims->attempts,
@@ -805,7 +804,7 @@ void claims_enqueue(struct claims *claims, const char *name)
 	address = address_of(claims, name);
 	if (!address)
 		return;
-	claim_ties_members(claims->node->inventory, address, &members);
+	claim_group_add_members(claims->node->inventory, address, &members);
 	enqueue_members(claims, &members, name);
 	json_strs_done(&members);
 }
@@ -834,7 +833,7 @@ char *claims_taker(const struct claims *claims, const char *address)
 	struct json_strs members = { 0 };
 	char *taker = NULL;
 
-	claim_ties_members(node->inventory, address, &members);
+	claim_group_add_members(node->inventory, address, &members);
 	for (size_t i = 0; i < members.len && !taker; i++) {
 		auto_free char *name = names_pcidevice(node->name, members.items[i]);
 		const struct pcideviceclaim *claim = store_object(store, name);

@@ -353,7 +353,7 @@ static void end_transition(struct transition *t)
 	binder_outcome_done(&came_to);
 }
 
-/* --- lines that only a transition has ---------------------------------------------------------- */
+/* --- lines that only a transition has --------------------------------------------------------- */
 
 enum {
 	ADDRESS_MAX = 64,
@@ -403,7 +403,7 @@ static void on_line(void *arg, const char *line, size_t len)
 	json_map_done(line_map, &fields);
 }
 
-/* --- the course of a transition ---------------------------------------------------------------- */
+/* --- the course of a transition --------------------------------------------------------------- */
 
 static void on_late(void *arg)
 {

@@ -127,9 +127,9 @@ struct binder_trouble {
 };
 
 /*
- * Of the claim @claim only the one with @uid is there (NULL: none, or it is being deleted): transitions that
- * bind for another one stop, unless they have begun to change something. They end as ever: TASK_BUSY with
- * the reason ClaimDeleted if they have stopped.
+ * Of the claim @claim only the one with @uid is there (NULL: none, or it is being deleted):
+ * transitions that bind for another one stop, unless they have begun to change something. They end
+ * as ever: TASK_BUSY with the reason ClaimDeleted if they have stopped.
  */
 void binder_cancel(struct binder *binder, const char *claim, const char *uid);
 

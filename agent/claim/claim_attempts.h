@@ -1,6 +1,6 @@
 /*
- * claim_attempts: the last attempt (agent/task/attempt.h) for each IOMMU group, found by each of its
- * functions, as far as it still matters; and when scans saw which function in use last.
+ * claim_attempts: the last attempt (agent/task/attempt.h) for each IOMMU group, found by each of
+ * its functions, as far as it still matters; and when scans saw which function in use last.
  *
  * Pure. A transition matters while it runs, until a scan that began after its end has told what the
  * drivers are now, and, if it failed, until the next try is due. Starts nothing and decides nothing.
@@ -57,8 +57,8 @@ struct claim_view {
 	const char *lead; /* a function that the transition moved; NULL: there was none   */
 };
 
-/* @name and @claim (NULL: none) are those that it is looked at for: an attempt for the other direction,
- * or for an older generation of the claim, holds nothing back. */
+/* @name and @claim (NULL: none) are those that it is viewed for: an attempt for the other
+ * direction, or for an older generation of the claim, holds nothing back. */
 void claim_attempts_view(const struct claim_attempts *attempts, const char *address,
 			 const char *name, const struct pcideviceclaim *claim, uint64_t now_ms,
 			 struct claim_view *ret_view);

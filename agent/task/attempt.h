@@ -79,7 +79,8 @@ void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms);
 bool attempt_is_newer(const struct attempt *attempt, uint64_t scan_ms);
 
 /* What the last attempt for @object came to, if it was not done and is not stuck, else NULL;
- * *@ret_hold_ms: the next may not begin before this has gone by. Valid until the attempt changes. */
+ * *@ret_hold_ms: the next may not begin before this has gone by. Valid until the attempt
+ * changes. */
 const struct task_outcome *attempt_failure(const struct attempt *attempt,
 					   const struct attempt_object *object, uint64_t now_ms,
 					   uint64_t *ret_hold_ms);

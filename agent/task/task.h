@@ -44,8 +44,7 @@ struct task_spec {
 	const struct json_strs *words;    /* of the command line, after options and places      */
 	const struct json_pairs *objects; /* name -> uid of all that it is for: tasks_cancel();
 					     NULL: none */
-	/* A line of the helper, the one of its end at the latest, for what one verb alone prints. May be
-	 * NULL. */
+	/* A line of the helper, up to its end, for what one verb alone prints. May be NULL. */
 	void (*on_line)(void *arg, const char *line, size_t len);
 	/* The step under way takes longer than the deadline, and is waited for. May be NULL. */
 	void (*on_late)(void *arg);
@@ -71,8 +70,8 @@ struct tasks *tasks_free(struct tasks *set);
 /* The task that has @key; NULL: none. */
 struct task *tasks_find(const struct tasks *set, const char *key);
 
-/* The task that has @key or one of @keys (NULL: none beside), and so is in the way of another one of
- * these; NULL: none. */
+/* The task that has @key or one of @keys (NULL: none beside), and so is in the way of another one
+ * of these; NULL: none. */
 struct task *tasks_find_any(const struct tasks *set, const char *key, const struct json_strs *keys);
 
 /* Of the object @name only the one with @uid is there (NULL: none, or it is being deleted): cancel

@@ -193,7 +193,7 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 	usb_name_devices(parts->usb, inventory);
 	sriov_map_functions(parts->sriov);
 	gpus_find_cards(parts->gpus);
-	claims_update_history(parts->claims);
+	claims_update_attempts(parts->claims);
 	wiring_changed(parts, CHANGE_INVENTORY, NULL);
 	inventory_free(before);
 }

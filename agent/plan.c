@@ -84,16 +84,17 @@ static void print_line(struct plan *plan, const char *text)
 
 static void on_planned(void *arg, const struct binder_outcome *outcome)
 {
+	const struct task_outcome *task = &outcome->task;
 	struct plan *plan = arg;
 
 	plan->waiting = false;
 	for (size_t i = 0; i < outcome->lines.len; i++)
 		print_line(plan, outcome->lines.items[i]);
-	if (outcome->result == BINDER_DONE)
+	if (task->result == TASK_DONE)
 		return;
 	plan->refused = true;
-	str_addf(&plan->text, "  refused  %s: %s\n", outcome->reason ? outcome->reason : "",
-		 outcome->message);
+	str_addf(&plan->text, "  refused  %s: %s\n", task->reason ? task->reason : "",
+		 task->message);
 }
 
 static void print_job(struct plan *plan, const struct binder_job *job)

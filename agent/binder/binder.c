@@ -7,9 +7,8 @@
 #include <string.h>
 #include <uv.h>
 
-#include "agent/binder/binder_line.h"
+#include "agent/inventory/limits.h"
 #include "agent/task/task.h"
-#include "agent/task/task_line.h"
 #include "api/json_map.h"
 #include "base/array.h"
 #include "base/err.h"
@@ -108,9 +107,9 @@ static void show(const struct binder_note *note, enum binder_verb verb)
 	const char *text = binder_verb_text(verb);
 
 	metric_show(note->seconds, &text);
-	for (enum binder_result result = BINDER_DONE; result <= BINDER_STUCK; result++)
+	for (enum task_result result = TASK_DONE; result <= TASK_STUCK; result++)
 		metric_show(note->transitions,
-			    (const char *const[]){ text, binder_result_text(result) });
+			    (const char *const[]){ text, task_result_text(result) });
 }
 
 /* @metrics may be NULL. */
@@ -145,14 +144,19 @@ static void add_addresses(struct str *out, const struct json_strs *addresses)
 	str_cut(out, FUNCTIONS_MAX);
 }
 
-static enum log_level level_of(const struct binder_noted *what, enum binder_result result)
+static bool is_plan(enum binder_verb verb)
 {
-	if (what->verb == BINDER_PLAN_BIND || what->verb == BINDER_PLAN_RELEASE)
+	return verb == BINDER_PLAN_BIND || verb == BINDER_PLAN_RELEASE;
+}
+
+static enum log_level level_of(const struct binder_noted *what, enum task_result result)
+{
+	if (is_plan(what->verb))
 		return LOG_DEBUG;
 	/* Tried again every few seconds: who waits for it tells it once. */
-	if (result == BINDER_HELD || result == BINDER_BUSY)
+	if (result == TASK_HELD || result == TASK_BUSY)
 		return LOG_DEBUG;
-	return result == BINDER_STUCK ? LOG_WARN : LOG_INFO;
+	return result == TASK_STUCK ? LOG_WARN : LOG_INFO;
 }
 
 static void add_text(struct log_field *fields, size_t *n, const char *key, const char *text)
@@ -166,23 +170,23 @@ static void log_end(const struct binder_noted *what, const struct binder_outcome
 	auto_str struct str functions = STR_INIT;
 	struct log_field fields[13] = { 0 };
 	size_t n = 0;
-	bool stuck = outcome->result == BINDER_STUCK;
+	const struct task_outcome *task = &outcome->task;
 
 	add_addresses(&functions, what->addresses);
 	fields[n++] = log_str("verb", binder_verb_text(what->verb));
 	fields[n++] = log_str("group", what->group);
 	fields[n++] = log_str("functions", str_cstr(&functions));
-	fields[n++] = log_str("result", binder_result_text(outcome->result));
-	fields[n++] = log_str("reason", outcome->reason);
+	fields[n++] = log_str("result", task_result_text(task->result));
+	fields[n++] = log_str("reason", task->reason);
 	fields[n++] = log_int("took_ms", outcome->took_ms);
-	fields[n++] = log_int("helper_us", outcome->helper_us);
-	fields[n++] = log_int("kernel_us", outcome->kernel_us);
-	add_text(fields, &n, "step", outcome->step);
-	add_text(fields, &n, "address", outcome->address);
-	add_text(fields, &n, "errno", outcome->error_name);
-	add_text(fields, &n, "message", outcome->message);
-	log_write(level_of(what, outcome->result),
-		  stuck ? "transition is stuck" : "transition ended", fields);
+	fields[n++] = log_int("helper_us", task->helper_us);
+	fields[n++] = log_int("kernel_us", task->kernel_us);
+	add_text(fields, &n, "step", task->step);
+	add_text(fields, &n, "address", task->address);
+	add_text(fields, &n, "errno", task->error_name);
+	add_text(fields, &n, "message", task->message);
+	log_write(level_of(what, task->result),
+		  task->result == TASK_STUCK ? "transition is stuck" : "transition ended", fields);
 }
 
 /* A transition ended with @outcome. Plans appear in debug lines only. A stuck one is measured when
@@ -192,8 +196,8 @@ static void binder_note_end(const struct binder_note *note, const struct binder_
 {
 	const char *verb = binder_verb_text(what->verb);
 
-	metric_count(note->transitions, verb, binder_result_text(outcome->result));
-	if (outcome->result != BINDER_STUCK)
+	metric_count(note->transitions, verb, task_result_text(outcome->task.result));
+	if (outcome->task.result != TASK_STUCK)
 		metric_observe(note->seconds, outcome->took_ms, (const char *const[]){ verb });
 	log_end(what, outcome);
 }
@@ -239,9 +243,8 @@ struct transition {
 	binder_end_fn *end;
 	void *arg;
 
-	struct task *task;  /* NULL: none could be started */
-	struct err failure; /* why there is none           */
-	struct binder_lines lines;
+	struct task *task;             /* NULL: none could be started                           */
+	struct binder_outcome outcome; /* so far; without a task, what it came to    */
 };
 
 struct binder *binder_new(struct uv_loop_s *loop, const struct binder_options *options,
@@ -264,7 +267,7 @@ struct binder *binder_new(struct uv_loop_s *loop, const struct binder_options *o
 
 static void transition_free(struct transition *t)
 {
-	binder_lines_done(&t->lines);
+	binder_outcome_done(&t->outcome);
 	json_strs_done(&t->addresses);
 	free(t->group);
 	free(t);
@@ -329,33 +332,78 @@ static void leave(struct transition *t)
 }
 
 /* Tell what @t came to. It is gone afterwards, unless it is stuck; the binder may be. */
-static void end_transition(struct transition *t, const struct err *err)
+static void end_transition(struct transition *t)
 {
 	struct binder *binder = t->binder;
 	struct binder_noted what = noted(t);
 	binder_end_fn *tell = t->end;
 	void *arg = t->arg;
-	struct binder_outcome outcome;
+	struct binder_outcome came_to = t->outcome;
 
-	binder_lines_end(&t->lines, t->task ? task_pid(t->task) : 0,
-			 t->task ? task_age_ms(t->task) : 0, err->code, err, &outcome);
-	outcome.ended_ms = uv_now(binder->loop);
-	binder_note_end(&binder->note, &what, &outcome);
-	if (!t->task || !task_is_stuck(t->task)) {
+	t->outcome = (struct binder_outcome){ 0 };
+	came_to.took_ms = t->task ? task_age_ms(t->task) : 0;
+	came_to.ended_ms = uv_now(binder->loop);
+	binder_note_end(&binder->note, &what, &came_to);
+	if (came_to.task.result != TASK_STUCK) {
 		leave(t);
 		transition_free(t);
 	}
 	note_running(binder);
-	tell(arg, &outcome);
-	binder_outcome_done(&outcome);
+	tell(arg, &came_to);
+	binder_outcome_done(&came_to);
+}
+
+/* --- lines that only a transition has --------------------------------------------------------- */
+
+enum {
+	ADDRESS_MAX = 64,
+	DRIVER_MAX = 256,
+	LINES_MAX = 8192, /* of a plan that are kept: some for each function */
+};
+
+/* A function as the helper reads it back at its end. */
+struct function_line {
+	char *kind;
+	char *address;
+	char *driver;
+	char *override;
+};
+
+static const struct json_row line_map[] = {
+	JSON_STR(struct function_line, kind, "kind", JSON_REQUIRED),
+	JSON_STR(struct function_line, address, "address", JSON_OPTIONAL),
+	JSON_STR(struct function_line, driver, "driver", JSON_OPTIONAL),
+	JSON_STR(struct function_line, override, "override", JSON_OPTIONAL),
+	JSON_END,
+};
+
+static void take_function(struct binder_seen_list *seen, const struct function_line *line)
+{
+	if (!line->address || !limit_is_address(line->address, ADDRESS_MAX) ||
+	    seen->len >= BINDER_FUNCTIONS_MAX)
+		return;
+	*array_add(seen) = (struct binder_seen){
+		.address = xstrdup(line->address),
+		.driver = str_clean(line->driver, DRIVER_MAX),
+		.override = str_clean(line->override, DRIVER_MAX),
+	};
 }
 
 static void on_line(void *arg, const char *line, size_t len)
 {
 	struct transition *t = arg;
+	struct function_line fields;
 
-	binder_lines_take(&t->lines, line, len);
+	if (json_map_parse(line_map, line, len, &fields, NULL) < 0)
+		return;
+	if (is_plan(t->verb) && t->outcome.lines.len < LINES_MAX)
+		*array_add(&t->outcome.lines) = xstrndup(line, len);
+	if (strcmp(fields.kind, "function") == 0)
+		take_function(&t->outcome.seen, &fields);
+	json_map_done(line_map, &fields);
 }
+
+/* --- the course of a transition --------------------------------------------------------------- */
 
 static void on_late(void *arg)
 {
@@ -366,15 +414,80 @@ static void on_late(void *arg)
 		binder->on_late(binder->arg, t->addresses.items[0]);
 }
 
+static struct task_outcome stuck_outcome(const struct transition *t)
+{
+	const char *step = task_step(t->task);
+	const char *address = task_address(t->task);
+	struct str message = STR_INIT;
+
+	str_addf(&message, "hostdev-helper (pid %d) waits", task_pid(t->task));
+	if (*step)
+		str_addf(&message, " in step %s", step);
+	if (*step && *address)
+		str_addf(&message, " of %s", address);
+	str_addf(&message,
+		 " for %llu s; nothing else is started for its IOMMU group until it ends: free the "
+		 "device from what uses it, or see the kernel's log for its driver",
+		 (unsigned long long)(task_age_ms(t->task) / 1000));
+	return (struct task_outcome){
+		.result = TASK_STUCK,
+		.reason = xstrdup("Stuck"),
+		.message = str_detach(&message),
+		.step = *step ? xstrdup(step) : NULL,
+		.address = *address ? xstrdup(address) : NULL,
+		.holder_pid = task_pid(t->task),
+	};
+}
+
+static char *busy_message(int pid)
+{
+	return xasprintf("another hostdev-helper (pid %d) moves the IOMMU group", pid);
+}
+
+static struct task_outcome busy_outcome(int pid)
+{
+	return (struct task_outcome){
+		.result = TASK_BUSY,
+		.reason = xstrdup("Busy"),
+		.message = busy_message(pid),
+		.holder_pid = pid,
+	};
+}
+
+static struct task_outcome failed_outcome(const struct transition *t, const struct err *err)
+{
+	return (struct task_outcome){
+		.result = TASK_FAILED,
+		.reason = xstrdup("HelperFailed"),
+		.message = xasprintf("hostdev-helper %s: %s", binder_verb_text(t->verb), err->msg),
+	};
+}
+
+static void set_message(struct task_outcome *outcome, char *message)
+{
+	free(outcome->message);
+	outcome->message = message;
+}
+
 static void on_end(void *arg, struct task_outcome *outcome)
 {
-	struct err err = { 0 };
+	struct transition *t = arg;
+	struct task_outcome *task = &t->outcome.task;
 
-	if (!outcome)
-		err_set(&err, ERR_STUCK, -ETIMEDOUT, "the helper waits");
-	else if (outcome->exit)
-		err_set(&err, ERR_RETRY, -EPIPE, "%s", outcome->exit);
-	end_transition(arg, &err);
+	if (outcome) {
+		*task = *outcome;
+		*outcome = (struct task_outcome){ 0 };
+	} else {
+		*task = stuck_outcome(t);
+	}
+	if (task->result == TASK_BUSY && task->holder_pid)
+		set_message(task, busy_message(task->holder_pid));
+	if (task->died)
+		set_message(task,
+			    xasprintf("%s; what it said on standard error is in the log of the "
+				      "agent",
+				      task->message));
+	end_transition(t);
 }
 
 static void on_gone(void *arg)
@@ -409,24 +522,7 @@ static void on_unstarted(uv_timer_t *timer)
 	if (n > 1)
 		uv_timer_start(timer, on_unstarted, 0, 0);
 	if (oldest)
-		end_transition(oldest, &oldest->failure);
-}
-
-/* A group is a key as its functions are. NULL of none; the caller frees. */
-static char *group_key(const char *group)
-{
-	return group ? xasprintf("group %s", group) : NULL;
-}
-
-/* The task that already moves the group of @job or one of its functions; NULL: none. */
-static const struct task *find_other(const struct binder *binder, const struct binder_job *job)
-{
-	auto_free char *group = group_key(job->group);
-	const struct task *other = group ? tasks_find(binder->tasks, group) : NULL;
-
-	for (size_t i = 0; !other && i < job->len; i++)
-		other = tasks_find(binder->tasks, job->items[i].address);
-	return other;
+		end_transition(oldest);
 }
 
 static struct transition *new_transition(struct binder *binder, const struct binder_job *job)
@@ -436,7 +532,6 @@ static struct transition *new_transition(struct binder *binder, const struct bin
 	t->binder = binder;
 	t->verb = job->verb;
 	t->group = xstrdup_or_null(job->group);
-	binder_lines_init(&t->lines, job->verb);
 	for (size_t i = 0; i < job->len; i++)
 		json_strs_add(&t->addresses, job->items[i].address);
 	t->next = binder->transitions;
@@ -444,14 +539,17 @@ static struct transition *new_transition(struct binder *binder, const struct bin
 	return t;
 }
 
-/* Start the helper of @t; without one, t->failure says why. */
+/* Start the helper of @t; without one, t->outcome says why. */
 static void start_task(struct transition *t, const struct binder_job *job)
 {
 	struct binder *binder = t->binder;
-	auto_free char *group = group_key(job->group);
+	/* A group is a key as its functions are. */
+	auto_free char *group = job->group ? xasprintf("group %s", job->group) : NULL;
+	const struct task *other;
 	struct json_strs options = { 0 };
 	struct json_strs words = { 0 };
 	struct json_pairs claims = { 0 };
+	struct err err = { 0 };
 	struct task_spec spec = {
 		.loop = binder->loop,
 		.set = binder->tasks,
@@ -478,7 +576,13 @@ static void start_task(struct transition *t, const struct binder_job *job)
 	binder_words(job, &options, &words);
 	for (size_t i = 0; i < job->len; i++)
 		json_pairs_set(&claims, job->items[i].claim, job->items[i].uid);
-	t->task = task_start(&spec, &t->failure);
+	other = tasks_find_any(binder->tasks, spec.key, spec.keys);
+	if (other)
+		t->outcome.task = busy_outcome(task_pid(other));
+	else
+		t->task = task_start(&spec, &err);
+	if (err.code < 0)
+		t->outcome.task = failed_outcome(t, &err);
 	json_strs_done(&options);
 	json_strs_done(&words);
 	json_pairs_done(&claims);
@@ -487,19 +591,18 @@ static void start_task(struct transition *t, const struct binder_job *job)
 void binder_start(struct binder *binder, const struct binder_job *job, binder_end_fn *end,
 		  void *arg)
 {
-	const struct task *other = find_other(binder, job);
 	struct transition *t = new_transition(binder, job);
+	struct err err = { 0 };
 
 	t->end = end;
 	t->arg = arg;
-	if (other)
-		binder_lines_busy(&t->lines, task_pid(other));
-	else if (job->len > BINDER_FUNCTIONS_MAX)
-		err_set(&t->failure, ERR_INVALID, -E2BIG,
-			"a group of %zu functions, where %d is the most", job->len,
-			BINDER_FUNCTIONS_MAX);
-	else
+	if (job->len > BINDER_FUNCTIONS_MAX) {
+		err_set(&err, ERR_INVALID, -E2BIG, "a group of %zu functions, where %d is the most",
+			job->len, BINDER_FUNCTIONS_MAX);
+		t->outcome.task = failed_outcome(t, &err);
+	} else {
 		start_task(t, job);
+	}
 	note_running(binder);
 	if (!t->task)
 		uv_timer_start(&binder->unstarted, on_unstarted, 0, 0);
@@ -534,8 +637,8 @@ enum binder_state binder_look(const struct binder *binder, const char *address,
 		*ret_trouble = (struct binder_trouble){
 			.pid = t->task ? task_pid(t->task) : 0,
 			.verb = binder_verb_text(t->verb),
-			.step = t->lines.step ? t->lines.step : "",
-			.address = t->lines.address ? t->lines.address : "",
+			.step = t->task ? task_step(t->task) : "",
+			.address = t->task ? task_address(t->task) : "",
 			.age_ms = t->task ? task_age_ms(t->task) : 0,
 			.late = t->task && task_is_late(t->task),
 		};

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agent/process/helper_place.h"
+#include "agent/task/task_line.h"
 #include "api/json_map.h"
 
 struct binder;
@@ -61,18 +62,6 @@ void binder_job_done(struct binder_job *job);
 /* "bind", "release", "plan-bind", "plan-release": the helper's word, and the metrics'. */
 const char *binder_verb_text(enum binder_verb verb);
 
-enum binder_result {
-	BINDER_DONE,
-	BINDER_HELD,    /* somebody uses a function; nothing was changed     */
-	BINDER_REFUSED, /* it must not be done as things are; nothing changed */
-	BINDER_BUSY,    /* another helper moves the group; nothing changed   */
-	BINDER_FAILED,  /* a step did not do what it should                  */
-	BINDER_STUCK,   /* past the deadline; binder_look() tells more       */
-};
-
-/* "Done", "Held", "Refused", "Busy", "Failed", "Stuck": in metrics and in the log. */
-const char *binder_result_text(enum binder_result result);
-
 /* A function as the helper read it back at its end. */
 struct binder_seen {
 	char *address;
@@ -86,18 +75,9 @@ struct binder_seen_list {
 	size_t cap;
 };
 
-/* What a transition came to. Texts are clean (no control characters) and short. */
+/* What a transition came to: its task, and what only a transition has. */
 struct binder_outcome {
-	enum binder_result result;
-	char *reason;                 /* CamelCase, for a condition; NULL when DONE               */
-	char *message;                /* for a person; never NULL                                 */
-	char *step;                   /* where it ended; NULL when DONE, or before any            */
-	char *address;                /* the function concerned; NULL: all                        */
-	char *error_name;             /* "EBUSY", as the kernel said; NULL: no such error         */
-	char *holder;                 /* "process 7 (qemu) of pod a/b and 2 more"; NULL: none     */
-	int holder_pid;               /* of the first holder; BUSY, STUCK: of the helper; 0: none */
-	uint64_t kernel_us;           /* inside the kernel, of all writes                         */
-	uint64_t helper_us;           /* of the helper, from main to end                          */
+	struct task_outcome task;     /* TASK_STUCK: past the deadline; binder_look() tells more  */
 	uint64_t took_ms;             /* from the start of the helper, as the agent saw it        */
 	uint64_t ended_ms;            /* on the clock of inventory->began_ms                      */
 	struct binder_seen_list seen; /* empty if no state was read back: STUCK, a dead helper */
@@ -147,9 +127,9 @@ struct binder_trouble {
 };
 
 /*
- * Of the claim @claim only the one with @uid is there (NULL: none, or it is being deleted): transitions that
- * bind for another one stop, unless they have begun to change something. They end as ever: BINDER_BUSY with
- * the reason ClaimDeleted if they have stopped.
+ * Of the claim @claim only the one with @uid is there (NULL: none, or it is being deleted):
+ * transitions that bind for another one stop, unless they have begun to change something. They end
+ * as ever: TASK_BUSY with the reason ClaimDeleted if they have stopped.
  */
 void binder_cancel(struct binder *binder, const char *claim, const char *uid);
 
@@ -160,8 +140,8 @@ enum binder_state binder_look(const struct binder *binder, const char *address,
 
 /*
  * Start @job (copied). @end runs exactly once and never before this returns, then too when the helper
- * cannot be started (BINDER_FAILED, reason HelperFailed). A job whose group or function is under
- * way already comes to BINDER_BUSY. The group is idle again when @end runs, but for BINDER_STUCK:
+ * cannot be started (TASK_FAILED, reason HelperFailed). A job whose group or function is under
+ * way already comes to TASK_BUSY. The group is idle again when @end runs, but for TASK_STUCK:
  * then when on_free does. Both may start the next job.
  */
 void binder_start(struct binder *binder, const struct binder_job *job, binder_end_fn *end,

@@ -19,17 +19,6 @@ const char *binder_verb_text(enum binder_verb verb)
 	return texts[verb];
 }
 
-const char *binder_result_text(enum binder_result result)
-{
-	static const char *const texts[] = {
-		[BINDER_DONE] = "Done", [BINDER_HELD] = "Held",     [BINDER_REFUSED] = "Refused",
-		[BINDER_BUSY] = "Busy", [BINDER_FAILED] = "Failed", [BINDER_STUCK] = "Stuck",
-	};
-
-	assert((size_t)result < ARRAY_LEN(texts));
-	return texts[result];
-}
-
 void binder_job_done(struct binder_job *job)
 {
 	for (size_t i = 0; i < job->len; i++) {
@@ -58,24 +47,14 @@ void binder_outcome_done(struct binder_outcome *outcome)
 	}
 	array_done(&outcome->seen);
 	json_strs_done(&outcome->lines);
-	free(outcome->reason);
-	free(outcome->message);
-	free(outcome->step);
-	free(outcome->address);
-	free(outcome->error_name);
-	free(outcome->holder);
+	task_outcome_done(&outcome->task);
 	*outcome = (struct binder_outcome){ 0 };
 }
 
 void binder_outcome_copy(struct binder_outcome *to, const struct binder_outcome *from)
 {
 	*to = *from;
-	to->reason = xstrdup_or_null(from->reason);
-	to->message = xstrdup_or_null(from->message);
-	to->step = xstrdup_or_null(from->step);
-	to->address = xstrdup_or_null(from->address);
-	to->error_name = xstrdup_or_null(from->error_name);
-	to->holder = xstrdup_or_null(from->holder);
+	task_outcome_copy(&to->task, &from->task);
 	to->seen = (struct binder_seen_list){ 0 };
 	to->lines = (struct json_strs){ 0 };
 	for (size_t i = 0; i < from->seen.len; i++) {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/claim/claim_history.h"
-#include "agent/claim/claim_ties.h"
+#include "agent/claim/claim_attempts.h"
+#include "agent/claim/claim_group.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
@@ -19,18 +19,18 @@
 
 struct claim_foreign {
 	const struct this_node *node;
-	const struct claim_history *history;
+	const struct claim_attempts *attempts;
 	struct map *told;    /* name of the PCIDevice -> this: it is in the log     */
 	struct map *pending; /* name -> its driver: the event waits for the object */
 };
 
 struct claim_foreign *claim_foreign_new(const struct this_node *node,
-					const struct claim_history *history)
+					const struct claim_attempts *attempts)
 {
 	struct claim_foreign *foreign = xcalloc(1, sizeof(*foreign));
 
 	*foreign = (struct claim_foreign){
-		.node = node, .history = history, .told = map_new(), .pending = map_new()
+		.node = node, .attempts = attempts, .told = map_new(), .pending = map_new()
 	};
 	return foreign;
 }
@@ -66,12 +66,12 @@ static bool is_claimed(const struct claim_foreign *foreign, const char *address)
 	struct json_strs names = { 0 };
 	bool claimed = false;
 
-	claim_ties_members(inventory, address, &members);
+	claim_group_add_members(inventory, address, &members);
 	for (size_t i = 0; i < members.len; i++)
-		claim_ties_claims(foreign->node->name, inventory, members.items[i], &names);
+		claim_group_add_claims(foreign->node->name, inventory, members.items[i], &names);
 	for (size_t i = 0; i < names.len; i++)
 		claimed = claimed || store_get(claims, names.items[i]) != NULL ||
-			  claim_ties_has_record(inventory, names.items[i]);
+			  claim_group_is_recorded(inventory, names.items[i]);
 	json_strs_done(&members);
 	json_strs_done(&names);
 	return claimed;
@@ -103,7 +103,7 @@ void claim_foreign_look(struct claim_foreign *foreign)
 		auto_free char *name = NULL;
 
 		if (!passes_through(foreign->node, pci->driver) ||
-		    claim_history_moving(foreign->history, pci->address))
+		    claim_attempts_moving(foreign->attempts, pci->address))
 			continue;
 		name = names_pcidevice(foreign->node->name, pci->address);
 		if (map_get(foreign->told, name) || is_claimed(foreign, pci->address))

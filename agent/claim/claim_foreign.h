@@ -6,12 +6,12 @@
 #pragma once
 
 struct claim_foreign;
-struct claim_history;
+struct claim_attempts;
 struct this_node;
 
 /* Both are borrowed. */
 struct claim_foreign *claim_foreign_new(const struct this_node *node,
-					const struct claim_history *history);
+					const struct claim_attempts *attempts);
 /* Takes NULL, returns NULL. */
 struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign);
 

@@ -100,11 +100,11 @@ static const struct record_facts *find_record(const struct facts *facts, const c
 	return NULL;
 }
 
-static const struct binder_seen *find_seen(const struct claim_past *past, const char *address)
+static const struct binder_seen *find_seen(const struct claim_attempt *last, const char *address)
 {
-	for (size_t i = 0; i < past->outcome->seen.len; i++) {
-		if (str_match(past->outcome->seen.items[i].address, address))
-			return &past->outcome->seen.items[i];
+	for (size_t i = 0; i < last->seen->len; i++) {
+		if (str_match(last->seen->items[i].address, address))
+			return &last->seen->items[i];
 	}
 	return NULL;
 }
@@ -138,28 +138,28 @@ static void take_release(struct claim_function *f)
 }
 
 /* What the last transition read back after the scan. One that failed may have left a record. */
-static void take_past(struct claim_function *f, const struct claim_past *past)
+static void take_last(struct claim_function *f, const struct claim_attempt *last)
 {
 	const struct binder_seen *seen;
 	bool done;
 
-	if (!past->newer || !past->outcome)
+	if (!last->newer || !last->outcome)
 		return;
-	seen = find_seen(past, f->address);
-	done = past->outcome->result == BINDER_DONE;
+	seen = find_seen(last, f->address);
+	done = last->outcome->result == TASK_DONE;
 	/* Of a function that has gone nothing can be read back. */
-	if (!seen && !f->pci && past->verb == BINDER_RELEASE && done)
+	if (!seen && !f->pci && last->verb == BINDER_RELEASE && done)
 		take_release(f);
 	if (!seen)
 		return;
 	f->told = true;
 	f->driver = seen->driver;
-	if (past->verb == BINDER_BIND && done) {
+	if (last->verb == BINDER_BIND && done) {
 		f->recorded = true;
 		f->rewritten = true;
-	} else if (past->verb == BINDER_BIND && past->outcome->result == BINDER_FAILED) {
+	} else if (last->verb == BINDER_BIND && last->outcome->result == TASK_FAILED) {
 		f->recorded |= !is_driver(seen->driver, f->pci ? f->pci->driver : NULL);
-	} else if (past->verb == BINDER_RELEASE && done) {
+	} else if (last->verb == BINDER_RELEASE && done) {
 		take_release(f);
 	}
 }
@@ -190,7 +190,7 @@ static void add(const struct claim_case *c, struct claim_group *group, const cha
 		f->driver = pci->driver;
 	}
 	f->vendor = pci && f->claim && claim_is_skipped(f->claim) && vendor_vfio_lends(facts, pci);
-	take_past(f, &c->past);
+	take_last(f, &c->last);
 	f->different = !f->rewritten && is_different(f->pci, f->record);
 }
 
@@ -201,6 +201,62 @@ static const struct pci_facts *find_pci(const struct facts *facts, const char *a
 			return &facts->pci.items[i];
 	}
 	return NULL;
+}
+
+static const struct record_facts *find_record_of(const struct facts *facts, const char *claim)
+{
+	for (size_t i = 0; i < facts->records.len; i++) {
+		if (str_match(facts->records.items[i].claim, claim))
+			return &facts->records.items[i];
+	}
+	return NULL;
+}
+
+char *claim_group_address(const char *node_name, const struct inventory *inventory,
+			  const char *name)
+{
+	const struct record_facts *record;
+	char address[NAMES_ADDRESS_SIZE];
+
+	if (names_pcidevice_address(node_name, name, address) == 0)
+		return xstrdup(address);
+	record = find_record_of(inventory->facts, name);
+	return record ? xstrdup(record->address) : NULL;
+}
+
+void claim_group_add_members(const struct inventory *inventory, const char *address,
+			     struct json_strs *ret_members)
+{
+	const struct facts *facts = inventory->facts;
+	const struct pci_facts *self = find_pci(facts, address);
+
+	json_strs_add_new(ret_members, address);
+	for (size_t i = 0; self && i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+
+		if (str_match(pci->iommu_group, self->iommu_group))
+			json_strs_add_new(ret_members, pci->address);
+	}
+}
+
+void claim_group_add_claims(const char *node_name, const struct inventory *inventory,
+			    const char *address, struct json_strs *ret_names)
+{
+	const struct facts *facts = inventory->facts;
+	auto_free char *name = names_pcidevice(node_name, address);
+
+	json_strs_add_new(ret_names, name);
+	for (size_t i = 0; i < facts->records.len; i++) {
+		const struct record_facts *record = &facts->records.items[i];
+
+		if (record->claim && strcmp(record->address, address) == 0)
+			json_strs_add_new(ret_names, record->claim);
+	}
+}
+
+bool claim_group_is_recorded(const struct inventory *inventory, const char *name)
+{
+	return find_record_of(inventory->facts, name) != NULL;
 }
 
 static bool has(const struct claim_group *group, const char *address)

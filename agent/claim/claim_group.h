@@ -14,6 +14,8 @@
 
 struct claim_function;
 struct claim_case;
+struct inventory;
+struct json_strs;
 struct pci_facts;
 struct pcideviceclaim;
 struct record_facts;
@@ -53,6 +55,22 @@ struct claim_group {
 /* At least the claim's own function, which is the first. */
 void claim_group_look(const struct claim_case *c, struct claim_group *ret_group);
 void claim_group_done(struct claim_group *group);
+
+/* The address of the claim @name, from its name or else from a record; NULL: the claim is not of
+ * this node. The caller frees. */
+char *claim_group_address(const char *node_name, const struct inventory *inventory,
+			  const char *name);
+
+/* Append the functions of the group of @address, itself included, that @ret_members lacks. */
+void claim_group_add_members(const struct inventory *inventory, const char *address,
+			     struct json_strs *ret_members);
+
+/* Append the claims that @address may concern: the one of its name, the one of its record. */
+void claim_group_add_claims(const char *node_name, const struct inventory *inventory,
+			    const char *address, struct json_strs *ret_names);
+
+/* Has a record been written for the claim @name? */
+bool claim_group_is_recorded(const struct inventory *inventory, const char *name);
 
 /* The claim's own function. */
 const struct claim_function *claim_group_self(const struct claim_group *group);

@@ -259,7 +259,7 @@ static bool tell(struct monitor *look, const struct claim_verdict *verdict,
 /* What the last transition came to says when it is worth another. */
 static void rest_after(struct monitor *look, bool live)
 {
-	const struct binder_outcome *outcome = look->c->past.outcome;
+	const struct task_outcome *outcome = look->c->last.outcome;
 
 	look->decision->step = CLAIM_REST;
 	if (!live && look->c->allocated) {
@@ -268,9 +268,9 @@ static void rest_after(struct monitor *look, bool live)
 	}
 	if (!claim_trouble_holds(look->c, live))
 		return;
-	if (outcome->result == BINDER_REFUSED)
+	if (outcome->result == TASK_REFUSED)
 		look->decision->again_ms = REFUSED_AGAIN_MS;
-	if (outcome->result != BINDER_HELD)
+	if (outcome->result != TASK_HELD)
 		return;
 	look->decision->again_ms = HELD_AGAIN_MS;
 	look->decision->watch_pid = outcome->holder_pid;
@@ -345,9 +345,9 @@ static bool is_replaced(const struct claim_function *self, const struct pcidevic
 static void unmark(struct monitor *look)
 {
 	const struct pcideviceclaim *claim = look->c->claim;
-	const struct claim_past *past = &look->c->past;
-	bool released = past->outcome && past->verb == BINDER_RELEASE &&
-			past->outcome->result == BINDER_DONE;
+	const struct claim_attempt *last = &look->c->last;
+	bool released =
+		last->outcome && last->verb == BINDER_RELEASE && last->outcome->result == TASK_DONE;
 	const struct claim_function *self = claim_group_self(&look->group);
 
 	write_step(look, CLAIM_UNMARK, claim_unmark(claim));
@@ -430,10 +430,10 @@ static bool is_amiss(const struct claim_case *c, const struct claim_group *group
 /* What the last bind says it did is not so: only a new scan can tell. */
 static bool is_puzzling(const struct claim_case *c, const struct claim_group *group)
 {
-	const struct binder_outcome *outcome = c->past.outcome;
+	const struct task_outcome *outcome = c->last.outcome;
 
-	if (!c->past.newer || !outcome || outcome->result != BINDER_DONE ||
-	    c->past.verb != BINDER_BIND)
+	if (!c->last.newer || !outcome || outcome->result != TASK_DONE ||
+	    c->last.verb != BINDER_BIND)
 		return false;
 	for (size_t i = 0; i < group->len; i++) {
 		const struct claim_function *f = &group->items[i];

@@ -33,10 +33,11 @@ enum claim_step {
 };
 
 /* The last transition of the function's group, as far as it still matters. */
-struct claim_past {
-	const struct binder_outcome *outcome; /* NULL: none */
+struct claim_attempt {
+	const struct task_outcome *outcome; /* NULL: none */
 	enum binder_verb verb;
 	bool newer; /* it ended after the inventory's scan began: it tells the drivers better */
+	const struct binder_seen_list *seen; /* what it read back; NULL only without an outcome */
 };
 
 /* Can pods have the device, by the Node's status.allocatable and the kubelet's list? */
@@ -71,7 +72,7 @@ struct claim_case {
 		*usb_pods; /* address of a USB controller -> who has which of its devices, by
 					    * an entry of the HostDeviceConfig; NULL: no pod */
 	const struct pcidevice *device; /* at the API server; NULL: none, or unreadable        */
-	struct claim_past past;
+	struct claim_attempt last;
 	enum binder_state state; /* of the group */
 	struct binder_trouble trouble;
 	uint64_t unproven_ms; /* until the group counts as free: use_log.h; 0: it does */

@@ -84,11 +84,11 @@ static bool is_reason(const char *text)
 	       !(text[0] >= '0' && text[0] <= '9');
 }
 
-static const char *reason_of(const struct binder_outcome *outcome)
+static const char *reason_of(const struct task_outcome *outcome)
 {
 	static const char *const reasons[] = {
-		[BINDER_HELD] = "Held",   [BINDER_REFUSED] = "HelperFailed", [BINDER_BUSY] = "Busy",
-		[BINDER_STUCK] = "Stuck", [BINDER_FAILED] = "HelperFailed",
+		[TASK_HELD] = "Held",   [TASK_REFUSED] = "HelperFailed", [TASK_BUSY] = "Busy",
+		[TASK_STUCK] = "Stuck", [TASK_FAILED] = "HelperFailed",
 	};
 
 	if (outcome->reason && is_reason(outcome->reason))
@@ -96,13 +96,13 @@ static const char *reason_of(const struct binder_outcome *outcome)
 	return reasons[outcome->result];
 }
 
-static void set_outcome(const struct binder_outcome *outcome, const char *step,
+static void set_outcome(const struct task_outcome *outcome, const char *step,
 			struct claim_trouble *trouble)
 {
 	const char *message = str_or_empty(outcome->message);
 	const char *name = outcome->error_name;
 
-	trouble->step = outcome->result == BINDER_HELD || !outcome->step ? step : outcome->step;
+	trouble->step = outcome->result == TASK_HELD || !outcome->step ? step : outcome->step;
 	trouble->holder = outcome->holder;
 	if (name && !strstr(message, name))
 		set(trouble, reason_of(outcome), xasprintf("%s (%s)", message, name));
@@ -112,10 +112,10 @@ static void set_outcome(const struct binder_outcome *outcome, const char *step,
 
 bool claim_trouble_holds(const struct claim_case *c, bool live)
 {
-	const struct binder_outcome *outcome = c->past.outcome;
+	const struct task_outcome *outcome = c->last.outcome;
 
-	return outcome && outcome->result != BINDER_DONE &&
-	       c->past.verb == (live ? BINDER_BIND : BINDER_RELEASE);
+	return outcome && outcome->result != TASK_DONE &&
+	       c->last.verb == (live ? BINDER_BIND : BINDER_RELEASE);
 }
 
 /* The next try begins: what the last one came to stays told until this one is at its end, so that
@@ -202,7 +202,7 @@ void claim_trouble_bind(const struct claim_case *c, const struct claim_group *gr
 			    "the PCIDevice %s does not say yet which driver the device goes back to; the agent is about to write it there",
 			    c->name));
 	else if (claim_trouble_holds(c, true))
-		set_outcome(c->past.outcome, "Bind", ret_trouble);
+		set_outcome(c->last.outcome, "Bind", ret_trouble);
 	else if (!keep_told(c, ret_trouble))
 		set_binding(c, group, ret_trouble);
 }
@@ -250,7 +250,7 @@ void claim_trouble_release(const struct claim_case *c, struct claim_trouble *ret
 	else if (c->allocated)
 		set_allocated(c, ret_trouble);
 	else
-		set_outcome(c->past.outcome, "Release", ret_trouble);
+		set_outcome(c->last.outcome, "Release", ret_trouble);
 }
 
 /* The message has no time and no pid, so it is written once for each step. */

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/claim/claim_attempts.h"
 #include "agent/claim/claim_foreign.h"
 #include "agent/claim/claim_group.h"
-#include "agent/claim/claim_history.h"
 #include "agent/claim/claim_plan.h"
-#include "agent/claim/claim_ties.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
@@ -47,7 +46,7 @@ static char *claim_pods_find(const struct claims_deps *deps, const struct invent
 
 	if (!address || !deps->is_free)
 		return NULL;
-	claim_ties_members(inventory, address, &members);
+	claim_group_add_members(inventory, address, &members);
 	for (size_t i = 0; i < members.len && !found; i++) {
 		if (!deps->is_free(deps->arg, members.items[i], ret_holder))
 			found = xstrdup(members.items[i]);
@@ -82,7 +81,7 @@ static void claim_pods_usb(const struct claims_deps *deps, const struct inventor
 
 	if (!address || !deps->is_usb_free)
 		return;
-	claim_ties_members(inventory, address, &members);
+	claim_group_add_members(inventory, address, &members);
 	for (size_t i = 0; i < facts->usb.len; i++) {
 		const struct usb_facts *usb = &facts->usb.items[i];
 
@@ -105,7 +104,7 @@ struct claims {
 	struct claims_deps deps;
 	const struct informer *needs[3];
 	struct binder *binder;
-	struct claim_history *history;
+	struct claim_attempts *attempts;
 	struct reconcile *reconcile;
 	struct map *works; /* name of the claim -> struct work */
 	struct claim_foreign *foreign;
@@ -174,7 +173,7 @@ static bool is_informed(const struct claims *claims)
  * frees. */
 static char *address_of(const struct claims *claims, const char *name)
 {
-	return claim_ties_address(claims->node->name, claims->node->inventory, name);
+	return claim_group_address(claims->node->name, claims->node->inventory, name);
 }
 
 static struct claim_view view_of(const struct claims *claims, const char *address,
@@ -183,8 +182,8 @@ static struct claim_view view_of(const struct claims *claims, const char *addres
 	struct claim_view known = { 0 };
 
 	if (address)
-		claim_history_look(claims->history, address, view->key, view->object,
-				   now_ms(claims), &known);
+		claim_attempts_view(claims->attempts, address, view->key, view->object,
+				    now_ms(claims), &known);
 	return known;
 }
 
@@ -223,7 +222,7 @@ static void on_holder_gone(void *arg)
 	log_debug("holder ended", log_str("claim", work->name), log_int("pid", work->pid));
 	work->watch = pid_watch_free(work->watch);
 	if (address)
-		claim_history_wake(claims->history, address);
+		claim_attempts_wake(claims->attempts, address);
 	reconcile_enqueue(claims->reconcile, work->name);
 }
 
@@ -282,11 +281,11 @@ static const char *result_of(const struct claims *claims, const struct reconcile
 {
 	auto_free char *address = address_of(claims, view->key);
 	struct claim_view known = view_of(claims, address, view);
-	const struct binder_outcome *outcome = known.past.outcome;
+	const struct task_outcome *outcome = known.last.outcome;
 
 	if (decision->warning && outcome && outcome->reason &&
 	    strcmp(outcome->reason, decision->event_reason) == 0)
-		return binder_result_text(outcome->result);
+		return task_result_text(outcome->result);
 	return audit_result(decision->event_reason, decision->warning);
 }
 
@@ -299,7 +298,7 @@ static void record_bound(const struct claims *claims, const struct reconcile_vie
 	record_audit(claims, &(struct record){
 				     .name = view->key,
 				     .user = claim->spec.user_name,
-				     .result = binder_result_text(BINDER_DONE),
+				     .result = task_result_text(TASK_DONE),
 				     .reason = "Bound",
 				     .message = message,
 			     });
@@ -340,20 +339,19 @@ static bool has_claim(const struct claims *claims, const struct reconcile_view *
 }
 
 /* What the helper saw of a function at the end of the last transition. NULL: nothing. */
-static const struct binder_seen *seen_after(const struct binder_outcome *outcome,
-					    const char *address)
+static const struct binder_seen *seen_after(const struct claim_attempt *last, const char *address)
 {
-	for (size_t i = 0; outcome && i < outcome->seen.len; i++) {
-		if (strcmp(outcome->seen.items[i].address, address) == 0)
-			return &outcome->seen.items[i];
+	for (size_t i = 0; last->outcome && i < last->seen->len; i++) {
+		if (strcmp(last->seen->items[i].address, address) == 0)
+			return &last->seen->items[i];
 	}
 	return NULL;
 }
 
-static char *moved_message(const struct binder_outcome *outcome, const struct binder_function *f,
+static char *moved_message(const struct claim_attempt *last, const struct binder_function *f,
 			   bool release)
 {
-	const struct binder_seen *seen = seen_after(outcome, f->address);
+	const struct binder_seen *seen = seen_after(last, f->address);
 
 	if (!release)
 		return xasprintf("bound to %s for the claim %s", f->driver, f->claim);
@@ -375,14 +373,14 @@ static void record_moved(const struct claims *claims, const struct reconcile_vie
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *f = &job->items[i];
 		auto_free char *name = names_pcidevice(claims->node->name, f->address);
-		auto_free char *message = moved_message(known.past.outcome, f, release);
+		auto_free char *message = moved_message(&known.last, f, release);
 
 		if (!has_claim(claims, view, name))
 			record_audit(claims, &(struct record){
 						     .name = name,
 						     .user = claim ? claim->spec.user_name : NULL,
 						     .release = release,
-						     .result = binder_result_text(BINDER_DONE),
+						     .result = task_result_text(TASK_DONE),
 						     .reason = release ? "Released" : "Bound",
 						     .message = message,
 					     });
@@ -400,10 +398,10 @@ static uint64_t unproven_ms(const struct claims *claims, const char *address,
 	uint64_t longest_ms = 0;
 
 	if (address)
-		claim_ties_members(claims->node->inventory, address, &members);
+		claim_group_add_members(claims->node->inventory, address, &members);
 	for (size_t i = 0; i < members.len; i++) {
-		uint64_t ms = claim_history_unproven_ms(claims->history, members.items[i], refused,
-							now_ms(claims));
+		uint64_t ms = claim_attempts_unproven_ms(claims->attempts, members.items[i],
+							 refused, now_ms(claims));
 
 		if (ms > longest_ms)
 			longest_ms = ms;
@@ -424,7 +422,7 @@ static char *bind_trouble_of(const struct claims *claims, const char *address,
 	if (!address || !deps->bind_trouble)
 		return NULL;
 	if (claim && claim->spec.include_iommu_group)
-		claim_ties_members(claims->node->inventory, address, &members);
+		claim_group_add_members(claims->node->inventory, address, &members);
 	else
 		json_strs_add(&members, address);
 	for (size_t i = 0; i < members.len && !trouble; i++)
@@ -455,7 +453,7 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 		.usb_claims = usb_claims ? informer_store(usb_claims) : NULL,
 		.usb_pods = &usb_pods,
 		.device = store_object(informer_store(node->devices[INVENTORY_PCI]), view->key),
-		.past = known->past,
+		.last = known->last,
 		.unproven_ms = unproven_ms(claims, address, view->object),
 		.allocated = given,
 		.allocated_to = holder,
@@ -522,8 +520,8 @@ static void add_past(const struct claims *claims, const char *address, const cha
 	    (decision->again_ms == 0 || hold_ms < decision->again_ms))
 		decision->again_ms = hold_ms;
 	if (address)
-		(void)claim_history_failure(claims->history, address, name, now_ms(claims),
-					    &decision->failure);
+		(void)claim_attempts_failure(claims->attempts, address, name, now_ms(claims),
+					     &decision->failure);
 }
 
 /* Is its device still being set up? Giving one back never waits for that. */
@@ -537,7 +535,7 @@ static bool is_held(const struct claims *claims, const char *address,
 /* The one who runs a transition, or the next inventory, has the claim looked at again. */
 static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
 {
-	return known->running || known->unsure || (!claim && known->past.newer);
+	return known->running || known->unsure || (!claim && known->last.newer);
 }
 
 /* --- as struct reconcile_spec has them ------------------------------------------------------- */
@@ -553,7 +551,7 @@ static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct claims *claims = arg;
 
-	return claim_ties_has_record(claims->node->inventory, name) ||
+	return claim_group_is_recorded(claims->node->inventory, name) ||
 	       (object && claim_is_ours(claims->node->name, name, object));
 }
 
@@ -634,7 +632,7 @@ static void on_rest(void *arg, const char *name, const void *object,
 	if (!decision || decision->detail != WAITS)
 		watch_holder(work, job ? job->watch_pid : 0);
 	if (decision && decision->failure.kind != ERR_NONE && address)
-		claim_history_report(claims->history, address);
+		claim_attempts_report(claims->attempts, address);
 	if (work->pid == 0)
 		work_free(map_remove(claims->works, name));
 }
@@ -648,8 +646,8 @@ static void enqueue_members(struct claims *claims, const struct json_strs *membe
 	struct json_strs names = { 0 };
 
 	for (size_t i = 0; i < members->len; i++)
-		claim_ties_claims(claims->node->name, claims->node->inventory, members->items[i],
-				  &names);
+		claim_group_add_claims(claims->node->name, claims->node->inventory,
+				       members->items[i], &names);
 	for (size_t i = 0; i < names.len; i++) {
 		if (!except || strcmp(names.items[i], except) != 0)
 			reconcile_enqueue(claims->reconcile, names.items[i]);
@@ -669,9 +667,9 @@ static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 	auto_free char *lead = take_ptr(work->lead);
 
 	reach(failpoints[step_of(work->verb)].after);
-	claim_history_end(claims->history, lead, outcome);
-	work->moved = outcome->result == BINDER_DONE;
-	enqueue_members(claims, claim_history_members(claims->history, lead), work->name);
+	claim_attempts_end(claims->attempts, lead, outcome);
+	work->moved = outcome->task.result == TASK_DONE;
+	enqueue_members(claims, claim_attempts_members(claims->attempts, lead), work->name);
 	claims->deps.on_moved(claims->deps.arg);
 	reconcile_acted(claims->reconcile, work->name);
 }
@@ -683,7 +681,7 @@ static void on_free(void *arg, const char *group)
 	struct json_strs members = { 0 };
 
 	log_info("stuck helper has ended", log_str("group", group));
-	claim_history_unstick(claims->history, claims->binder, now_ms(claims), &members);
+	claim_attempts_unstick(claims->attempts, claims->binder, now_ms(claims), &members);
 	enqueue_members(claims, &members, NULL);
 	json_strs_done(&members);
 	claims->deps.on_moved(claims->deps.arg);
@@ -712,15 +710,15 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	bool idle;
 
 	for (size_t i = 0; i < job->len; i++)
-		claim_ties_members(claims->node->inventory, job->items[i].address, &members);
-	idle = claim_history_idle(claims->history, claims->binder, &members);
+		claim_group_add_members(claims->node->inventory, job->items[i].address, &members);
+	idle = claim_attempts_idle(claims->attempts, claims->binder, &members);
 	if (idle)
-		claim_history_begin(claims->history,
-				    &(struct claim_begin){ .job = job,
-							   .members = &members,
-							   .name = view->key,
-							   .claim = view->object },
-				    now_ms(claims));
+		claim_attempts_begin(claims->attempts,
+				     &(struct claim_begin){ .job = job,
+							    .members = &members,
+							    .name = view->key,
+							    .claim = view->object },
+				     now_ms(claims));
 	json_strs_done(&members);
 	if (!idle)
 		return false; /* the end of what is in the way enqueues it */
@@ -772,9 +770,9 @@ static void cancel_troubled(struct claims *claims)
 	}
 }
 
-void claims_update_history(struct claims *claims)
+void claims_update_attempts(struct claims *claims)
 {
-	claim_history_update(claims->history);
+	claim_attempts_update(claims->attempts);
 	cancel_troubled(claims);
 }
 
@@ -806,7 +804,7 @@ void claims_enqueue(struct claims *claims, const char *name)
 	address = address_of(claims, name);
 	if (!address)
 		return;
-	claim_ties_members(claims->node->inventory, address, &members);
+	claim_group_add_members(claims->node->inventory, address, &members);
 	enqueue_members(claims, &members, name);
 	json_strs_done(&members);
 }
@@ -835,7 +833,7 @@ char *claims_taker(const struct claims *claims, const char *address)
 	struct json_strs members = { 0 };
 	char *taker = NULL;
 
-	claim_ties_members(node->inventory, address, &members);
+	claim_group_add_members(node->inventory, address, &members);
 	for (size_t i = 0; i < members.len && !taker; i++) {
 		auto_free char *name = names_pcidevice(node->name, members.items[i]);
 		const struct pcideviceclaim *claim = store_object(store, name);
@@ -853,7 +851,7 @@ bool claims_moving(const struct claims *claims, const char *name)
 	char address[NAMES_ADDRESS_SIZE];
 
 	return names_pcidevice_address(claims->node->name, name, address) == 0 &&
-	       claim_history_moving(claims->history, address);
+	       claim_attempts_moving(claims->attempts, address);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -901,8 +899,8 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 	claims->count = reason_count_of(node->metrics, pcideviceclaim_kind.kind, REASON_PCI_CLAIM);
 	claims->binder = binder_new(node->loop, &binder, on_free, claims);
 	binder_set_late(claims->binder, on_late);
-	claims->history = claim_history_new(node);
-	claims->foreign = claim_foreign_new(node, claims->history);
+	claims->attempts = claim_attempts_new(node);
+	claims->foreign = claim_foreign_new(node, claims->attempts);
 	claims->seconds = metrics_family(node->metrics, &seconds_desc);
 	metric_show(claims->seconds, (const char *const[]){ "bind" });
 	metric_show(claims->seconds, (const char *const[]){ "release" });
@@ -924,7 +922,7 @@ struct claims *claims_free(struct claims *claims)
 	map_free(claims->works);
 	claim_foreign_free(claims->foreign);
 	reason_count_free(claims->count);
-	claim_history_free(claims->history);
+	claim_attempts_free(claims->attempts);
 	free(claims);
 	return NULL;
 }

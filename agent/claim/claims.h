@@ -2,7 +2,7 @@
  * claims: the PCIDeviceClaims of this node, on kube/reconcile.h.
  *
  * claim_plan decides; binding and releasing are tasks of the binder: the reconcile's acts. Owns the
- * binder, what is remembered of its tasks (claim_history), and the reconcile; reads the node's
+ * binder, what is remembered of its tasks (claim_attempts), and the reconcile; reads the node's
  * caches and inventory.
  */
 #pragma once
@@ -44,7 +44,7 @@ struct claims *claims_free(struct claims *claims);
 
 /* The node has a new inventory: forget what it supersedes, wake what it shows to have changed, cancel what must not be bound.
  * claims_enqueue_all() is to follow. */
-void claims_update_history(struct claims *claims);
+void claims_update_attempts(struct claims *claims);
 
 /* The claim @name or the PCIDevice of that name changed, or the claim of a USB device on that
  * controller, or whether a pod has the device: enqueue the claims of its IOMMU group. */

@@ -173,13 +173,13 @@ int command_open_node(const struct command *command, const char *verb, char **ar
 	}
 	path = xasprintf("%s/%s", command->dev_root ? command->dev_root : "/dev",
 			 args[0] + strlen(dev));
-	report_open(&report.lines, verb);
+	report_open(&report.lines, "end");
 	json_write_str(&report.lines, "path", args[0]);
 	if (open_node(path, &err) < 0) {
 		json_write_str(&report.lines, "result", "Failed");
 		json_write_str(&report.lines, "message", err.msg);
 	} else {
-		json_write_str(&report.lines, "result", "Opened");
+		json_write_str(&report.lines, "result", "Done");
 	}
 	report_close(&report.lines);
 	return finish(&report);

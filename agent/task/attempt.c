@@ -48,6 +48,7 @@ static uint64_t own_pause_ms(enum task_result result, const struct attempt_backo
 	case TASK_NONE:
 	case TASK_DONE:
 	case TASK_FAILED:
+	case TASK_STUCK:
 		return 0;
 	}
 	return 0;
@@ -92,6 +93,10 @@ bool attempt_end(struct attempt *attempt, struct task_outcome *outcome,
 	task_outcome_done(&attempt->outcome);
 	attempt->outcome = *outcome;
 	*outcome = (struct task_outcome){ 0 };
+	if (result == TASK_STUCK) {
+		attempt->changed_ms = now_ms;
+		return true;
+	}
 	if (result == TASK_DONE)
 		attempt->done_ms = attempt->began_ms;
 	count_failure(attempt, backoff);
@@ -119,6 +124,7 @@ void attempt_wake(struct attempt *attempt)
 
 void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms)
 {
+	task_outcome_done(&attempt->outcome);
 	attempt->changed_ms = now_ms;
 }
 
@@ -133,7 +139,8 @@ const struct task_outcome *attempt_failure(const struct attempt *attempt,
 {
 	enum task_result result = attempt->outcome.result;
 
-	if (result == TASK_NONE || result == TASK_DONE || !is_for(attempt, object))
+	if (result == TASK_NONE || result == TASK_DONE || result == TASK_STUCK ||
+	    !is_for(attempt, object))
 		return NULL;
 	*ret_hold_ms = attempt->due_ms > now_ms ? attempt->due_ms - now_ms : 0;
 	return &attempt->outcome;

@@ -59,7 +59,7 @@ void attempt_begin(struct attempt *attempt, const struct attempt_object *object,
 		   enum attempt_effect effect, uint64_t now_ms);
 
 /* The task came to @outcome, which is taken over (it is empty afterwards). True if what scans show
- * may have changed. */
+ * may have changed. After TASK_STUCK, attempt_end_unknown() ends it. */
 bool attempt_end(struct attempt *attempt, struct task_outcome *outcome,
 		 const struct attempt_backoff *backoff, uint64_t now_ms);
 
@@ -78,8 +78,9 @@ void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms);
  * yes, because another scan follows every change. */
 bool attempt_is_newer(const struct attempt *attempt, uint64_t scan_ms);
 
-/* What the last attempt for @object came to, if it was not done, else NULL; *@ret_hold_ms: the next
- * may not begin before this has gone by. Valid until the attempt changes. */
+/* What the last attempt for @object came to, if it was not done and is not stuck, else NULL;
+ * *@ret_hold_ms: the next may not begin before this has gone by. Valid until the attempt
+ * changes. */
 const struct task_outcome *attempt_failure(const struct attempt *attempt,
 					   const struct attempt_object *object, uint64_t now_ms,
 					   uint64_t *ret_hold_ms);

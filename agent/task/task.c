@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/timefmt.h"
 
 /* As long as it only looks, a busy machine makes a helper slow, not the kernel. */
@@ -77,6 +78,7 @@ static uint64_t step_deadline_ms(const struct task *task)
 static int on_line(void *arg, const char *line, size_t len, struct err *err)
 {
 	struct task *task = arg;
+	bool counts = !task->lines.ended;
 
 	(void)err;
 	task->late = false;
@@ -84,7 +86,7 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 		task_lines_take_text(&task->lines, line, len);
 	else
 		task_lines_take(&task->lines, line, len);
-	if (task->on_line)
+	if (counts && task->on_line)
 		task->on_line(task->arg, line, len);
 	if (task->deadline_ms > 0)
 		helper_run_extend(task->run, step_deadline_ms(task));
@@ -180,16 +182,6 @@ static void add_line(const struct task_spec *spec, struct json_strs *line)
 	add_words(spec->words, line);
 }
 
-/* The task that has one of the keys of @spec already; NULL: none. */
-static const struct task *task_in_the_way(const struct task_spec *spec)
-{
-	const struct task *other = spec->set ? tasks_find(spec->set, spec->key) : NULL;
-
-	for (size_t i = 0; !other && spec->set && spec->keys && i < spec->keys->len; i++)
-		other = tasks_find(spec->set, spec->keys->items[i]);
-	return other;
-}
-
 static struct task *new_task(const struct task_spec *spec)
 {
 	struct task *task = xcalloc(1, sizeof(*task));
@@ -245,7 +237,8 @@ static int start_helper(struct task *task, const struct task_spec *spec, struct 
 
 struct task *task_start(const struct task_spec *spec, struct err *err)
 {
-	const struct task *other = task_in_the_way(spec);
+	const struct task *other =
+		spec->set ? tasks_find_any(spec->set, spec->key, spec->keys) : NULL;
 	struct task *task;
 
 	if (other) {
@@ -305,6 +298,16 @@ uint64_t task_age_ms(const struct task *task)
 	return timefmt_now_ms() - task->began_ms;
 }
 
+const char *task_step(const struct task *task)
+{
+	return str_or_empty(task->lines.step);
+}
+
+const char *task_address(const struct task *task)
+{
+	return str_or_empty(task->lines.address);
+}
+
 void *task_arg(const struct task *task)
 {
 	return task->arg;
@@ -342,6 +345,15 @@ struct task *tasks_find(const struct tasks *set, const char *key)
 
 	while (task && !task_has_key(task, key))
 		task = task->next;
+	return task;
+}
+
+struct task *tasks_find_any(const struct tasks *set, const char *key, const struct json_strs *keys)
+{
+	struct task *task = tasks_find(set, key);
+
+	for (size_t i = 0; !task && keys && i < keys->len; i++)
+		task = tasks_find(set, keys->items[i]);
 	return task;
 }
 

@@ -47,7 +47,7 @@ struct task_spec {
 	const struct json_strs *words;    /* of the command line, after options and places      */
 	const struct json_pairs *objects; /* name -> uid of all that it is for: tasks_cancel();
 					     NULL: none */
-	/* A line of the helper, for what one verb alone prints. May be NULL. */
+	/* A line of the helper, up to its end, for what one verb alone prints. May be NULL. */
 	void (*on_line)(void *arg, const char *line, size_t len);
 	/* The step under way takes longer than the deadline, and is waited for. May be NULL. */
 	void (*on_late)(void *arg);
@@ -72,6 +72,10 @@ struct tasks *tasks_free(struct tasks *set);
 
 /* The task that has @key; NULL: none. */
 struct task *tasks_find(const struct tasks *set, const char *key);
+
+/* The task that has @key or one of @keys (NULL: none beside), and so is in the way of another one
+ * of these; NULL: none. */
+struct task *tasks_find_any(const struct tasks *set, const char *key, const struct json_strs *keys);
 
 /* Of the object @name only the one with @uid is there (NULL: none, or it is being deleted): cancel
  * the tasks that are for another one of that name. */
@@ -103,6 +107,11 @@ bool task_is_late(const struct task *task);
 /* Of the helper. */
 int task_pid(const struct task *task);
 uint64_t task_age_ms(const struct task *task);
+
+/* What its helper does now, and the PCI function that it does it to; "" if not known. Valid until
+ * the loop goes on. */
+const char *task_step(const struct task *task);
+const char *task_address(const struct task *task);
 
 /* task_spec.arg */
 void *task_arg(const struct task *task);

@@ -12,6 +12,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "api/json_map.h"
 
 #include "base/str.h"
 
@@ -24,35 +27,53 @@ enum task_result {
 	TASK_REFUSED, /* a device was not changed, and trying again is no help */
 	TASK_FAILED,  /* something may have been changed                       */
 	TASK_BUSY,    /* nothing was changed: another helper changes it        */
+	TASK_STUCK,   /* its helper is past the deadline; no helper says so    */
 };
+
+/* "Done", "Held", "Refused", "Failed", "Busy", "Stuck"; "None". */
+const char *task_result_text(enum task_result result);
 
 /* Texts are its own. */
 struct task_outcome {
 	enum task_result result;
-	char *reason;  /* CamelCase, for a condition; NULL when done        */
-	char *message; /* for a person; never NULL but for TASK_NONE        */
-	char *uuid;    /* of the device that the reason is about; NULL: not known */
-	size_t count;  /* devices for which a "done" line came              */
-	char *exit;    /* "helper exited with status 2"; NULL: with 0, or it has not exited */
+	char *reason;       /* CamelCase, for a condition; NULL when done        */
+	char *message;      /* for a person; never NULL but for TASK_NONE        */
+	char *uuid;         /* of the device that the reason is about; NULL: not known */
+	char *address;      /* of the PCI function that it is about; NULL: not known, or all */
+	char *step;         /* where it ended; NULL when done, or before any     */
+	char *error_name;   /* "EBUSY", as the kernel said; NULL: no such error  */
+	char *holder;       /* "process 7 (qemu) of pod a/b and 2 more"; NULL: none */
+	int holder_pid;     /* of the first holder; BUSY, STUCK: of the helper; 0: none */
+	uint64_t kernel_us; /* inside the kernel, of all writes                */
+	uint64_t helper_us; /* of the helper, from main to end                 */
+	size_t count;       /* devices for which a "done" line came            */
+	bool died;          /* the helper has ended without an "end" line      */
+	char *exit;         /* "helper exited with status 2"; NULL: with 0, or it has not exited */
 };
 
 void task_outcome_done(struct task_outcome *outcome);
+
+/* Make @to (uninitialised, or holding nothing) a deep copy of @from. */
+void task_outcome_copy(struct task_outcome *to, const struct task_outcome *from);
 
 /* The message, after the UUID if there is one: "11111111-...: no space". The caller frees. */
 char *task_outcome_text(const struct task_outcome *outcome);
 
 /* {0} is: no line was read. */
 struct task_lines {
-	char *step; /* that the helper does now; NULL: before the first */
+	char *step;    /* that the helper does now; NULL: before the first */
+	char *address; /* of the function that the step is of; NULL: not known */
 	struct task_outcome outcome;
-	bool ended;      /* by an "end" line: what follows does not count */
+	struct json_strs holders; /* each one once, in words                     */
+	bool ended;               /* by an "end" line: what follows does not count */
+	char *garbage;            /* the first line that cannot be read: why      */
 	struct str text; /* of a tool, cut and clean; its lines are separated by "; " */
 };
 
 void task_lines_done(struct task_lines *lines);
 /* Does the helper, as far as it has said, only look at devices? */
 bool task_lines_looks(const struct task_lines *lines);
-/* One line; what cannot be read is passed over. */
+/* One line; what cannot be read is passed over, and so is a kind that is not known. */
 void task_lines_take(struct task_lines *lines, const char *line, size_t len);
 /* One line of a tool. */
 void task_lines_take_text(struct task_lines *lines, const char *line, size_t len);

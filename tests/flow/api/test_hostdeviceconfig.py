@@ -419,7 +419,7 @@ def test_a_name_that_a_function_on_vfio_has_is_another_kinds(start, machine, kub
 
 
 @pytest.mark.parametrize("make, says", [
-    (lambda path: path.symlink_to("/dev/null"), '"result":"Opened"'),
+    (lambda path: path.symlink_to("/dev/null"), '"result":"Done"'),
     (lambda path: None, '"result":"Failed","message":"No such file or directory"'),
     (lambda path: path.write_text(""), '"result":"Failed","message":"it is no character device"'),
     (os.mkfifo, '"result":"Failed","message":"it is no character device"'),

@@ -37,7 +37,7 @@ NO_REASONS = """
   steps of the helper: Bind CheckHolders ClearOverride Create LoadModule MakeFunctions Probe Release Remove
     RemoveFunctions RemoveRecord Rollback SetAutoprobe SetFunctions SetOverride Unbind WaitLock WriteRecord
   results of the helper, and what it alone says: BlockHolder Done Failed InterfaceMoved InterfaceUp Mounted
-    NotVirtualFunction Opened Refused
+    NotVirtualFunction Refused
   questions of the helper: Disks HostFolder Interfaces Members Mounts NodeAddress Routes Server Swaps
   words of the kernel's tables, kinds of targets: Id Iface NVMe
   groups of flags: Claim Claims Cluster Devices Election General Kubelet Map Nodes Output Uninstall Webhook

@@ -52,9 +52,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(outcome.result != TASK_NONE);
 	assert(outcome.result == TASK_DONE || (outcome.reason && *outcome.reason));
 	assert(outcome.message);
+	assert(outcome.holder_pid >= 0);
 	check_text(outcome.reason, 64);
-	check_text(outcome.message, 1024);
+	check_text(outcome.message, 4096);
 	check_text(outcome.uuid, 64);
+	check_text(outcome.address, 64);
+	check_text(outcome.step, 64);
+	check_text(outcome.error_name, 64);
+	check_text(outcome.holder, 2048);
 	task_outcome_done(&outcome);
 	task_lines_done(&lines);
 	return 0;

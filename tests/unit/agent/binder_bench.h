@@ -54,7 +54,7 @@ static inline void owner_on_end(void *arg, const struct binder_outcome *outcome)
 	owner->ended++;
 	bench_react(owner->bench);
 	/* It is valid during the whole call, whatever the owner does. */
-	assert_string_equal(owner->outcome.message, outcome->message);
+	assert_string_equal(owner->outcome.task.message, outcome->task.message);
 }
 
 static inline void bench_on_free(void *arg, const char *group)
@@ -179,7 +179,7 @@ static inline void owner_get_stuck(struct owner *owner, const char *address)
 	owner_start(owner);
 	bench_run_until_step(owner->bench, address, "Unbind");
 	bench_pass_deadlines(owner->bench, &owner->ended);
-	assert_int_equal(owner->outcome.result, BINDER_STUCK);
+	assert_int_equal(owner->outcome.task.result, TASK_STUCK);
 }
 
 static inline void bench_assert_metric(const struct bench *b, const char *line)

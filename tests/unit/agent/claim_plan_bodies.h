@@ -32,7 +32,7 @@ static struct body_case {
 	  "'holder':null,'kernelDriverToUnbind':'','passthroughEnabled':false,'observedGeneration':1}}" },
 	{ "a holder and the step go into the status",
 	  { .lines = { NIC("vfio-pci"), RECORD }, .claim = CLAIM(MARKED DELETED, "", READY),
-	    .past = { true, BINDER_RELEASE, BINDER_HELD, "Held", true, NULL } },
+	    .last = { true, BINDER_RELEASE, TASK_HELD, "Held", true, NULL } },
 	  CLAIM_TELL,
 	  "{'status':{'holder':'process 7 (qemu)','step':'Release','passthroughEnabled':true,"
 	"'kernelDriverToUnbind':'e1000e',"
@@ -119,7 +119,7 @@ static void tries_that_fail_alike_write_nothing(void **state)
 	struct plan_case row = {
 		.lines = { NIC("e1000e") },
 		.claim = CLAIM(MARKED, "", ""),
-		.past = { true, BINDER_BIND, BINDER_FAILED, "UnbindFailed", true, NULL },
+		.last = { true, BINDER_BIND, TASK_FAILED, "UnbindFailed", true, NULL },
 	};
 	struct room *room = *state;
 
@@ -127,10 +127,10 @@ static void tries_that_fail_alike_write_nothing(void **state)
 	settle(room);
 	room->writes = 0;
 	for (int i = 0; i < 3; i++) {
-		room->c.past.outcome = NULL; /* the next try is due */
+		room->c.last.outcome = NULL; /* the next try is due */
 		settle(room);
 		assert_int_equal(room->decision.step, CLAIM_BIND);
-		room->c.past.outcome = &room->outcome;
+		room->c.last.outcome = &room->outcome.task;
 		settle(room);
 		assert_int_equal(room->decision.step, CLAIM_REST);
 	}
@@ -142,7 +142,7 @@ static void a_holder_is_watched(void **state)
 	struct plan_case row = {
 		.lines = { NIC("vfio-pci"), RECORD },
 		.claim = CLAIM(MARKED DELETED, "", READY),
-		.past = { true, BINDER_RELEASE, BINDER_HELD, "Held", true, NULL },
+		.last = { true, BINDER_RELEASE, TASK_HELD, "Held", true, NULL },
 	};
 	struct room *room = *state;
 
@@ -158,7 +158,7 @@ static void a_pod_is_looked_at_again(void **state)
 	struct plan_case row = {
 		.lines = { NIC("vfio-pci"), RECORD },
 		.claim = CLAIM(MARKED DELETED, "", READY),
-		.past = { true, BINDER_RELEASE, BINDER_HELD, "Held", true, NULL },
+		.last = { true, BINDER_RELEASE, TASK_HELD, "Held", true, NULL },
 		.allocated = ADDRESS,
 		.allocated_to = "pod default/vm-1",
 	};

@@ -220,7 +220,7 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 	world_of(&b->world, lines, 64);
 	b->world.inventory->began_ms = bench_now(b);
 	b->node.inventory = b->world.inventory;
-	claims_update_history(b->claims);
+	claims_update_attempts(b->claims);
 	claims_enqueue_all(b->claims);
 	if (before.inventory)
 		world_close(&before);

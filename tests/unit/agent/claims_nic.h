@@ -29,35 +29,48 @@ static struct binder_seen on_vfio[] = { { TEXT("0000:01:00.0"), TEXT("vfio-pci")
 					  TEXT("vfio-pci") } };
 static struct binder_seen on_native[] = { { TEXT("0000:01:00.0"), TEXT("e1000e"), NULL } };
 
-#define BOUND                                                                   \
-	(struct binder_outcome)                                                 \
-	{                                                                       \
-		.message = TEXT("bound"), .seen = {.items = on_vfio, .len = 1 } \
+#define BOUND                                                                        \
+	(struct binder_outcome)                                                      \
+	{                                                                            \
+		.task = { .result = TASK_DONE, .message = TEXT("bound") }, .seen = { \
+			.items = on_vfio,                                            \
+			.len = 1                                                     \
+		}                                                                    \
 	}
-#define RETURNED                                                                  \
-	(struct binder_outcome)                                                   \
-	{                                                                         \
-		.message = TEXT("given"), .seen = {.items = on_native, .len = 1 } \
+#define RETURNED                                                                     \
+	(struct binder_outcome)                                                      \
+	{                                                                            \
+		.task = { .result = TASK_DONE, .message = TEXT("given") }, .seen = { \
+			.items = on_native,                                          \
+			.len = 1                                                     \
+		}                                                                    \
 	}
-#define HELD                                                                        \
-	(struct binder_outcome)                                                     \
-	{                                                                           \
-		.result = BINDER_HELD, .reason = TEXT("Held"),                      \
-		.message = TEXT("process 123 (qemu) has /dev/vfio/1 open"),         \
-		.step = TEXT("CheckHolders"), .holder = TEXT("process 123 (qemu)"), \
-		.holder_pid = 123, .seen = {                                        \
-			.items = on_vfio,                                           \
-			.len = 1                                                    \
-		}                                                                   \
+#define HELD                                                                          \
+	(struct binder_outcome)                                                       \
+	{                                                                             \
+		.task = { .result = TASK_HELD,                                        \
+			  .reason = TEXT("Held"),                                     \
+			  .message = TEXT("process 123 (qemu) has /dev/vfio/1 open"), \
+			  .step = TEXT("CheckHolders"),                               \
+			  .holder = TEXT("process 123 (qemu)"),                       \
+			  .holder_pid = 123 },                                        \
+		.seen = {                                                             \
+			.items = on_vfio,                                             \
+			.len = 1                                                      \
+		}                                                                     \
 	}
-#define OUTCOME(result_, reason_)                                                                 \
-	(struct binder_outcome)                                                                   \
-	{                                                                                         \
-		.result = (result_), .reason = TEXT(reason_), .message = TEXT("it did not work"), \
-		.step = TEXT("Unbind"), .address = TEXT("0000:01:00.0"), .seen = {                \
-			.items = on_native,                                                       \
-			.len = 1                                                                  \
-		}                                                                                 \
+#define OUTCOME(result_, reason_)                             \
+	(struct binder_outcome)                               \
+	{                                                     \
+		.task = { .result = (result_),                \
+			  .reason = TEXT(reason_),            \
+			  .message = TEXT("it did not work"), \
+			  .step = TEXT("Unbind"),             \
+			  .address = TEXT("0000:01:00.0") },  \
+		.seen = {                                     \
+			.items = on_native,                   \
+			.len = 1                              \
+		}                                             \
 	}
 
 /* A node with a NIC on its driver, and its PCIDevice; nothing is claimed. */

@@ -184,11 +184,11 @@ static inline void fake_binder_end(struct binder_outcome outcome)
 	assert_true(fake.binder->jobs.len > 0);
 	job = fake.binder->jobs.items[0];
 	outcome.ended_ms = fake.now_ms;
-	job->stuck = outcome.result == BINDER_STUCK;
+	job->stuck = outcome.task.result == TASK_STUCK;
 	if (!job->stuck)
 		(void)fake_job_take();
 	job->end(job->arg, &outcome);
-	if (outcome.result != BINDER_STUCK)
+	if (outcome.task.result != TASK_STUCK)
 		fake_job_free(job);
 }
 

@@ -21,9 +21,9 @@ static void a_transition_is_done(void **state)
 	assert_true(trouble.pid > 0);
 	assert_int_equal(binder_look(b->binder, "0000:01:00.1", NULL), BINDER_IDLE);
 	bench_run_until(b, &owner->ended, 1);
-	assert_int_equal(owner->outcome.result, BINDER_DONE);
-	assert_int_equal(owner->outcome.kernel_us, 5);
-	assert_int_equal(owner->outcome.helper_us, 9);
+	assert_int_equal(owner->outcome.task.result, TASK_DONE);
+	assert_int_equal(owner->outcome.task.kernel_us, 5);
+	assert_int_equal(owner->outcome.task.helper_us, 9);
 	assert_int_equal(owner->outcome.ended_ms, uv_now(&b->fake.loop));
 	assert_int_equal(owner->outcome.lines.len, 0);
 	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
@@ -84,6 +84,72 @@ static void a_job_without_a_group_says_so(void **state)
 	}
 }
 
+#define FUNCTION(rest) SAY("{\"kind\":\"function\"," rest "}")
+
+/* "0000:01:00.0=vfio-pci/- " for each function. */
+static char *seen_text(const struct binder_seen_list *seen)
+{
+	struct str out = STR_INIT;
+
+	for (size_t i = 0; i < seen->len; i++)
+		str_addf(&out, "%s=%s/%s ", seen->items[i].address,
+			 seen->items[i].driver ? seen->items[i].driver : "-",
+			 seen->items[i].override ? seen->items[i].override : "-");
+	return str_detach(&out);
+}
+
+static void functions_are_read_back(void **state)
+{
+	struct bench *b = *state;
+	struct owner *owner = &b->owners[0];
+	auto_free char *text = NULL;
+	struct binder_outcome copy;
+
+	bench_begin(b, FUNCTION("\"address\":\"0000:01:00.0\",\"driver\":\"vfio-pci\","
+				"\"override\":\"vfio\\u001b\"") FUNCTION("\"address\":\"../etc\"")
+			       FUNCTION("\"driver\":\"none\"")
+				       FUNCTION("\"address\":\"0000:01:00.1\"") DONE);
+	owner_init(owner, b, "12", "0000:01:00.0");
+	owner_start(owner);
+	bench_run_until(b, &owner->ended, 1);
+	binder_outcome_copy(&copy, &owner->outcome);
+	text = seen_text(&copy.seen);
+	assert_string_equal(text, "0000:01:00.0=vfio-pci/vfio\\x1b 0000:01:00.1=-/- ");
+	binder_outcome_done(&copy);
+}
+
+static void a_plan_keeps_the_lines_that_can_be_read(void **state)
+{
+	struct bench *b = *state;
+	struct owner *owner = &b->owners[0];
+
+	bench_begin(b, STEP("Unbind") "echo 'no line'\n" DONE STEP("Probe"));
+	owner_init(owner, b, "12", "0000:01:00.0");
+	owner->job.verb = BINDER_PLAN_BIND;
+	owner_start(owner);
+	bench_run_until(b, &owner->ended, 1);
+	assert_int_equal(owner->outcome.lines.len, 2);
+	assert_non_null(strstr(owner->outcome.lines.items[0], "Unbind"));
+	assert_non_null(strstr(owner->outcome.lines.items[1], "Done"));
+}
+
+/* The sizes of what a helper prints have no end; those of an outcome have. */
+static void an_outcome_is_bounded(void **state)
+{
+	struct bench *b = *state;
+	struct owner *owner = &b->owners[0];
+
+	bench_begin(b,
+		    "seq -f '{\"kind\":\"function\",\"address\":\"%04g:01:00.0\"}' 1 9000\n" DONE);
+	owner_init(owner, b, "12", "0000:01:00.0");
+	owner->job.verb = BINDER_PLAN_RELEASE;
+	owner_start(owner);
+	bench_run_until(b, &owner->ended, 1);
+	assert_int_equal(owner->outcome.task.result, TASK_DONE);
+	assert_int_equal(owner->outcome.seen.len, BINDER_FUNCTIONS_MAX);
+	assert_int_equal(owner->outcome.lines.len, 8192);
+}
+
 static struct failed_case {
 	const char *name;
 	const char *body; /* NULL: there is no helper at all */
@@ -93,7 +159,9 @@ static struct failed_case {
 } failures[] = {
 	{ "a helper that cannot be started is told from the loop", NULL, 1, NULL, "no such file" },
 	{ "a helper that is killed has failed where it was", STEP("Unbind") "kill -9 $$\n", 1,
-	  "Unbind", "in step Unbind of 0000:01:00.0: helper was ended by signal 9" },
+	  "Unbind",
+	  "in step Unbind of 0000:01:00.0: helper was ended by signal 9 (Killed); what it said on "
+	  "standard error is in the log of the agent" },
 	{ "a helper that knows no such words has failed", "exit 2\n", 1, NULL, "status 2" },
 	{ "a helper that says nothing has failed", "exit 0\n", 1, NULL, "without a result" },
 	{ "a helper whose line has no end has failed", "head -c 100000 /dev/zero\n" DONE, 1, NULL,
@@ -119,14 +187,14 @@ static void what_fails_is_told_once(void **state)
 	owner_start(owner);
 	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_RUNNING);
 	bench_run_until(b, &owner->ended, 1);
-	assert_int_equal(owner->outcome.result, BINDER_FAILED);
-	assert_string_equal(owner->outcome.reason, "HelperFailed");
-	if (!strstr(owner->outcome.message, c->says))
-		fail_msg("no '%s' in '%s'", c->says, owner->outcome.message);
+	assert_int_equal(owner->outcome.task.result, TASK_FAILED);
+	assert_string_equal(owner->outcome.task.reason, "HelperFailed");
+	if (!strstr(owner->outcome.task.message, c->says))
+		fail_msg("no '%s' in '%s'", c->says, owner->outcome.task.message);
 	if (c->step)
-		assert_string_equal(owner->outcome.step, c->step);
+		assert_string_equal(owner->outcome.task.step, c->step);
 	else
-		assert_null(owner->outcome.step);
+		assert_null(owner->outcome.task.step);
 	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
 	bench_assert_metric(b, "hostdev_transitions_total{verb=\"bind\",result=\"Failed\"} 1\n");
 	bench_done(b);
@@ -151,7 +219,7 @@ static void groups_move_side_by_side(void **state)
 	assert_int_equal(binder_look(b->binder, "0000:02:00.0", NULL), BINDER_IDLE);
 	fake_helper_open_gate(&b->fake);
 	bench_run_until(b, &first->ended, 1);
-	assert_int_equal(first->outcome.result, BINDER_DONE);
+	assert_int_equal(first->outcome.task.result, TASK_DONE);
 }
 
 static struct way_case {
@@ -183,9 +251,10 @@ static void who_is_in_the_way_is_told(void **state)
 	owner_init(second, b, c->group, c->address);
 	owner_start(second);
 	bench_run_until(b, &second->ended, 1);
-	assert_int_equal(second->outcome.result, BINDER_BUSY);
-	assert_string_equal(second->outcome.reason, "Busy");
-	assert_int_equal(second->outcome.holder_pid, trouble.pid);
+	assert_int_equal(second->outcome.task.result, TASK_BUSY);
+	assert_string_equal(second->outcome.task.reason, "Busy");
+	assert_int_equal(second->outcome.task.holder_pid, trouble.pid);
+	assert_non_null(strstr(second->outcome.task.message, ") moves the IOMMU group"));
 	assert_int_not_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
 	fake_helper_open_gate(&b->fake);
 	bench_run_until(b, c->stuck ? &b->freed : &first->ended, 1);
@@ -235,8 +304,8 @@ static void who_is_told_can_move_the_group_again(void **state)
 	pair[1].job.verb = BINDER_RELEASE;
 	binder_start(b->binder, &pair[0].job, on_first_end, pair);
 	bench_run_until(b, &pair[1].ended, 1);
-	assert_int_equal(pair[0].outcome.result, BINDER_DONE);
-	assert_int_equal(pair[1].outcome.result, BINDER_DONE);
+	assert_int_equal(pair[0].outcome.task.result, TASK_DONE);
+	assert_int_equal(pair[1].outcome.task.result, TASK_DONE);
 	bench_assert_metric(b, "hostdev_transitions_total{verb=\"release\",result=\"Done\"} 1\n");
 }
 
@@ -289,6 +358,11 @@ int main(void)
 	suite_add(&suite, "the helper gets the job as words", the_helper_gets_the_words, NULL);
 	suite_add(&suite, "a job without a group says so", a_job_without_a_group_says_so, NULL);
 	suite_rows(&suite, failures, what_fails_is_told_once);
+	suite_add(&suite, "functions are read back", functions_are_read_back, NULL);
+	suite_add(&suite, "a plan keeps the lines that can be read",
+		  a_plan_keeps_the_lines_that_can_be_read, NULL);
+	suite_add(&suite, "an outcome is bounded, whatever is printed", an_outcome_is_bounded,
+		  NULL);
 	suite_add(&suite, "groups move side by side", groups_move_side_by_side, NULL);
 	suite_rows(&suite, ways, who_is_in_the_way_is_told);
 	suite_add(&suite, "all that cannot be started are told",

@@ -93,7 +93,7 @@ static struct helper_case {
 	const char *address;
 	const char *entries[2]; /* more of the tree */
 	bool allow_unknown;
-	enum binder_result result;
+	enum task_result result;
 	const char *reason;
 	const char *step;
 	const char *error_name;
@@ -107,7 +107,7 @@ static struct helper_case {
 	  .driver = "e1000e",
 	  .address = A,
 	  .entries = { NOBODY },
-	  .result = BINDER_DONE,
+	  .result = TASK_DONE,
 	  .says = "",
 	  .steps = "CheckHolders WriteRecord SetOverride Unbind Probe " },
 	{ .name = "a plan for a host whose routes cannot be seen is refused",
@@ -115,7 +115,7 @@ static struct helper_case {
 	  .driver = "e1000e",
 	  .address = A,
 	  .entries = { NOBODY, "proc/1/net/route=oops\n" },
-	  .result = BINDER_REFUSED,
+	  .result = TASK_REFUSED,
 	  .reason = "UseUnknown",
 	  .step = "CheckHolders",
 	  .says = "1 line of net/route has another form than expected",
@@ -126,14 +126,14 @@ static struct helper_case {
 	  .address = A,
 	  .entries = { NOBODY, "proc/1/net/route=oops\n" },
 	  .allow_unknown = true,
-	  .result = BINDER_DONE,
+	  .result = TASK_DONE,
 	  .says = "",
 	  .steps = "CheckHolders WriteRecord SetOverride Unbind Probe " },
 	{ .name = "a plan to release a device that is held names the holder",
 	  .verb = BINDER_PLAN_RELEASE,
 	  .driver = "vfio-pci",
 	  .address = A,
-	  .result = BINDER_HELD,
+	  .result = TASK_HELD,
 	  .reason = "Held",
 	  .step = "CheckHolders",
 	  .holder = "process 4711 (qemu-system-x86)",
@@ -144,7 +144,7 @@ static struct helper_case {
 	  .verb = BINDER_RELEASE,
 	  .driver = "vfio-pci",
 	  .address = A,
-	  .result = BINDER_HELD,
+	  .result = TASK_HELD,
 	  .reason = "Held",
 	  .step = "CheckHolders",
 	  .holder = "process 4711 (qemu-system-x86)",
@@ -154,7 +154,7 @@ static struct helper_case {
 	  .verb = BINDER_BIND,
 	  .driver = "e1000e",
 	  .address = "0000:09:00.0",
-	  .result = BINDER_REFUSED,
+	  .result = TASK_REFUSED,
 	  .reason = "DeviceGone",
 	  .says = "0000:09:00.0" },
 	{ .name = "an override of somebody else is refused",
@@ -162,7 +162,7 @@ static struct helper_case {
 	  .driver = "e1000e",
 	  .address = A,
 	  .entries = { DEVICE "/driver_override=pci-stub\n" },
-	  .result = BINDER_REFUSED,
+	  .result = TASK_REFUSED,
 	  .reason = "OverrideOwned",
 	  .says = "pci-stub" },
 	{ .name = "a driver that lets nothing go is a failure with the kernel's word",
@@ -170,7 +170,7 @@ static struct helper_case {
 	  .driver = "e1000e",
 	  .address = A,
 	  .entries = { NOBODY },
-	  .result = BINDER_FAILED,
+	  .result = TASK_FAILED,
 	  .reason = "UnbindFailed",
 	  .step = "Unbind",
 	  .error_name = "ENOENT",
@@ -217,16 +217,16 @@ static void the_helper_is_understood(void **state)
 	owner->job.items[0].allow_unknown = c->allow_unknown;
 	owner_start(owner);
 	bench_run_until(&m->bench, &owner->ended, 1);
-	assert_string_equal(binder_result_text(owner->outcome.result),
-			    binder_result_text(c->result));
-	assert_text(owner->outcome.reason, c->reason);
-	assert_text(owner->outcome.step, c->step);
-	assert_text(owner->outcome.error_name, c->error_name);
-	assert_text(owner->outcome.holder, c->holder);
-	assert_int_equal(owner->outcome.holder_pid, c->holder_pid);
-	if (!strstr(owner->outcome.message, c->says))
-		fail_msg("no '%s' in '%s'", c->says, owner->outcome.message);
-	assert_true(owner->outcome.helper_us > 0);
+	assert_string_equal(task_result_text(owner->outcome.task.result),
+			    task_result_text(c->result));
+	assert_text(owner->outcome.task.reason, c->reason);
+	assert_text(owner->outcome.task.step, c->step);
+	assert_text(owner->outcome.task.error_name, c->error_name);
+	assert_text(owner->outcome.task.holder, c->holder);
+	assert_int_equal(owner->outcome.task.holder_pid, c->holder_pid);
+	if (!strstr(owner->outcome.task.message, c->says))
+		fail_msg("no '%s' in '%s'", c->says, owner->outcome.task.message);
+	assert_true(owner->outcome.task.helper_us > 0);
 	if (c->steps)
 		assert_steps(&owner->outcome.lines, c->steps);
 	if (strcmp(c->address, A) == 0) {
@@ -248,10 +248,10 @@ static void who_has_the_lock_is_named(void **state)
 	owner_init(owner, &m->bench, "12", A);
 	owner_start(owner);
 	bench_run_until(&m->bench, &owner->ended, 1);
-	assert_int_equal(owner->outcome.result, BINDER_BUSY);
-	assert_int_equal(owner->outcome.holder_pid, 815);
-	assert_null(owner->outcome.holder);
-	assert_non_null(strstr(owner->outcome.message, "815"));
+	assert_int_equal(owner->outcome.task.result, TASK_BUSY);
+	assert_int_equal(owner->outcome.task.holder_pid, 815);
+	assert_null(owner->outcome.task.holder);
+	assert_non_null(strstr(owner->outcome.task.message, "815"));
 	close(fd);
 }
 
@@ -264,9 +264,9 @@ static void wrong_words_are_a_failure_of_the_helper(void **state)
 	owner_init(owner, &m->bench, "twelve", A);
 	owner_start(owner);
 	bench_run_until(&m->bench, &owner->ended, 1);
-	assert_int_equal(owner->outcome.result, BINDER_FAILED);
-	assert_string_equal(owner->outcome.reason, "HelperFailed");
-	assert_non_null(strstr(owner->outcome.message, "status 2"));
+	assert_int_equal(owner->outcome.task.result, TASK_FAILED);
+	assert_string_equal(owner->outcome.task.reason, "HelperFailed");
+	assert_non_null(strstr(owner->outcome.task.message, "status 2"));
 }
 
 int main(void)

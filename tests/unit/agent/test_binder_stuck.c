@@ -16,10 +16,15 @@ static void a_stuck_group_is_free_when_its_helper_ends(void **state)
 	owner_init(owner, b, "12", "0000:01:00.0");
 	owner_add(owner, "0000:01:00.1");
 	owner_get_stuck(owner, "0000:01:00.1");
-	pid = owner->outcome.holder_pid;
+	pid = owner->outcome.task.holder_pid;
 	assert_int_equal(kill(pid, 0), 0);
-	assert_string_equal(owner->outcome.reason, "Stuck");
-	assert_string_equal(owner->outcome.step, "Unbind");
+	assert_string_equal(owner->outcome.task.reason, "Stuck");
+	assert_string_equal(owner->outcome.task.step, "Unbind");
+	assert_string_equal(owner->outcome.task.address, "0000:01:00.0");
+	assert_non_null(
+		strstr(owner->outcome.task.message, ") waits in step Unbind of 0000:01:00.0 for "));
+	assert_non_null(strstr(owner->outcome.task.message,
+			       " s; nothing else is started for its IOMMU group until it ends: "));
 	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IS_STUCK);
 	assert_int_equal(binder_look(b->binder, "0000:01:00.1", &trouble), BINDER_IS_STUCK);
 	assert_int_equal(trouble.pid, pid);
@@ -56,7 +61,7 @@ static void a_helper_that_told_its_end_is_not_stuck(void **state)
 	owner_start(owner);
 	bench_run_until_step(b, "0000:01:00.0", "Unbind");
 	bench_pass_deadlines(b, &owner->ended);
-	assert_int_equal(owner->outcome.result, BINDER_DONE);
+	assert_int_equal(owner->outcome.task.result, TASK_DONE);
 	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
 	fake_helper_open_gate(&b->fake);
 	uv_run(&b->fake.loop, UV_RUN_DEFAULT);
@@ -86,7 +91,7 @@ static void on_a_busy_machine_a_helper_is_late_and_not_stuck(void **state)
 	assert_false(trouble.late);
 	fake_helper_open_gate(&b->fake);
 	bench_run_until(b, &owner->ended, 1);
-	assert_int_equal(owner->outcome.result, BINDER_DONE);
+	assert_int_equal(owner->outcome.task.result, TASK_DONE);
 	bench_assert_metric(b, "hostdev_transitions_stuck 0\n");
 }
 
@@ -103,7 +108,7 @@ static void a_stuck_group_keeps_no_other_waiting(void **state)
 	owner_init(other, b, "13", "0000:02:00.0");
 	owner_start(other);
 	bench_run_until(b, &other->ended, 1);
-	assert_int_equal(other->outcome.result, BINDER_DONE);
+	assert_int_equal(other->outcome.task.result, TASK_DONE);
 	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IS_STUCK);
 }
 
@@ -246,7 +251,7 @@ static void cancels_match_table(void **state)
 	if (!row->cancelled)
 		return;
 	bench_run_until(b, &owner->ended, 1);
-	assert_int_equal(owner->outcome.result, BINDER_DONE); /* and it is not stuck */
+	assert_int_equal(owner->outcome.task.result, TASK_DONE); /* and it is not stuck */
 }
 
 static void nothing_can_be_freed(void **state)

@@ -79,10 +79,10 @@
 #define SIBLING_CLAIM(meta, spec) CLAIM_OF(SIBLINGS, "u2", meta, spec, "'iommuGroup':'12'")
 /* clang-format on */
 
-struct past {
+struct last {
 	bool there;
 	enum binder_verb verb;
-	enum binder_result result;
+	enum task_result result;
 	const char *reason;
 	bool newer;
 	const char *driver; /* of ADDRESS, as read back; NULL: not read back; "": none */
@@ -93,7 +93,7 @@ static struct plan_case {
 	const char *lines[6];
 	const char *claim; /* NULL: there is none */
 	const char *other; /* NULL: likewise, of the sibling */
-	struct past past;
+	struct last last;
 	enum binder_state state;
 	bool late;              /* the step takes long */
 	const char *driverless; /* a class that the node leaves without driver; NULL: none */
@@ -180,33 +180,34 @@ static struct pcidevice *published(const struct world *world, const struct plan_
 	copy->meta.uid = xstrdup("d1");
 	if (copy->status.kernel_driver_in_use)
 		json_pairs_set(&copy->meta.annotations, NAMES_ANNOTATION_DRIVER, "e1000e");
-	if (row->lags || row->past.driver) {
+	if (row->lags || row->last.driver) {
 		free(copy->status.kernel_driver_in_use);
 		copy->status.kernel_driver_in_use =
-			xstrdup(row->lags ? "e1000e" : row->past.driver);
+			xstrdup(row->lags ? "e1000e" : row->last.driver);
 	}
 	return copy;
 }
 
-static void set_past(struct room *room, const struct past *past)
+static void set_last(struct room *room, const struct last *last)
 {
 	struct binder_outcome *outcome = &room->outcome;
 
-	if (!past->there)
+	if (!last->there)
 		return;
 	*outcome = (struct binder_outcome){
-		.result = past->result,
-		.reason = xstrdup_or_null(past->reason),
-		.message = xstrdup("so it came"),
-		.holder = past->result == BINDER_HELD ? xstrdup("process 7 (qemu)") : NULL,
-		.holder_pid = past->result == BINDER_HELD ? 7 : 0,
+		.task.result = last->result,
+		.task.reason = xstrdup_or_null(last->reason),
+		.task.message = xstrdup("so it came"),
+		.task.holder = last->result == TASK_HELD ? xstrdup("process 7 (qemu)") : NULL,
+		.task.holder_pid = last->result == TASK_HELD ? 7 : 0,
 	};
-	if (past->driver)
+	if (last->driver)
 		*array_add(&outcome->seen) = (struct binder_seen){
 			.address = xstrdup(ADDRESS),
-			.driver = *past->driver ? xstrdup(past->driver) : NULL,
+			.driver = *last->driver ? xstrdup(last->driver) : NULL,
 		};
-	room->c.past = (struct claim_past){ outcome, past->verb, past->newer };
+	room->c.last =
+		(struct claim_attempt){ &outcome->task, last->verb, last->newer, &outcome->seen };
 }
 
 static void room_open(struct room *room, const struct plan_case *row)
@@ -251,7 +252,7 @@ static void room_open(struct room *room, const struct plan_case *row)
 		.driverless = &room->driverless,
 		.now_wall_ms = WORLD_NOW,
 	};
-	set_past(room, &row->past);
+	set_last(room, &row->last);
 }
 
 static void room_close(struct room *room)

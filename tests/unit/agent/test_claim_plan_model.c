@@ -243,7 +243,8 @@ static void transit(struct model *m, const struct binder_job *job, bool crash)
 		function_of(m, job->items[0].address)->driver[0] = '\0';
 
 	binder_outcome_done(&m->outcome);
-	m->outcome = (struct binder_outcome){ .message = xstrdup("") };
+	m->outcome =
+		(struct binder_outcome){ .task = { .result = TASK_DONE, .message = xstrdup("") } };
 	for (size_t i = 0; i < job->len; i++) {
 		const struct function *f = function_of(m, job->items[i].address);
 
@@ -322,7 +323,8 @@ static void work(struct model *m, int i)
 			.inventory = m->world.inventory,
 			.claims = m->claims,
 			.device = m->devices[i],
-			.past = { m->past ? &m->outcome : NULL, m->verb, m->past },
+			.last = { m->past ? &m->outcome.task : NULL, m->verb, m->past,
+				  &m->outcome.seen },
 			.now_wall_ms = WORLD_NOW + m->steps * 1000,
 		};
 

@@ -57,7 +57,7 @@ static void a_life_is_in_the_audit_trail(void **state)
 	captured_begin(&captured);
 	bench_create(b, NAME, CLAIM, true);
 	bench_serve(b);
-	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_end(b, OUTCOME(TASK_FAILED, "UnbindFailed"));
 	bench_serve(b);
 	bench_look(b, free_nic);
 	bench_advance(b, 60000);
@@ -398,7 +398,7 @@ static void metrics_tell_how_far_claims_are(void **state)
 {
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_end(b, OUTCOME(TASK_FAILED, "UnbindFailed"));
 	bench_serve(b);
 	assert_metric(
 		b,
@@ -452,7 +452,7 @@ static void a_failure_is_the_queues_once(void **state)
 {
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_end(b, OUTCOME(TASK_FAILED, "UnbindFailed"));
 	bench_serve(b);
 	for (int i = 0; i < 3; i++) {
 		claims_enqueue(b->claims, NAME);

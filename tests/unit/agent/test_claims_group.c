@@ -41,8 +41,9 @@ static void claims_of_one_group_share_a_helper(void **state)
 			    "bind 7: 0000:07:02.0 8139cp->vfio-pci for node1-000007020/u2 "
 			    "0000:07:01.0 8139cp->vfio-pci for node1-000007010/u1");
 	assert_true(claims_moving(b->claims, "node1-000007020"));
-	bench_end(b, (struct binder_outcome){ .message = TEXT("bound"),
-					      .seen = { .items = both_on_vfio, .len = 2 } });
+	bench_end(b, (struct binder_outcome){
+			     .task = { .result = TASK_DONE, .message = TEXT("bound") },
+			     .seen = { .items = both_on_vfio, .len = 2 } });
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
 	bench_has(b, "node1-000007010", "\"passthroughEnabled\":true");
@@ -66,8 +67,9 @@ static void a_claim_of_a_group_under_way_rests(void **state)
 	bench_create(b, "node1-000007020", PART_CLAIM("2"), true);
 	bench_advance(b, 60000);
 	assert_int_equal(bench_asking(b), 0);
-	bench_end(b, (struct binder_outcome){ .message = TEXT("bound"),
-					      .seen = { .items = both_on_vfio, .len = 2 } });
+	bench_end(b, (struct binder_outcome){
+			     .task = { .result = TASK_DONE, .message = TEXT("bound") },
+			     .seen = { .items = both_on_vfio, .len = 2 } });
 	assert_int_equal(bench_asking(b), 2);
 }
 
@@ -84,11 +86,11 @@ static void a_holder_stays_known_while_another_claim_moves_the_group(void **stat
 					       NULL };
 	static const char *const bound[] = { PART("1", "7", "vfio-pci"), PART("2", "7", "vfio-pci"),
 					     PART_RECORD("1", "u1"), PART_RECORD("2", "u2"), NULL };
-	const struct binder_outcome held = { .result = BINDER_HELD,
-					     .reason = TEXT("Held"),
-					     .message = TEXT("process 123 has it"),
-					     .holder = TEXT("process 123"),
-					     .holder_pid = 123,
+	const struct binder_outcome held = { .task = { .result = TASK_HELD,
+						       .reason = TEXT("Held"),
+						       .message = TEXT("process 123 has it"),
+						       .holder = TEXT("process 123"),
+						       .holder_pid = 123 },
 					     .seen = { .items = both_on_vfio, .len = 2 } };
 	struct bench *b = *state;
 
@@ -97,8 +99,9 @@ static void a_holder_stays_known_while_another_claim_moves_the_group(void **stat
 	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
 	bench_look(b, unbound);
 	bench_serve(b);
-	bench_end(b, (struct binder_outcome){ .message = TEXT("bound"),
-					      .seen = { .items = both_on_vfio, .len = 2 } });
+	bench_end(b, (struct binder_outcome){
+			     .task = { .result = TASK_DONE, .message = TEXT("bound") },
+			     .seen = { .items = both_on_vfio, .len = 2 } });
 	bench_serve(b);
 	bench_look(b, bound);
 	bench_delete(b, "node1-000007010");
@@ -162,8 +165,9 @@ static void a_released_group_is_not_left_alone(void **state)
 	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
 	bench_look(b, free_parts);
 	bench_serve(b);
-	bench_end(b, (struct binder_outcome){ .message = TEXT("bound"),
-					      .seen = { .items = both_on_vfio, .len = 2 } });
+	bench_end(b, (struct binder_outcome){
+			     .task = { .result = TASK_DONE, .message = TEXT("bound") },
+			     .seen = { .items = both_on_vfio, .len = 2 } });
 	bench_serve(b);
 	bench_delete(b, "node1-000007010");
 	bench_look(b, bound_parts);
@@ -171,8 +175,9 @@ static void a_released_group_is_not_left_alone(void **state)
 	bench_look(b, no_records);
 	b->events.said.len = 0;
 	captured_begin(&captured);
-	bench_end(b, (struct binder_outcome){ .message = TEXT("given"),
-					      .seen = { .items = both_on_native, .len = 2 } });
+	bench_end(b, (struct binder_outcome){
+			     .task = { .result = TASK_DONE, .message = TEXT("given") },
+			     .seen = { .items = both_on_native, .len = 2 } });
 	bench_serve(b);
 	text = captured_end(&captured);
 	if (!strstr(text, "device=node1-000007020 node=node1 reason=Released "

@@ -229,7 +229,7 @@ static void scan(struct life *l)
 	world_look(&l->world, &(struct inventory_options){ .node_name = "node1" });
 	l->world.inventory->began_ms = fake.now_ms;
 	l->node.inventory = l->world.inventory;
-	claims_update_history(l->claims);
+	claims_update_attempts(l->claims);
 	claims_enqueue_all(l->claims);
 	if (before.inventory)
 		world_close(&before);
@@ -262,20 +262,20 @@ static void obey(struct life *l, const struct fake_job *job, size_t count)
 }
 
 /* As the helper reads them back; texts are literals or the functions'. */
-static struct binder_outcome outcome_of(struct life *l, enum binder_result result,
+static struct binder_outcome outcome_of(struct life *l, enum task_result result,
 					struct binder_seen *seen)
 {
 	static char vfio[] = "vfio-pci", native[] = "e1000e", reason[] = "UnbindFailed",
 		    text[] = "so it was", holder[] = "process 123 (qemu)";
 	const struct fake_job *job = fake.binder->jobs.items[0];
-	struct binder_outcome outcome = { .result = result, .message = text };
+	struct binder_outcome outcome = { .task = { .result = result, .message = text } };
 
-	if (result != BINDER_DONE)
-		outcome.reason = reason;
-	if (result == BINDER_HELD)
-		outcome.holder = holder;
-	outcome.holder_pid = result == BINDER_HELD ? 123 : 0;
-	if (result == BINDER_STUCK)
+	if (result != TASK_DONE)
+		outcome.task.reason = reason;
+	if (result == TASK_HELD)
+		outcome.task.holder = holder;
+	outcome.task.holder_pid = result == TASK_HELD ? 123 : 0;
+	if (result == TASK_STUCK)
 		return outcome;
 	for (size_t i = 0; i < job->addresses.len; i++) {
 		const struct function *f = find(l, job->addresses.items[i]);
@@ -292,7 +292,7 @@ static struct binder_outcome outcome_of(struct life *l, enum binder_result resul
 	return outcome;
 }
 
-static void end_job(struct life *l, enum binder_result result)
+static void end_job(struct life *l, enum task_result result)
 {
 	struct binder_seen seen[FUNCTIONS];
 
@@ -303,10 +303,10 @@ static void end_job(struct life *l, enum binder_result result)
 /* The oldest job ends well or badly, gets stuck, or ends after that; or its step takes long. */
 static void something_of_a_job(struct life *l, uint64_t *seed)
 {
-	static const enum binder_result results[] = { BINDER_HELD, BINDER_REFUSED, BINDER_BUSY,
-						      BINDER_FAILED, BINDER_STUCK };
+	static const enum task_result results[] = { TASK_HELD, TASK_REFUSED, TASK_BUSY, TASK_FAILED,
+						    TASK_STUCK };
 	uint64_t what = suite_random(seed) % 12;
-	enum binder_result result;
+	enum task_result result;
 	struct fake_job *job;
 
 	if (fake.binder->jobs.len == 0)
@@ -320,10 +320,10 @@ static void something_of_a_job(struct life *l, uint64_t *seed)
 		fake_binder_late();
 	} else if (what < 8) {
 		obey(l, job, FUNCTIONS);
-		end_job(l, BINDER_DONE);
+		end_job(l, TASK_DONE);
 	} else {
 		result = results[suite_random(seed) % ARRAY_LEN(results)];
-		if (result == BINDER_FAILED)
+		if (result == TASK_FAILED)
 			obey(l, job, suite_random(seed) % 3);
 		end_job(l, result);
 	}
@@ -448,7 +448,7 @@ static void settle(struct life *l, int seconds)
 			if (job->stuck)
 				fake_binder_unstick();
 			else
-				end_job(l, BINDER_DONE);
+				end_job(l, TASK_DONE);
 			serve_all(l);
 		}
 		if (l->scanned != l->moves)

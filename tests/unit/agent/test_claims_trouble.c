@@ -140,7 +140,7 @@ static void a_failure_is_told_once_and_tried_again_with_backoff(void **state)
 	uint64_t hold_ms = 1000;
 
 	for (int i = 0; i < 4; i++) {
-		bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+		bench_end(b, OUTCOME(TASK_FAILED, "UnbindFailed"));
 		bench_serve(b);
 		bench_has(b, NAME, "\"reason\":\"UnbindFailed\"");
 		bench_look(b, free_nic);
@@ -162,7 +162,7 @@ static void a_refusal_waits_for_a_change(void **state)
 	static const char *const other_driver[] = { NIC("igb"), NULL };
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
+	bench_end(b, OUTCOME(TASK_REFUSED, "OverrideOwned"));
 	bench_serve(b);
 	bench_has(b, NAME, "\"reason\":\"OverrideOwned\"");
 	bench_look(b, free_nic);
@@ -180,7 +180,7 @@ static void a_change_during_a_try_is_seen(void **state)
 	static const char *const other_driver[] = { NIC("igb"), NULL };
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
+	bench_end(b, OUTCOME(TASK_REFUSED, "OverrideOwned"));
 	bench_serve(b);
 	bench_look(b, other_driver);
 	bench_serve(b);
@@ -193,7 +193,7 @@ static void a_failure_waits_whatever_the_first_scan_shows(void **state)
 	static const char *const other_driver[] = { NIC("igb"), NULL };
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_end(b, OUTCOME(TASK_FAILED, "UnbindFailed"));
 	bench_serve(b);
 	bench_look(b, other_driver);
 	bench_serve(b);
@@ -204,7 +204,7 @@ static void a_refusal_is_tried_again_after_30_s(void **state)
 {
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
+	bench_end(b, OUTCOME(TASK_REFUSED, "OverrideOwned"));
 	bench_serve(b);
 	bench_advance(b, 29000);
 	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
@@ -301,7 +301,7 @@ static void a_busy_group_is_tried_again_soon(void **state)
 {
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_BUSY, "Busy"));
+	bench_end(b, OUTCOME(TASK_BUSY, "Busy"));
 	bench_serve(b);
 	bench_advance(b, 200);
 	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
@@ -353,7 +353,7 @@ static void a_stuck_helper_is_waited_for(void **state)
 {
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_STUCK, "Stuck"));
+	bench_end(b, OUTCOME(TASK_STUCK, "Stuck"));
 	bench_serve(b);
 	bench_has(b, NAME, "\"reason\":\"Stuck\"");
 	bench_said(b, "Warning Stuck of the device\nWarning Stuck\n");
@@ -460,7 +460,7 @@ static void an_edit_ends_the_wait_after_a_failure(void **state)
 	struct bench *b = *state;
 	json_t *object;
 
-	bench_end(b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
+	bench_end(b, OUTCOME(TASK_REFUSED, "OverrideOwned"));
 	bench_serve(b);
 	bench_look(b, free_nic);
 	object = json_object_get(b->objects, NAME);
@@ -475,7 +475,7 @@ static void a_claim_that_failed_can_be_deleted_at_once(void **state)
 {
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_end(b, OUTCOME(TASK_FAILED, "UnbindFailed"));
 	bench_serve(b);
 	bench_look(b, free_nic);
 	bench_delete(b, NAME);
@@ -488,7 +488,7 @@ static void a_stuck_claim_that_is_deleted_waits_for_the_helper(void **state)
 {
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_STUCK, "Stuck"));
+	bench_end(b, OUTCOME(TASK_STUCK, "Stuck"));
 	bench_serve(b);
 	bench_look(b, bound_nic);
 	bench_delete(b, NAME);
@@ -511,7 +511,7 @@ static void a_claim_deleted_under_a_helper_without_a_record_stays(void **state)
 {
 	struct bench *b = *state;
 
-	bench_end(b, OUTCOME(BINDER_STUCK, "Stuck"));
+	bench_end(b, OUTCOME(TASK_STUCK, "Stuck"));
 	bench_serve(b);
 	bench_look(b, free_nic);
 	assert_false(fake.binder->jobs.items[0]->cancelled);
@@ -556,7 +556,7 @@ static void a_deleted_claim_cancels_its_bind(void **state)
 	assert_false(fake.binder->jobs.items[0]->cancelled);
 	bench_delete(b, NAME);
 	assert_true(fake.binder->jobs.items[0]->cancelled);
-	bench_end(b, OUTCOME(BINDER_BUSY, "ClaimDeleted"));
+	bench_end(b, OUTCOME(TASK_BUSY, "ClaimDeleted"));
 	bench_look(b, free_nic);
 	bench_serve(b);
 	assert_int_equal(json_object_size(b->objects), 0);

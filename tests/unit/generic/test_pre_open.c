@@ -7,7 +7,7 @@
 #include "unit/this_node.h"
 
 #define TUN  "/dev/net/tun"
-#define SAYS "echo '{\"kind\":\"open\",\"path\":\"/dev/net/tun\",\"result\":"
+#define SAYS "echo '{\"kind\":\"end\",\"path\":\"/dev/net/tun\",\"result\":"
 
 struct scene {
 	struct fake_helper helper;
@@ -51,14 +51,15 @@ static struct open_case {
 	const char *trouble; /* when it has ended; NULL: none */
 } rows[] = {
 	{ "a node that opens",
-	  "[ \"$*\" = 'open --dev-root /some/dev /dev/net/tun' ] && " SAYS "\"Opened\"}'", NULL },
+	  "[ \"$*\" = 'open --dev-root /some/dev /dev/net/tun' ] && " SAYS "\"Done\"}'", NULL },
 	{ "a node that does not says why", SAYS "\"Failed\",\"message\":\"No such device\"}'",
 	  TUN " cannot be opened: No such device" },
 	{ "why is shown without control characters",
 	  SAYS "\"Failed\",\"message\":\"\\u001b[31m\"}'", TUN " cannot be opened: \\x1b[31m" },
-	{ "a helper that fails", "exit 1", TUN " cannot be opened: helper exited with status 1" },
+	{ "a helper that fails", "exit 1",
+	  TUN " cannot be opened: hostdev-helper open: helper exited with status 1" },
 	{ "a helper that says nothing", "exit 0",
-	  TUN " cannot be opened: the helper does not say why" },
+	  TUN " cannot be opened: hostdev-helper open: it ended without a result" },
 	{ "a helper that says something else", "echo x", NULL },
 };
 
@@ -92,7 +93,7 @@ static void a_failure_is_tried_again(void **state)
 	scene_open(scene, SAYS "\"Failed\",\"message\":\"x\"}'", NULL);
 	(void)pre_open_trouble(scene->opens, TUN);
 	uv_run(&scene->helper.loop, UV_RUN_DEFAULT);
-	fake_helper_does(&scene->helper, SAYS "\"Opened\"}'");
+	fake_helper_does(&scene->helper, SAYS "\"Done\"}'");
 	fake_clock_advance(scene->clock, PRE_OPEN_RETRY_MS - 1);
 	assert_non_null(pre_open_trouble(scene->opens, TUN));
 	fake_clock_advance(scene->clock, 1);
@@ -121,6 +122,32 @@ static void a_helper_that_hangs_is_left(void **state)
 	assert_int_equal(scene.changes, 0);
 }
 
+/* How it went is for the next attempt. */
+static void one_that_is_stuck_is_tried_again_when_it_has_ended(void **state)
+{
+	struct scene *scene = *state;
+
+	scene_open(scene, "read x < $gate", NULL);
+	(void)pre_open_trouble(scene->opens, TUN);
+	while (!scene->changes) {
+		fake_helper_expire(&scene->helper, NULL);
+		uv_run(&scene->helper.loop, UV_RUN_NOWAIT);
+		(void)usleep(1000);
+	}
+	assert_false(pre_open_untried(scene->opens, TUN));
+	assert_non_null(
+		strstr(pre_open_trouble(scene->opens, TUN), " is still waiting for the kernel"));
+	assert_int_equal(fake_clock_next(scene->clock), UINT64_MAX);
+	fake_helper_does(&scene->helper, SAYS "\"Done\"}'");
+	fake_helper_open_gate(&scene->helper);
+	while (fake_clock_next(scene->clock) == UINT64_MAX)
+		uv_run(&scene->helper.loop, UV_RUN_ONCE);
+	fake_clock_advance(scene->clock, 0);
+	while (scene->changes < 2)
+		uv_run(&scene->helper.loop, UV_RUN_ONCE);
+	assert_null(pre_open_trouble(scene->opens, TUN));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -130,5 +157,7 @@ int main(void)
 	suite_rows(&suite, rows, node_is_opened);
 	suite_add(&suite, "a failure is tried again", a_failure_is_tried_again, NULL);
 	suite_add(&suite, "without a helper it says so", without_a_helper_it_says_so, NULL);
+	suite_add(&suite, "one that is stuck is tried again when it has ended",
+		  one_that_is_stuck_is_tried_again_when_it_has_ended, NULL);
 	return suite_run(&suite, "pre_open");
 }

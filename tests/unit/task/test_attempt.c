@@ -94,6 +94,26 @@ static void a_failure_is_of_one_state_of_one_object(void **state)
 	assert_int_equal(hold_ms, 1000);
 }
 
+/* The text is there until its helper has ended; nothing has failed, and anything may have changed. */
+static void a_stuck_one_is_known_until_it_has_ended(void **state)
+{
+	struct attempt *attempt = *state;
+	uint64_t hold_ms = 7;
+
+	assert_true(run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_STUCK, 5000));
+	assert_int_equal(attempt->outcome.result, TASK_STUCK);
+	assert_string_equal(attempt->outcome.message, "it did not work");
+	assert_null(attempt_failure(attempt, &spec, 5000, &hold_ms));
+	assert_true(attempt_is_newer(attempt, 5000));
+	assert_false(attempt_is_newer(attempt, 5001));
+	attempt_end_unknown(attempt, 9000);
+	assert_int_equal(attempt->outcome.result, TASK_NONE);
+	assert_null(attempt->outcome.message);
+	assert_true(attempt_is_newer(attempt, 9000));
+	assert_int_equal(attempt->failures, 0);
+	assert_int_equal(attempt->due_ms, 0);
+}
+
 /* Without pauses of their own, what is held or refused is repeated as a failure is. */
 static void all_attempts_may_be_repeated_alike(void **state)
 {
@@ -289,6 +309,8 @@ int main(void)
 	suite_rows(&suite, retries, attempts_are_repeated);
 	suite_rows(&suite, others, others_start_over);
 	suite_rows(&suite, changed, scans_before_a_change_are_old);
+	suite_add(&suite, "a stuck one is known until it has ended",
+		  a_stuck_one_is_known_until_it_has_ended, NULL);
 	suite_add(&suite, "a failure is of one state of one object",
 		  a_failure_is_of_one_state_of_one_object, NULL);
 	suite_add(&suite, "all attempts may be repeated alike", all_attempts_may_be_repeated_alike,

@@ -211,6 +211,8 @@ static void a_stuck_one_stays_until_it_has_ended(void **state)
 	text = task_describe(b->task);
 	assert_non_null(strstr(text, "hostdev-helper (pid "));
 	assert_non_null(strstr(text, ") is blocked in step Unbind"));
+	assert_string_equal(task_step(b->task), "Unbind");
+	assert_string_equal(task_address(b->task), "");
 	fake_helper_open_gate(&b->fake);
 	uv_run(&b->fake.loop, UV_RUN_DEFAULT);
 	assert_int_equal(b->gone, 1);

@@ -140,8 +140,8 @@ static struct start_case {
 };
 
 static const char *const letters[] = {
-	[TASK_NONE] = "-",    [TASK_DONE] = "d", [TASK_HELD] = "h",
-	[TASK_REFUSED] = "r", [TASK_BUSY] = "b", [TASK_FAILED] = "",
+	[TASK_NONE] = "-", [TASK_DONE] = "d",  [TASK_HELD] = "h",  [TASK_REFUSED] = "r",
+	[TASK_BUSY] = "b", [TASK_FAILED] = "", [TASK_STUCK] = "s",
 };
 
 SUITE_CLOSING(task_lines, struct task_lines, task_lines_done);

@@ -389,6 +389,20 @@ static void nothing_can_be_freed(void **state)
 	assert_null(tasks_free(NULL));
 }
 
+/* Also a helper that goes on after its result has come to that. */
+static void lines_are_heard_to_the_end(void **state)
+{
+	struct bench *b = *state;
+
+	bench_begin(b, STEP("Unbind") "echo oops\n" DONE STEP("Probe"));
+	start(&b->owners[0], "group 12", NULL, false);
+	uv_run(&b->fake.loop, UV_RUN_DEFAULT);
+	assert_int_equal(b->owners[0].ended, 1);
+	assert_string_equal(str_cstr(&b->lines), "{\"kind\":\"step\",\"step\":\"Unbind\"}\n"
+						 "oops\n"
+						 "{\"kind\":\"end\",\"result\":\"Done\"}\n");
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -404,5 +418,6 @@ int main(void)
 	suite_add(&suite, "a late step is told, and forgotten", a_late_step_is_told_and_forgotten,
 		  NULL);
 	suite_rows(&suite, deadlines, deadlines_match);
+	suite_add(&suite, "lines are heard to the end", lines_are_heard_to_the_end, NULL);
 	return suite_run(&suite, "task_set");
 }

@@ -1,4 +1,4 @@
-#include "agent/claim/claim_history.h"
+#include "agent/claim/claim_attempts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,20 +28,18 @@ static const struct attempt_backoff backoff = {
 /* The last attempt for a group. */
 struct transition {
 	struct transition *next;
-	enum binder_verb verb;
 	struct json_strs members;
 	char *lead;
 	char *name; /* of the claim that it was begun for */
 
-	struct attempt attempt;
+	struct attempt attempt; /* its direction is a verb of the binder */
 	bool running;
-	bool stuck; /* and its helper has not ended */
 	bool reported;
-	struct binder_outcome outcome;
-	char *seen; /* how the group looked; NULL: the next scan says so */
+	struct binder_outcome rest; /* what @attempt does not keep of the outcome         */
+	char *look;                 /* how the group looked; NULL: the next scan says so */
 };
 
-struct claim_history {
+struct claim_attempts {
 	struct transition *all; /* a function is in one of them */
 	const struct this_node *node;
 	struct use_log *uses; /* of functions, by address */
@@ -53,38 +51,38 @@ static void transition_free(struct transition *t)
 	free(t->lead);
 	free(t->name);
 	attempt_done(&t->attempt);
-	binder_outcome_done(&t->outcome);
-	free(t->seen);
+	binder_outcome_done(&t->rest);
+	free(t->look);
 	free(t);
 }
 
-struct claim_history *claim_history_new(const struct this_node *node)
+struct claim_attempts *claim_attempts_new(const struct this_node *node)
 {
-	struct claim_history *history = xcalloc(1, sizeof(*history));
+	struct claim_attempts *attempts = xcalloc(1, sizeof(*attempts));
 
-	history->node = node;
-	history->uses = use_log_new();
-	return history;
+	attempts->node = node;
+	attempts->uses = use_log_new();
+	return attempts;
 }
 
-struct claim_history *claim_history_free(struct claim_history *history)
+struct claim_attempts *claim_attempts_free(struct claim_attempts *attempts)
 {
 	struct transition *t;
 
-	if (!history)
+	if (!attempts)
 		return NULL;
-	use_log_free(history->uses);
-	while ((t = history->all)) {
-		history->all = t->next;
+	use_log_free(attempts->uses);
+	while ((t = attempts->all)) {
+		attempts->all = t->next;
 		transition_free(t);
 	}
-	free(history);
+	free(attempts);
 	return NULL;
 }
 
-static struct transition *find(const struct claim_history *history, const char *address)
+static struct transition *find(const struct claim_attempts *attempts, const char *address)
 {
-	struct transition *t = history->all;
+	struct transition *t = attempts->all;
 
 	while (t && !json_strs_has(&t->members, address))
 		t = t->next;
@@ -100,9 +98,9 @@ static void drop(struct transition **at)
 }
 
 /* Take @address out of what came before. */
-static void supersede(struct claim_history *history, const char *address)
+static void supersede(struct claim_attempts *attempts, const char *address)
 {
-	struct transition **at = &history->all;
+	struct transition **at = &attempts->all;
 
 	while (*at) {
 		json_strs_remove(&(*at)->members, address);
@@ -137,8 +135,8 @@ static const char *uid_of(const struct pcideviceclaim *claim)
 	return claim && claim->meta.uid ? claim->meta.uid : "";
 }
 
-void claim_history_begin(struct claim_history *history, const struct claim_begin *begin,
-			 uint64_t now_ms)
+void claim_attempts_begin(struct claim_attempts *attempts, const struct claim_begin *begin,
+			  uint64_t now_ms)
 {
 	const struct binder_job *job = begin->job;
 	const struct attempt_object object = {
@@ -150,35 +148,34 @@ void claim_history_begin(struct claim_history *history, const struct claim_begin
 	const struct transition *before;
 
 	assert(job->len > 0);
-	before = find(history, job->items[0].address);
+	before = find(attempts, job->items[0].address);
 	assert(!before || !before->running);
 	*t = (struct transition){
-		.verb = job->verb,
 		.lead = xstrdup(job->items[0].address),
 		.name = xstrdup(begin->name),
 		.running = true,
 	};
 	attempt_begin(&t->attempt, &object, ATTEMPT_CHANGES_MANY, now_ms);
 	/* Failures are the group's, whichever of its claims the attempts were begun for. */
-	if (before && before->verb == job->verb)
+	if (before && before->attempt.direction == object.direction)
 		t->attempt.failures = before->attempt.failures;
 	for (size_t i = 0; i < job->len; i++)
 		json_strs_add_new(&t->members, job->items[i].address);
 	for (size_t i = 0; i < begin->members->len; i++)
 		json_strs_add_new(&t->members, begin->members->items[i]);
 	for (size_t i = 0; i < t->members.len; i++)
-		supersede(history, t->members.items[i]);
-	if (history->node->inventory)
-		t->seen = look_of(t, history->node->inventory);
-	t->next = history->all;
-	history->all = t;
+		supersede(attempts, t->members.items[i]);
+	if (attempts->node->inventory)
+		t->look = look_of(t, attempts->node->inventory);
+	t->next = attempts->all;
+	attempts->all = t;
 }
 
-bool claim_history_idle(const struct claim_history *history, const struct binder *binder,
-			const struct json_strs *members)
+bool claim_attempts_idle(const struct claim_attempts *attempts, const struct binder *binder,
+			 const struct json_strs *members)
 {
 	for (size_t i = 0; i < members->len; i++) {
-		const struct transition *t = find(history, members->items[i]);
+		const struct transition *t = find(attempts, members->items[i]);
 
 		if ((t && t->running) ||
 		    binder_look(binder, members->items[i], NULL) != BINDER_IDLE)
@@ -187,50 +184,32 @@ bool claim_history_idle(const struct claim_history *history, const struct binder
 	return true;
 }
 
-static struct task_outcome task_outcome(const struct binder_outcome *outcome)
+static bool is_stuck(const struct transition *t)
 {
-	static const enum task_result results[] = {
-		[BINDER_DONE] = TASK_DONE,       [BINDER_HELD] = TASK_HELD,
-		[BINDER_REFUSED] = TASK_REFUSED, [BINDER_BUSY] = TASK_BUSY,
-		[BINDER_FAILED] = TASK_FAILED,   [BINDER_STUCK] = TASK_NONE,
-	};
-
-	return (struct task_outcome){
-		.result = results[outcome->result],
-		.reason = xstrdup_or_null(outcome->reason),
-		.message = xstrdup(outcome->message),
-	};
+	return t->attempt.outcome.result == TASK_STUCK;
 }
 
-void claim_history_end(struct claim_history *history, const char *address,
-		       const struct binder_outcome *outcome)
+void claim_attempts_end(struct claim_attempts *attempts, const char *address,
+			const struct binder_outcome *outcome)
 {
-	struct transition *t = find(history, address);
+	struct transition *t = find(attempts, address);
 
 	assert(t && t->running);
 	t->running = false;
-	t->stuck = outcome->result == BINDER_STUCK;
-	if (outcome->result != BINDER_REFUSED) { /* the helper may have changed the group itself */
-		free(t->seen);
-		t->seen = NULL;
+	if (outcome->task.result != TASK_REFUSED) { /* the helper may have changed the group */
+		free(t->look);
+		t->look = NULL;
 	}
-	binder_outcome_copy(&t->outcome, outcome);
-	if (t->stuck) {
-		attempt_end_unknown(&t->attempt, outcome->ended_ms);
-	} else {
-		struct task_outcome of_task = task_outcome(outcome);
-
-		(void)attempt_end(&t->attempt, &of_task, &backoff, outcome->ended_ms);
-	}
+	binder_outcome_copy(&t->rest, outcome);
+	(void)attempt_end(&t->attempt, &t->rest.task, &backoff, outcome->ended_ms);
 }
 
-void claim_history_unstick(struct claim_history *history, const struct binder *binder,
-			   uint64_t now_ms, struct json_strs *ret_members)
+void claim_attempts_unstick(struct claim_attempts *attempts, const struct binder *binder,
+			    uint64_t now_ms, struct json_strs *ret_members)
 {
-	for (struct transition *t = history->all; t; t = t->next) {
-		if (!t->stuck || binder_look(binder, t->lead, NULL) == BINDER_IS_STUCK)
+	for (struct transition *t = attempts->all; t; t = t->next) {
+		if (!is_stuck(t) || binder_look(binder, t->lead, NULL) == BINDER_IS_STUCK)
 			continue;
-		t->stuck = false;
 		attempt_end_unknown(&t->attempt, now_ms);
 		for (size_t j = 0; j < t->members.len; j++)
 			json_strs_add_new(ret_members, t->members.items[j]);
@@ -238,9 +217,9 @@ void claim_history_unstick(struct claim_history *history, const struct binder *b
 }
 
 /* It ended after the inventory's scan began. */
-static bool is_newer(const struct claim_history *history, const struct transition *t)
+static bool is_newer(const struct claim_attempts *attempts, const struct transition *t)
 {
-	const struct inventory *inventory = history->node->inventory;
+	const struct inventory *inventory = attempts->node->inventory;
 
 	return !inventory || attempt_is_newer(&t->attempt, inventory->began_ms);
 }
@@ -268,11 +247,11 @@ static bool is_of(const struct transition *t, const struct attempt_object *objec
 	       strcmp(t->attempt.uid, object->uid) == 0;
 }
 
-void claim_history_look(const struct claim_history *history, const char *address, const char *name,
-			const struct pcideviceclaim *claim, uint64_t now_ms,
-			struct claim_view *ret_view)
+void claim_attempts_view(const struct claim_attempts *attempts, const char *address,
+			 const char *name, const struct pcideviceclaim *claim, uint64_t now_ms,
+			 struct claim_view *ret_view)
 {
-	const struct transition *t = find(history, address);
+	const struct transition *t = find(attempts, address);
 	struct attempt_object object;
 	uint64_t hold_ms = 0;
 
@@ -280,51 +259,55 @@ void claim_history_look(const struct claim_history *history, const char *address
 	if (!t || t->running)
 		return;
 	object = wanted(t, name, claim);
-	ret_view->past = (struct claim_past){ .verb = t->verb, .newer = is_newer(history, t) };
-	if (t->stuck) {
-		ret_view->past.outcome = &t->outcome;
+	ret_view->last = (struct claim_attempt){ .verb = (enum binder_verb)t->attempt.direction,
+						 .newer = is_newer(attempts, t),
+						 .seen = &t->rest.seen };
+	if (is_stuck(t)) {
+		ret_view->last.outcome = &t->attempt.outcome;
 		ret_view->hold_ms = UINT64_MAX;
 	} else if (!is_of(t, &object)) {
-		ret_view->unsure = ret_view->past.newer;
+		ret_view->unsure = ret_view->last.newer;
 	} else if (t->attempt.outcome.result == TASK_DONE) {
-		ret_view->past.outcome = &t->outcome;
+		ret_view->last.outcome = &t->attempt.outcome;
 	} else if (attempt_failure(&t->attempt, &object, now_ms, &hold_ms) && hold_ms > 0) {
-		ret_view->past.outcome = &t->outcome;
+		ret_view->last.outcome = &t->attempt.outcome;
 		ret_view->hold_ms = hold_ms;
 	} else {
 		/* An attempt that failed or has no known outcome may have changed anything. */
 		ret_view->unsure =
-			ret_view->past.newer && (t->attempt.outcome.result == TASK_NONE ||
+			ret_view->last.newer && (t->attempt.outcome.result == TASK_NONE ||
 						 t->attempt.outcome.result == TASK_FAILED);
 	}
 }
 
-int claim_history_failure(const struct claim_history *history, const char *address,
-			  const char *name, uint64_t now_ms, struct err *err)
+int claim_attempts_failure(const struct claim_attempts *attempts, const char *address,
+			   const char *name, uint64_t now_ms, struct err *err)
 {
-	const struct transition *t = find(history, address);
+	const struct transition *t = find(attempts, address);
 	bool failed = t && t->attempt.outcome.result == TASK_FAILED;
 
-	if (!t || t->running || t->reported || strcmp(t->name, name) != 0 || !(failed || t->stuck))
+	if (!t || t->running || t->reported || strcmp(t->name, name) != 0 ||
+	    !(failed || is_stuck(t)))
 		return 0;
 	err_set(err, failed ? ERR_RETRY : ERR_STUCK, failed ? -ENODEV : -ETIMEDOUT, "%s: %s",
-		t->outcome.reason ? t->outcome.reason : "Failed", t->outcome.message);
+		t->attempt.outcome.reason ? t->attempt.outcome.reason : "Failed",
+		t->attempt.outcome.message);
 	err->wait_ms =
 		failed && t->attempt.due_ms > now_ms ? (unsigned)(t->attempt.due_ms - now_ms) : 0;
 	return err->code;
 }
 
-void claim_history_report(struct claim_history *history, const char *address)
+void claim_attempts_report(struct claim_attempts *attempts, const char *address)
 {
-	struct transition *t = find(history, address);
+	struct transition *t = find(attempts, address);
 
 	if (t)
 		t->reported = true;
 }
 
-void claim_history_wake(struct claim_history *history, const char *address)
+void claim_attempts_wake(struct claim_attempts *attempts, const char *address)
 {
-	struct transition *t = find(history, address);
+	struct transition *t = find(attempts, address);
 
 	if (t && !t->running)
 		attempt_wake(&t->attempt);
@@ -334,71 +317,71 @@ void claim_history_wake(struct claim_history *history, const char *address)
  * to try again. After any other, the first scan is what later ones are compared with. */
 static void compare(struct transition *t, const struct inventory *inventory)
 {
-	auto_free char *seen = look_of(t, inventory);
+	auto_free char *look = look_of(t, inventory);
 
-	if (t->seen && strcmp(t->seen, seen) != 0)
+	if (t->look && strcmp(t->look, look) != 0)
 		attempt_wake(&t->attempt);
-	free(t->seen);
-	t->seen = take_ptr(seen);
+	free(t->look);
+	t->look = take_ptr(look);
 }
 
 /* True if nothing that @t came to matters any more. */
-static bool is_over(const struct claim_history *history, const struct transition *t)
+static bool is_over(const struct claim_attempts *attempts, const struct transition *t)
 {
-	return !t->running && !t->stuck && !is_newer(history, t) &&
+	return !t->running && !is_newer(attempts, t) &&
 	       (t->attempt.outcome.result == TASK_DONE || t->attempt.outcome.result == TASK_NONE);
 }
 
-static void see_uses(struct claim_history *history, const struct inventory *inventory)
+static void see_uses(struct claim_attempts *attempts, const struct inventory *inventory)
 {
-	use_log_scan(history->uses, inventory->began_ms);
+	use_log_scan(attempts->uses, inventory->began_ms);
 	for (size_t i = 0; i < inventory->facts->pci.len; i++) {
 		const struct verdict *verdict = &inventory->pci_verdicts[i];
 
 		if (!verdict->claimable)
-			use_log_add(history->uses, inventory->facts->pci.items[i].address,
+			use_log_add(attempts->uses, inventory->facts->pci.items[i].address,
 				    verdict->reason);
 	}
 }
 
-uint64_t claim_history_unproven_ms(const struct claim_history *history, const char *address,
-				   bool refused, uint64_t now_ms)
+uint64_t claim_attempts_unproven_ms(const struct claim_attempts *attempts, const char *address,
+				    bool refused, uint64_t now_ms)
 {
-	return use_log_unproven_ms(history->uses, address, refused, now_ms);
+	return use_log_unproven_ms(attempts->uses, address, refused, now_ms);
 }
 
-void claim_history_update(struct claim_history *history)
+void claim_attempts_update(struct claim_attempts *attempts)
 {
-	const struct inventory *inventory = history->node->inventory;
-	struct transition **at = &history->all;
+	const struct inventory *inventory = attempts->node->inventory;
+	struct transition **at = &attempts->all;
 
-	see_uses(history, inventory);
+	see_uses(attempts, inventory);
 	while (*at) {
 		struct transition *t = *at;
 
-		if (is_over(history, t)) {
+		if (is_over(attempts, t)) {
 			drop(at);
 			continue;
 		}
-		if (!t->running && !is_newer(history, t))
+		if (!t->running && !is_newer(attempts, t))
 			compare(t, inventory);
 		at = &t->next;
 	}
 }
 
-bool claim_history_moving(const struct claim_history *history, const char *address)
+bool claim_attempts_moving(const struct claim_attempts *attempts, const char *address)
 {
-	const struct transition *t = find(history, address);
+	const struct transition *t = find(attempts, address);
 
 	if (!t)
 		return false;
-	return t->running || is_newer(history, t);
+	return t->running || is_newer(attempts, t);
 }
 
-const struct json_strs *claim_history_members(const struct claim_history *history,
-					      const char *address)
+const struct json_strs *claim_attempts_members(const struct claim_attempts *attempts,
+					       const char *address)
 {
-	const struct transition *t = find(history, address);
+	const struct transition *t = find(attempts, address);
 
 	return t ? &t->members : NULL;
 }

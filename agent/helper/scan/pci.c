@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/helper/scan/vf_look.h"
+#include "agent/helper/scan/vf_state.h"
 #include "agent/helper/sys/pci_identity.h"
 #include "agent/helper/sys/pci_serial.h"
 #include "agent/helper/sys/report.h"
@@ -277,7 +277,7 @@ static void read_details(struct reading *reading)
 	if (!bridge)
 		function->total_vfs = read_number(reading, "sriov_totalvfs", VFS_MAX, false);
 	if (function->total_vfs > 0)
-		vf_look(reading->dir_fd, &function->vfs);
+		vf_state_read(reading->dir_fd, &function->vfs);
 	function->numa_node =
 		read_number(reading, "numa_node", NUMA_NODE_MAX, reading->context->has_numa);
 	/* Empty means that there is no way to reset it. */
@@ -340,5 +340,5 @@ void pci_function_done(struct pci_function *function)
 	free(function->path);
 	free(function->slot);
 	free(function->identity);
-	vf_seen_done(&function->vfs);
+	vf_state_done(&function->vfs);
 }

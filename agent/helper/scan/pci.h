@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/helper/scan/vf_look.h"
+#include "agent/helper/scan/vf_state.h"
 #include "agent/helper/sys/devpath.h"
 
 struct report;
@@ -36,8 +36,8 @@ struct pci_function {
 	char *reset_methods; /* separated by blanks; NULL: the kernel does not tell */
 	char *path;          /* where the device stands in the kernel's tree */
 	char *slot;
-	char *identity;     /* base/device_identity.h */
-	struct vf_seen vfs; /* of a physical function */
+	char *identity;      /* base/device_identity.h */
+	struct vf_state vfs; /* of a physical function */
 };
 
 /* What one scan knows before it looks at a function, and what it learns on the way. */

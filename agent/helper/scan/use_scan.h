@@ -16,7 +16,7 @@ struct report;
 struct scan_options;
 
 /* What has been read of the host; the collectors below add to @uses. */
-struct use_look {
+struct use_scanner {
 	int sysfs_fd;
 	int proc_fd;              /* -1: there is none */
 	int dev_fd;               /* -1: there is none */
@@ -56,27 +56,27 @@ void use_scan(const struct scan_options *options, const struct pci_functions *fu
 
 /* A file of the proc tree is not there: the kernel has no such thing, unless it shows a part of its tree only. Then
  * @question has no answer. */
-void use_check_proc(struct use_look *look, enum use_question question);
+void use_check_proc(struct use_scanner *scanner, enum use_question question);
 
-typedef bool use_wants_fn(const struct use_look *look, const struct mount *mount);
+typedef bool use_wants_fn(const struct use_scanner *scanner, const struct mount *mount);
 
 /* use_namespaces.c: append to @look->others the mounts that @wants of the mount namespaces of all processes, such as
  * those of containers: what process 1 does not have. A namespace without a process is not seen. */
-void use_namespaces_read(struct use_look *look, use_wants_fn *wants);
+void use_namespaces_read(struct use_scanner *scanner, use_wants_fn *wants);
 
 /* use_storage.c: filesystems, swap, volumes. */
-void use_storage_collect(struct use_look *look);
+void use_storage_collect(struct use_scanner *scanner);
 
 /* use_locks.c: add to @ret_set the disks that a process holds a lock of. */
-void use_locks_disks(struct use_look *look, struct block_set *ret_set);
+void use_locks_disks(struct use_scanner *scanner, struct block_set *ret_set);
 
 /* use_network.c: routes, the node's address, interfaces that are up or in another namespace. */
-void use_network_collect(struct use_look *look, const struct pci_functions *functions);
+void use_network_collect(struct use_scanner *scanner, const struct pci_functions *functions);
 
 /* Add @reason to the interfaces that lead to the server @address, for the sake of @what ("/ is
  * mounted from 10.0.0.5"). */
-void use_network_add_server(struct use_look *look, const char *address, enum use_reason reason,
-			    const char *what);
+void use_network_add_server(struct use_scanner *scanner, const char *address,
+			    enum use_reason reason, const char *what);
 
 /* The kernel links a driver to its device before the driver's probe() registers an interface (really_probe() of
  * drivers/base/dd.c). Wait for one if @function is a network card whose driver shows none; false: there is none after
@@ -89,14 +89,14 @@ bool use_network_await(int sysfs_fd, const struct pci_function *function);
 char *use_network_unseen(int sysfs_fd, const struct pci_function *function);
 
 /* use_console.c: the console's screen, of @functions or another's, and its ports. */
-void use_console_collect(struct use_look *look, const struct pci_functions *functions);
+void use_console_collect(struct use_scanner *scanner, const struct pci_functions *functions);
 
 /* use_served.c: add the virtio devices that serve @mount, a 9p or virtiofs; false if there are none.
  * Virtiofs does not say which device it is, so all of them count. */
-bool use_served_add(struct use_look *look, const struct mount *mount,
+bool use_served_add(struct use_scanner *scanner, const struct mount *mount,
 		    const struct use_cause *cause);
 
 /* The layers of an overlay may be on a mount that is not visible any more, for example below the root
  * before switch_root: any device without a visible mount may hold them. False if @mount is no
  * overlay, or there is no such device. */
-bool use_served_add_hidden(struct use_look *look, const struct mount *mount);
+bool use_served_add_hidden(struct use_scanner *scanner, const struct mount *mount);

@@ -32,7 +32,7 @@ struct holders {
 };
 
 /* Where to look; everything is borrowed. */
-struct holders_look {
+struct holders_query {
 	int sysfs_fd;
 	int proc_fd;            /* -1: none                                                */
 	int dev_fd;             /* -1: none                                                */
@@ -49,7 +49,7 @@ struct holders_look {
  * ret_holders->hidden: without the capability SYS_PTRACE those are the descriptors of all processes that have
  * one (proc_fd_permission() and proc_pid_readlink() of the kernel's fs/proc).
  */
-void holders_find(const struct holders_look *look, const struct job *job,
+void holders_find(const struct holders_query *query, const struct job *job,
 		  struct holders *ret_holders);
 void holders_done(struct holders *holders);
 

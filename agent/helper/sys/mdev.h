@@ -21,7 +21,7 @@ enum {
 #define MDEV_PARENTS "class/mdev_bus"
 
 /* An instance; texts are "" where they cannot be told. */
-struct mdev_seen {
+struct mdev_instance {
 	bool present;
 	char parent[MDEV_NAME_SIZE]; /* "0000:3b:00.0", "mtty"                             */
 	char pci[PCI_ADDRESS_SIZE];  /* the PCI function that the parent is, or hangs on   */
@@ -40,4 +40,5 @@ int mdev_below(int sysfs_fd, const char *address, struct err *err);
 
 /* Look at the instance @uuid below @sysfs_fd. That there is none is fine; < 0 with @err: it cannot be
  * read. */
-int mdev_look(int sysfs_fd, const char *uuid, struct mdev_seen *ret_seen, struct err *err);
+int mdev_instance_read(int sysfs_fd, const char *uuid, struct mdev_instance *ret_seen,
+		       struct err *err);

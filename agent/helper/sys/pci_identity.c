@@ -103,7 +103,7 @@ static void add_slot(int sysfs_fd, const char *address, struct str *out)
 	}
 }
 
-void pci_identity_look(int sysfs_fd, const char *address, struct str *out)
+void pci_identity_read_at(int sysfs_fd, const char *address, struct str *out)
 {
 	auto_free char *link = xasprintf("bus/pci/devices/%s/physfn", address);
 	char target[SYSFS_LINK_MAX + 1] = "";

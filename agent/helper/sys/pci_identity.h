@@ -20,4 +20,4 @@ void pci_identity_read(int dir_fd, struct str *out);
 void pci_identity_add_slot(const struct sysfs_names *slots, const char *name, struct str *out);
 
 /* Append all of it for the function @address. */
-void pci_identity_look(int sysfs_fd, const char *address, struct str *out);
+void pci_identity_read_at(int sysfs_fd, const char *address, struct str *out);

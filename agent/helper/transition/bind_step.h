@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/bind_state.h"
 
 struct err;
 struct run;
@@ -78,12 +78,12 @@ enum { BIND_NO_EFFECT = 1 };
 enum bind_want bind_step_back(const struct bind_target *target);
 
 /* The next step for a function that is as @seen. */
-enum bind_act bind_step_next(const struct bind_target *target, const struct bind_seen *seen);
+enum bind_act bind_step_next(const struct bind_target *target, const struct bind_state *seen);
 
 /* What the driver and the override of @seen are to @target. */
-enum bind_driver bind_step_driver(const struct bind_target *target, const struct bind_seen *seen);
+enum bind_driver bind_step_driver(const struct bind_target *target, const struct bind_state *seen);
 enum bind_override bind_step_override(const struct bind_target *target,
-				      const struct bind_seen *seen);
+				      const struct bind_state *seen);
 
 /*
  * Carry out @act (one that writes) and look again: *@seen is what the function is afterwards. 0: the
@@ -91,7 +91,8 @@ enum bind_override bind_step_override(const struct bind_target *target,
  * is not; @err says so in both cases.
  */
 int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *target,
-		  struct bind_seen *seen, struct err *err);
+		  struct bind_state *seen, struct err *err);
 
 /* Make @seen what it would be after @act if all goes well. */
-void bind_step_pretend(enum bind_act act, const struct bind_target *target, struct bind_seen *seen);
+void bind_step_pretend(enum bind_act act, const struct bind_target *target,
+		       struct bind_state *seen);

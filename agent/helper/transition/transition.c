@@ -74,7 +74,7 @@ static int load_native(struct move *move)
 				target->native, target->address,
 				err.msg[0] ? err.msg : "its module is named otherwise");
 	/* A driver that comes takes the driverless functions it knows. */
-	if (bind_look(t->options->sysfs_fd, target->address, &move->part->seen, &err) < 0)
+	if (bind_state_read(t->options->sysfs_fd, target->address, &move->part->seen, &err) < 0)
 		return run_stop(&t->run, REASON_NATIVE_BIND_FAILED, err.code, "%s", err.msg);
 	return 0;
 }
@@ -161,18 +161,18 @@ static bool is_late_unbind(const struct transition *t, const struct transition_p
 }
 
 /* What has been checked was checked for the state that was seen first, before others were moved. */
-static int look_again(struct move *move)
+static int check_unmoved(struct move *move)
 {
 	struct transition *t = move->t;
 	struct transition_part *part = move->part;
-	struct bind_seen now;
+	struct bind_state now;
 	struct err err = { 0 };
 
 	if (t->run.dry || t->rolling_back)
 		return 0;
 	t->run.about = part->target.address;
 	t->run.step = STEP_NONE;
-	if (bind_look(t->options->sysfs_fd, t->run.about, &now, &err) < 0)
+	if (bind_state_read(t->options->sysfs_fd, t->run.about, &now, &err) < 0)
 		return run_stop(&t->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	part->seen = now;
 	if (!now.present || has_arrived(part))
@@ -188,7 +188,7 @@ static int look_again(struct move *move)
 static int transition_move(struct transition *t, struct transition_part *part)
 {
 	struct move move = { .t = t, .part = part };
-	int r = look_again(&move);
+	int r = check_unmoved(&move);
 
 	for (int i = 0; i < BIND_STEPS_MAX && r == 0 && part->seen.present; i++)
 		r = move_on(&move);
@@ -359,8 +359,8 @@ static int verify(struct transition *t)
 		const struct transition_part *part = &t->parts[i];
 
 		t->run.about = part->target.address;
-		if (!bind_look_node(t->options->sysfs_fd, t->options->dev_fd, part->first.group,
-				    t->run.about))
+		if (!bind_has_node(t->options->sysfs_fd, t->options->dev_fd, part->first.group,
+				   t->run.about))
 			return run_stop(&t->run, REASON_NODE_MISSING, 0,
 					"%s is bound to %s, but /dev/vfio/%d is not there",
 					t->run.about, part->target.driver, part->first.group);
@@ -372,7 +372,7 @@ static int roll_back_part(struct transition *t, struct transition_part *part)
 {
 	struct err err = { 0 };
 
-	if (bind_look(t->options->sysfs_fd, part->target.address, &part->seen, &err) < 0)
+	if (bind_state_read(t->options->sysfs_fd, part->target.address, &part->seen, &err) < 0)
 		return run_stop(&t->run, REASON_DRIVER_CHANGED, err.code, "%s", err.msg);
 	if (bind_step_driver(&part->target, &part->first) != DRIVER_VFIO) {
 		part->target.want = bind_step_back(&part->target);
@@ -435,7 +435,7 @@ static int move_all(struct transition *t)
 
 static int bind_all(struct transition *t)
 {
-	if (transition_look(t, true) < 0)
+	if (transition_check(t, true) < 0)
 		return RUN_STOPPED;
 	if (is_moving(t) && (transition_check_members(t, false) < 0 || load_modules(t) < 0 ||
 			     transition_check_holders(t, true) < 0))
@@ -464,7 +464,7 @@ static void release_part(struct transition *t, struct transition_part *part)
 
 static int release_all(struct transition *t)
 {
-	if (transition_look(t, false) < 0 || transition_check_holders(t, false) < 0)
+	if (transition_check(t, false) < 0 || transition_check_holders(t, false) < 0)
 		return RUN_STOPPED;
 	for (size_t i = 0; i < t->job->len; i++)
 		release_part(t, &t->parts[i]);
@@ -491,7 +491,7 @@ static int take_lock(struct transition *t)
 			     t->job->group);
 }
 
-static void tell_function(struct transition *t, const char *address, const struct bind_seen *seen)
+static void tell_function(struct transition *t, const char *address, const struct bind_state *seen)
 {
 	auto_str struct str line = STR_INIT;
 
@@ -509,9 +509,10 @@ static void tell_function(struct transition *t, const char *address, const struc
 static void tell_functions(struct transition *t)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
-		struct bind_seen seen;
+		struct bind_state seen;
 
-		if (bind_look(t->options->sysfs_fd, t->job->items[i].address, &seen, NULL) == 0 &&
+		if (bind_state_read(t->options->sysfs_fd, t->job->items[i].address, &seen, NULL) ==
+			    0 &&
 		    seen.present)
 			tell_function(t, t->job->items[i].address, &seen);
 	}

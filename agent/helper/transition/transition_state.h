@@ -1,4 +1,4 @@
-/* transition_state: what the two parts of a transition share: transition.c, transition_look.c. */
+/* transition_state: what the two parts of a transition share: transition.c, transition_check.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,8 +21,8 @@ struct transition_part {
 	bool has_file;               /* ... or at least a file where it should be              */
 	bool stranger;               /* gone, or another device than ours: nothing to restore  */
 	bool moving;                 /* it was not where it is wanted                          */
-	struct bind_seen first;      /* at the beginning                                     */
-	struct bind_seen seen;       /* at last                                              */
+	struct bind_state first;     /* at the beginning                                     */
+	struct bind_state seen;      /* at last                                              */
 	char serial[PCI_SERIAL_SIZE];
 	struct str identity; /* base/device_identity.h */
 	struct bind_target target;
@@ -43,8 +43,8 @@ struct transition {
  * after run_stop().
  */
 
-/* transition_look.c: what is there, and may it be touched? */
-int transition_look(struct transition *t, bool binding);
+/* transition_check.c: what is there, and may it be touched? */
+int transition_check(struct transition *t, bool binding);
 int transition_check_members(struct transition *t, bool after);
 /* Who uses the functions that @binding, or a release, would take away from somebody? */
 int transition_check_holders(struct transition *t, bool binding);

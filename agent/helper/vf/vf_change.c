@@ -13,8 +13,8 @@
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/scan.h"
 #include "agent/helper/scan/use_scan.h"
-#include "agent/helper/scan/vf_look.h"
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/scan/vf_state.h"
+#include "agent/helper/sys/bind_state.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/report.h"
@@ -32,7 +32,7 @@ struct vf_change {
 	const struct vf_links *links; /* NULL: nothing can be set */
 	const struct vf_job *job;
 	int dir_fd; /* of the physical function */
-	struct vf_seen seen;
+	struct vf_state seen;
 	char boot[RECORD_BOOT_SIZE];
 	bool recorded; /* this run has switched autoprobe as the first */
 };
@@ -118,7 +118,7 @@ static bool vf_change_is_open(const struct vf_change *c, const char *address)
 	auto_free char *text = group_text(group);
 
 	return group >= 0 && nodes_of_group(o->sysfs_fd, o->dev_fd, text) &&
-	       !bind_look_is_free(o->dev_fd, group);
+	       !bind_group_is_free(o->dev_fd, group);
 }
 
 static int check_group(struct vf_change *c, const char *address)
@@ -128,7 +128,7 @@ static int check_group(struct vf_change *c, const char *address)
 	auto_free char *text = group_text(group);
 	auto_holders struct holders holders = { 0 };
 	struct job job = { .group = text };
-	const struct holders_look look = {
+	const struct holders_query query = {
 		.sysfs_fd = o->sysfs_fd,
 		.proc_fd = o->proc_fd,
 		.dev_fd = o->dev_fd,
@@ -139,12 +139,12 @@ static int check_group(struct vf_change *c, const char *address)
 	if (!vf_change_is_open(c, address))
 		return 0;
 	array_add(&job)->address = address;
-	holders_find(&look, &job, &holders);
+	holders_find(&query, &job, &holders);
 	array_done(&job);
 	return tell_holders(c, &holders);
 }
 
-/* VFIO enables a function when a program opens it (as check_enabled() of transition_look.c). Whether one of ours has it
+/* VFIO enables a function when a program opens it (as check_enabled() of transition_check.c). Whether one of ours has it
  * open has been asked: this is somebody else's, whom an agent without capabilities does not see. */
 static int check_enabled(struct vf_change *c, const char *address)
 {
@@ -161,8 +161,9 @@ static int check_enabled(struct vf_change *c, const char *address)
 	if (sysfs_link(o->sysfs_fd, link, target, NULL) != 0)
 		return 0;
 	driver = sysfs_base_name(target);
-	if (strcmp(driver, "pci-stub") == 0 || !bind_look_hands_on(o->sysfs_fd, address, driver) ||
-	    (group >= 0 && bind_look_is_free(o->dev_fd, group)))
+	if (strcmp(driver, "pci-stub") == 0 ||
+	    !bind_driver_is_for_programs(o->sysfs_fd, address, driver) ||
+	    (group >= 0 && bind_group_is_free(o->dev_fd, group)))
 		return 0;
 	r = sysfs_read(o->sysfs_fd, path, &attr, NULL);
 	if (r == SYSFS_ABSENT || (r == 0 && strcmp(attr.text, "0") == 0))
@@ -177,7 +178,7 @@ static int check_nodes(struct vf_change *c)
 	const struct run_options *o = c->options;
 	auto_holders struct holders holders = { 0 };
 	struct job job = { .group = "-" };
-	const struct holders_look look = {
+	const struct holders_query query = {
 		.sysfs_fd = o->sysfs_fd,
 		.proc_fd = o->proc_fd,
 		.dev_fd = o->dev_fd,
@@ -191,7 +192,7 @@ static int check_nodes(struct vf_change *c)
 			array_add(&job)->address = address;
 	}
 	if (job.len > 0)
-		holders_find(&look, &job, &holders);
+		holders_find(&query, &job, &holders);
 	array_done(&job);
 	return tell_holders(c, &holders);
 }
@@ -395,8 +396,8 @@ static int write_number(struct vf_change *c, int count)
 	(void)snprintf(text, sizeof(text), "%d", count);
 	vf_change_step(c, count == 0 ? STEP_REMOVE_FUNCTIONS : STEP_MAKE_FUNCTIONS);
 	r = vf_change_write(c, "sriov_numvfs", text);
-	vf_seen_done(&c->seen);
-	vf_look(c->dir_fd, &c->seen);
+	vf_state_done(&c->seen);
+	vf_state_read(c->dir_fd, &c->seen);
 	if ((int)c->seen.functions.len == count)
 		return 0;
 	return run_stop(&c->run, write_reason(r, REASON_NUM_VFS_FAILED), r,
@@ -610,10 +611,10 @@ static int check_identity(struct vf_change *c)
 {
 	const struct vf_job *job = c->job;
 	char serial[PCI_SERIAL_SIZE];
-	struct bind_seen seen;
+	struct bind_state seen;
 	struct err err = { 0 };
 
-	if (bind_look(c->options->sysfs_fd, job->address, &seen, &err) < 0)
+	if (bind_state_read(c->options->sysfs_fd, job->address, &seen, &err) < 0)
 		return run_stop(&c->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	if (!seen.present)
 		return run_stop(&c->run, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
@@ -622,7 +623,7 @@ static int check_identity(struct vf_change *c)
 		return run_stop(&c->run, REASON_DIFFERENT_DEVICE, 0,
 				"%s is another device: '%s' instead of '%s'", job->address, seen.id,
 				job->id);
-	bind_look_serial(c->options->sysfs_fd, job->address, serial);
+	bind_read_serial(c->options->sysfs_fd, job->address, serial);
 	if (job->serial && serial[0] && strcmp(job->serial, serial) != 0)
 		return run_stop(&c->run, REASON_DIFFERENT_DEVICE, 0,
 				"%s is another device: '%s' instead of '%s'", job->address, serial,
@@ -630,7 +631,7 @@ static int check_identity(struct vf_change *c)
 	return 0;
 }
 
-static int look(struct vf_change *c)
+static int open_function(struct vf_change *c)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s", c->job->address);
 
@@ -641,7 +642,7 @@ static int look(struct vf_change *c)
 	if (check_identity(c) < 0)
 		return RUN_STOPPED;
 	sysfs_forget_failure();
-	vf_look(c->dir_fd, &c->seen);
+	vf_state_read(c->dir_fd, &c->seen);
 	/* One that cannot be seen may be in use. */
 	if (sysfs_failure()->code < 0)
 		return run_stop(&c->run, REASON_VFS_IN_USE, sysfs_failure()->code,
@@ -656,7 +657,7 @@ static void change(struct vf_change *c)
 	if (run_open_state(&c->run, "; nothing is changed without a record of it") < 0)
 		return;
 	vf_change_step(c, STEP_WAIT_LOCK);
-	if (vf_change_lock(c, c->job->address) < 0 || look(c) < 0)
+	if (vf_change_lock(c, c->job->address) < 0 || open_function(c) < 0)
 		return;
 	r = vf_change_number(c);
 	if (vf_change_restore(c, r == 0) == 0 && r == 0)
@@ -673,7 +674,7 @@ int vf_change_run(const struct run_options *options, const struct vf_links *link
 	c.run.about = job->address;
 	record_boot(options->proc_fd, c.boot);
 	change(&c);
-	vf_seen_done(&c.seen);
+	vf_state_done(&c.seen);
 	if (c.dir_fd >= 0)
 		close(c.dir_fd);
 	return run_finish(&c.run, err);

@@ -1,5 +1,5 @@
 /*
- * bind_look: what a function and its IOMMU group are at this moment.
+ * bind_state: what a function and its IOMMU group are at this moment.
  *
  * Reads driver_override, which waits for the device's lock: only the helper of a transition does so,
  * and only with the group's lock.
@@ -20,7 +20,7 @@ enum {
 };
 
 /* "" where there is none. */
-struct bind_seen {
+struct bind_state {
 	bool present;
 	int group; /* -1: none */
 	char id[BIND_ID_SIZE];
@@ -31,11 +31,12 @@ struct bind_seen {
 
 /* Look at the function @address. A function that is absent or just disappears is !present and no
  * error. A function with an attribute that cannot be read is an error. */
-int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, struct err *err);
+int bind_state_read(int sysfs_fd, const char *address, struct bind_state *ret_seen,
+		    struct err *err);
 
 /* The serial of the device that @address is a function of; "" if it cannot be had without waking
  * the device. */
-void bind_look_serial(int sysfs_fd, const char *address, char ret_serial[PCI_SERIAL_SIZE]);
+void bind_read_serial(int sysfs_fd, const char *address, char ret_serial[PCI_SERIAL_SIZE]);
 
 /* A device of an IOMMU group. */
 struct bind_member {
@@ -52,7 +53,7 @@ struct bind_members {
 };
 
 /* List the devices of the group @group. */
-int bind_look_members(int sysfs_fd, int group, struct bind_members *ret_members, struct err *err);
+int bind_members_read(int sysfs_fd, int group, struct bind_members *ret_members, struct err *err);
 void bind_members_done(struct bind_members *members);
 
 /* Would the kernel refuse the group to user space for the sake of this member? */
@@ -60,15 +61,15 @@ bool bind_member_blocks(const struct bind_member *member);
 
 /* Does @driver, which has the function @address, do nothing but hand it to programs? Only VFIO and UIO drivers and
  * pci-stub do: whatever other driver has a function uses it for the host. */
-bool bind_look_hands_on(int sysfs_fd, const char *address, const char *driver);
+bool bind_driver_is_for_programs(int sysfs_fd, const char *address, const char *driver);
 
 /* Is there a device node through which user space gets the function @address of @group? */
-bool bind_look_node(int sysfs_fd, int dev_fd, int group, const char *address);
+bool bind_has_node(int sysfs_fd, int dev_fd, int group, const char *address);
 
 /*
  * Does the kernel show that no process has @group or a function of it open? It lets one process at a
  * time open the group's node, and none while a function is open. False: in use, or not known.
  */
-bool bind_look_is_free(int dev_fd, int group);
+bool bind_group_is_free(int dev_fd, int group);
 
 #define auto_members __attribute__((cleanup(bind_members_done)))

@@ -413,5 +413,5 @@ int main(void)
 		  a_disk_may_be_reached_by_a_virtual_function, NULL);
 	suite_add(&suite, "a helper that ran short of descriptors changes nothing",
 		  a_helper_that_ran_short_of_descriptors_changes_nothing, NULL);
-	return suite_run(&suite, "transition_look");
+	return suite_run(&suite, "transition_check");
 }

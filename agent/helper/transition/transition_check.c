@@ -9,7 +9,7 @@
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/scan.h"
 #include "agent/helper/scan/use_scan.h"
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/bind_state.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/kernel.h"
 #include "agent/helper/sys/mdev.h"
@@ -90,7 +90,7 @@ static bool is_hosts(const struct transition *t, const struct transition_part *p
 	const char *driver = part->first.driver;
 
 	return driver[0] && strcmp(driver, part->target.driver) == 0 &&
-	       !bind_look_hands_on(t->options->sysfs_fd, part->word->address, driver);
+	       !bind_driver_is_for_programs(t->options->sysfs_fd, part->word->address, driver);
 }
 
 static void aim(const struct transition *t, struct transition_part *part, bool binding)
@@ -184,7 +184,7 @@ static int check_identity(struct transition *t, struct transition_part *part, bo
 	return check_group(t, part);
 }
 
-static int look_at(struct transition *t, struct transition_part *part, bool binding)
+static int check_function(struct transition *t, struct transition_part *part, bool binding)
 {
 	struct err err = { 0 };
 	enum bind_act act;
@@ -194,11 +194,11 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 	if (read_record(t, part) < 0)
 		return RUN_STOPPED;
 	/* What cannot be read is neither gone nor without a driver. */
-	if (bind_look(t->options->sysfs_fd, t->run.about, &part->first, &err) < 0)
+	if (bind_state_read(t->options->sysfs_fd, t->run.about, &part->first, &err) < 0)
 		return run_stop(&t->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	if (part->first.present) {
-		bind_look_serial(t->options->sysfs_fd, t->run.about, part->serial);
-		pci_identity_look(t->options->sysfs_fd, t->run.about, &part->identity);
+		bind_read_serial(t->options->sysfs_fd, t->run.about, part->serial);
+		pci_identity_read_at(t->options->sysfs_fd, t->run.about, &part->identity);
 	}
 	/* What tells it from another may be among what this process has no room to read. */
 	if (sysfs_shortage() < 0)
@@ -222,12 +222,12 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 		t->run.about, part->first.override);
 }
 
-int transition_look(struct transition *t, bool binding)
+int transition_check(struct transition *t, bool binding)
 {
 	for (size_t i = 0; i < t->job->len; i++)
 		t->parts[i].word = &t->job->items[i];
 	for (size_t i = 0; i < t->job->len; i++) {
-		if (look_at(t, &t->parts[i], binding) < 0)
+		if (check_function(t, &t->parts[i], binding) < 0)
 			return RUN_STOPPED;
 	}
 	return 0;
@@ -248,7 +248,7 @@ int transition_check_members(struct transition *t, bool after)
 	struct err err = { 0 };
 	int group = t->parts[0].first.group;
 
-	if (bind_look_members(t->options->sysfs_fd, group, &members, &err) < 0)
+	if (bind_members_read(t->options->sysfs_fd, group, &members, &err) < 0)
 		return run_stop(&t->run, REASON_GROUP_NOT_VIABLE, err.code, "%s", err.msg);
 	for (size_t i = 0; i < members.len; i++) {
 		const struct bind_member *member = &members.items[i];
@@ -315,7 +315,7 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 {
 	auto_holders struct holders holders = { 0 };
 	auto_free char *group = xasprintf("%d", t->parts[0].first.group);
-	struct holders_look look = {
+	struct holders_query query = {
 		.sysfs_fd = t->options->sysfs_fd,
 		.proc_fd = t->options->proc_fd,
 		.dev_fd = t->options->dev_fd,
@@ -325,11 +325,11 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 
 	/* One call instead of a walk through all processes. A process that opens the group only now
 	 * is too late in any case. */
-	if (!binding && bind_look_is_free(t->options->dev_fd, t->parts[0].first.group))
+	if (!binding && bind_group_is_free(t->options->dev_fd, t->parts[0].first.group))
 		return 0;
-	if (binding && !can_be_open(t, taken, look.group))
+	if (binding && !can_be_open(t, taken, query.group))
 		return 0;
-	holders_find(&look, taken, &holders);
+	holders_find(&query, taken, &holders);
 	if (holders.len == 0)
 		return binding && holders.hidden ? check_hidden(t, taken) : 0;
 	run_tell_holders(&t->run, &holders);
@@ -604,7 +604,7 @@ static bool is_lent_by_others(const struct transition *t, const struct transitio
 
 	/* No program can open a function that is on pci-stub. */
 	if (!driver[0] || strcmp(driver, "pci-stub") == 0 ||
-	    !bind_look_hands_on(t->options->sysfs_fd, word->address, driver))
+	    !bind_driver_is_for_programs(t->options->sysfs_fd, word->address, driver))
 		return false;
 	if (strcmp(driver, word->driver) != 0)
 		return true;

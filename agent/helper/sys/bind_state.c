@@ -1,4 +1,4 @@
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/bind_state.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -102,10 +102,10 @@ static int check_reads(struct err *err)
 	return failure->code;
 }
 
-int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, struct err *err)
+int bind_state_read(int sysfs_fd, const char *address, struct bind_state *ret_seen, struct err *err)
 {
 	auto_close int dir_fd = -1;
-	struct bind_seen seen = { .group = -1 };
+	struct bind_state seen = { .group = -1 };
 	int vendor;
 	int device;
 
@@ -131,7 +131,7 @@ int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, str
 	return 0;
 }
 
-void bind_look_serial(int sysfs_fd, const char *address, char ret_serial[PCI_SERIAL_SIZE])
+void bind_read_serial(int sysfs_fd, const char *address, char ret_serial[PCI_SERIAL_SIZE])
 {
 	auto_free char *first = xstrdup(address);
 	auto_close int own_fd = open_function(sysfs_fd, address);
@@ -166,7 +166,7 @@ static int read_member(int group_fd, const char *name, struct bind_member *ret_m
 	return read_link(dir_fd, "driver", ret_member->driver, err);
 }
 
-int bind_look_members(int sysfs_fd, int group, struct bind_members *ret_members, struct err *err)
+int bind_members_read(int sysfs_fd, int group, struct bind_members *ret_members, struct err *err)
 {
 	auto_members struct bind_members members = { 0 };
 	auto_names struct sysfs_names names = { 0 };
@@ -203,7 +203,7 @@ bool bind_member_blocks(const struct bind_member *member)
 	       strcmp(member->driver, "vfio-pci") != 0 && strcmp(member->driver, "pci-stub") != 0;
 }
 
-bool bind_look_hands_on(int sysfs_fd, const char *address, const char *driver)
+bool bind_driver_is_for_programs(int sysfs_fd, const char *address, const char *driver)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/vfio-dev", address);
 
@@ -212,7 +212,7 @@ bool bind_look_hands_on(int sysfs_fd, const char *address, const char *driver)
 	       faccessat(sysfs_fd, path, F_OK, 0) == 0;
 }
 
-bool bind_look_node(int sysfs_fd, int dev_fd, int group, const char *address)
+bool bind_has_node(int sysfs_fd, int dev_fd, int group, const char *address)
 {
 	char path[DEVICE_PATH_SIZE + BIND_NAME_SIZE];
 	auto_free char *device = NULL;
@@ -231,7 +231,7 @@ bool bind_look_node(int sysfs_fd, int dev_fd, int group, const char *address)
 
 /* vfio_group_fops_open() in drivers/vfio/group.c: EBUSY while the group, or the character device of
  * one of its functions, is open. */
-bool bind_look_is_free(int dev_fd, int group)
+bool bind_group_is_free(int dev_fd, int group)
 {
 	auto_free char *path = xasprintf("vfio/%d", group);
 	auto_close int fd = openat(dev_fd, path, O_RDWR | O_CLOEXEC | O_NONBLOCK);

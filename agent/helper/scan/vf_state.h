@@ -1,5 +1,5 @@
 /*
- * vf_look: what a physical function has: its virtual functions and its network interface. Opens
+ * vf_state: what a physical function has: its virtual functions and its network interface. Opens
  * nothing that waits for the device's lock, as `sriov_numvfs` does.
  */
 #pragma once
@@ -8,18 +8,18 @@
 
 enum {
 	VF_INTERFACE_SIZE = 16, /* the kernel's IFNAMSIZ              */
-	VF_LOOK_MAX = 4096,     /* more are not listed                */
+	VF_LISTED_MAX = 4096,   /* more are not listed                */
 };
 
-struct vf_seen {
+struct vf_state {
 	struct sysfs_names functions;      /* addresses, by index */
 	char interface[VF_INTERFACE_SIZE]; /* "" : none           */
 	int device; /* the device id that they have or would have; 0: not known, or none */
 };
 
 /* Look at the physical function whose folder is open as @dir_fd. The caller calls
- * vf_seen_done(). */
-void vf_look(int dir_fd, struct vf_seen *ret_seen);
-void vf_seen_done(struct vf_seen *seen);
+ * vf_state_done(). */
+void vf_state_read(int dir_fd, struct vf_state *ret_seen);
+void vf_state_done(struct vf_state *seen);
 
-#define auto_vf_seen __attribute__((cleanup(vf_seen_done)))
+#define auto_vf_state __attribute__((cleanup(vf_state_done)))

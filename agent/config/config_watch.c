@@ -454,7 +454,7 @@ static void take(struct config_watch *watch, const struct hostdeviceconfig *obje
 	config_free(before);
 }
 
-static void look(struct config_watch *watch)
+static void read_config(struct config_watch *watch)
 {
 	const struct entry *entry =
 		store_get(reconcile_store(watch->reconcile), HOSTDEVICECONFIG_NAME);
@@ -477,12 +477,12 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	(void)before;
 	(void)after;
 	if (strcmp(name, HOSTDEVICECONFIG_NAME) == 0)
-		look(watch);
+		read_config(watch);
 }
 
 static void on_synced(void *arg)
 {
-	look(arg);
+	read_config(arg);
 }
 
 bool config_watch_ready(struct config_watch *watch, struct str *reason)

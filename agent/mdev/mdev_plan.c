@@ -183,7 +183,7 @@ static bool is_free(const struct planner *p, const char *uuid)
 }
 
 /* A UUID is one instance's in the kernel; facts that tell of it twice are believed once. */
-static void look_at_instance(struct planner *p, const struct mdev_facts *mdev)
+static void plan_instance(struct planner *p, const struct mdev_facts *mdev)
 {
 	struct parent *parent = parent_of(p, mdev->parent);
 	struct mdev_parent_plan *plan = plan_of(p, parent);
@@ -363,7 +363,7 @@ void mdev_plan_make(const struct mdev_plan_case *c, struct mdev_plan *ret_plan)
 	list_parents(&p);
 	match_types(&p);
 	for (size_t i = 0; i < c->facts->mdevs.len; i++)
-		look_at_instance(&p, &c->facts->mdevs.items[i]);
+		plan_instance(&p, &c->facts->mdevs.items[i]);
 	if (c->wish->enabled)
 		deal(&p);
 	for (const struct parent *parent = p.first; parent; parent = parent->next)

@@ -95,7 +95,7 @@ static void tell_all(struct kubelet_watch *w, enum kubelet_event event)
 	sweep(w);
 }
 
-static void look_at_own(struct kubelet_listener *l)
+static void check_own_socket(struct kubelet_listener *l)
 {
 	struct socket_id now = socket_id_of(l->own_socket);
 
@@ -106,12 +106,12 @@ static void look_at_own(struct kubelet_listener *l)
 	l->own = now;
 }
 
-static void look_at_owns(struct kubelet_watch *w)
+static void check_own_sockets(struct kubelet_watch *w)
 {
 	w->telling++;
 	for (struct kubelet_listener *l = w->listeners; l; l = l->next) {
 		if (l->fn && l->own_socket)
-			look_at_own(l);
+			check_own_socket(l);
 	}
 	w->telling--;
 	sweep(w);
@@ -150,14 +150,14 @@ static void folder_follow(struct folder_watch *f)
 		f->id = now;
 }
 
-void kubelet_watch_look(struct kubelet_watch *w)
+void kubelet_watch_check(struct kubelet_watch *w)
 {
 	struct socket_id now;
 	bool other;
 
 	for (struct folder_watch *f = w->folders; f; f = f->next)
 		folder_follow(f);
-	look_at_owns(w);
+	check_own_sockets(w);
 	now = socket_id_of(w->socket_path);
 	other = !socket_id_same(&now, &w->kubelet);
 	w->kubelet = now;
@@ -200,7 +200,7 @@ static void on_folder_event(uv_fs_event_t *event, const char *name, int events, 
 	(void)events;
 	(void)status;
 	if (concerns(f->watch, name))
-		kubelet_watch_look(f->watch);
+		kubelet_watch_check(f->watch);
 }
 
 static void on_poll(void *arg)
@@ -208,8 +208,8 @@ static void on_poll(void *arg)
 	struct kubelet_watch *w = arg;
 
 	clock_timer_start(w->clock, w->poll, KUBELET_POLL_MS);
-	kubelet_watch_look(w);
-	tell_all(w, KUBELET_LOOKED_AGAIN);
+	kubelet_watch_check(w);
+	tell_all(w, KUBELET_POLLED);
 }
 
 /* --- life ------------------------------------------------------------------------ */

@@ -20,15 +20,15 @@ enum { KUBELET_POLL_MS = 5000 };
 #define KUBELET_SOCKET "kubelet.sock"
 
 enum kubelet_event {
-	KUBELET_CAME,         /* its socket is there, or another one than before          */
-	KUBELET_WENT,         /* its socket is not there any more                         */
-	KUBELET_TOOK_OWN,     /* the listener's own socket is gone, or another is there.
+	KUBELET_CAME,     /* its socket is there, or another one than before          */
+	KUBELET_WENT,     /* its socket is not there any more                         */
+	KUBELET_TOOK_OWN, /* the listener's own socket is gone, or another is there.
 			     * Of one look, this comes first: create it again at once.  */
-	KUBELET_LOOKED_AGAIN, /* five seconds passed: look at what has no events here         */
+	KUBELET_POLLED,   /* five seconds passed: look at what has no events here         */
 };
 
 /* @arg may be freed in it, and so may the listener. Never runs before a function below has returned,
- * but for kubelet_watch_look(). */
+ * but for kubelet_watch_check(). */
 typedef void kubelet_watch_fn(void *arg, enum kubelet_event event);
 
 /* On the folder @dir (copied), which need not be there. */
@@ -41,7 +41,7 @@ void kubelet_watch_also(struct kubelet_watch *watch, const char *dir);
 struct kubelet_watch *kubelet_watch_free(struct kubelet_watch *watch);
 
 /* Look now, and tell. */
-void kubelet_watch_look(struct kubelet_watch *watch);
+void kubelet_watch_check(struct kubelet_watch *watch);
 
 /* Is the kubelet's socket there, by the last look? */
 bool kubelet_watch_present(const struct kubelet_watch *watch);

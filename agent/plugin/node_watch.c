@@ -60,7 +60,7 @@ struct node_watch {
 /* --- what the paths are ------------------------------------------------------------------- */
 
 /* True if the path is not what it was. */
-static bool look_at(struct watched *w)
+static bool stat_path(struct watched *w)
 {
 	struct watched before = *w;
 	struct stat st = { 0 };
@@ -74,12 +74,12 @@ static bool look_at(struct watched *w)
 	       w->mode != before.mode || w->rdev != before.rdev;
 }
 
-static bool look_at_all(struct node_watch *watch)
+static bool stat_all(struct node_watch *watch)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < watch->paths.len; i++)
-		changed |= look_at(&watch->paths.items[i]);
+		changed |= stat_path(&watch->paths.items[i]);
 	return changed;
 }
 
@@ -179,7 +179,7 @@ static void on_due(void *arg)
 
 	follow(watch);
 	rest(watch);
-	if (look_at_all(watch))
+	if (stat_all(watch))
 		watch->changed(watch->arg);
 }
 
@@ -243,7 +243,7 @@ void node_watch_set(struct node_watch *watch, const struct json_strs *paths)
 		w->path = xstrdup(paths->items[i]);
 	}
 	follow(watch);
-	(void)look_at_all(watch);
+	(void)stat_all(watch);
 	rest(watch);
 }
 

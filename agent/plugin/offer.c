@@ -223,7 +223,7 @@ static void serve_anew(struct offer *offer)
 }
 
 /* The kubelet that took us some seconds ago and has no stream forgot us, or died. */
-static void look_for_stream(struct offer *offer)
+static void check_stream(struct offer *offer)
 {
 	uint64_t since_ms = clock_now_ms(offer->s.deps->clock) - offer->registered_ms;
 
@@ -241,8 +241,8 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 	case KUBELET_TOOK_OWN:
 		serve_anew(offer);
 		return;
-	case KUBELET_LOOKED_AGAIN:
-		look_for_stream(offer);
+	case KUBELET_POLLED:
+		check_stream(offer);
 		return;
 	case KUBELET_CAME:
 		if (!offer->plugin)

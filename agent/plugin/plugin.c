@@ -18,11 +18,11 @@
 #include "kube/clock.h"
 
 enum {
-	STOP_LOOK_MS = 10, /* between two looks of a stop whether the connections are gone */
+	STOP_CHECK_MS = 10, /* between two looks of a stop whether the connections are gone */
 	/* What hinders a start, such as the processes of a pod that was deleted by force, has ended within some seconds as a
 	 * rule. A kubelet that is refused tries again only after 10 s or more; it waits for 30 s. */
 	START_WAIT_MS = 8000,
-	START_LOOK_MS = 250,
+	START_CHECK_MS = 250,
 };
 
 struct stream {
@@ -271,7 +271,7 @@ static void on_start_due(void *arg)
 	if (answer_start(plugin, start->call, &start->request, last))
 		start_free(start);
 	else
-		clock_timer_start(plugin->clock, start->timer, START_LOOK_MS);
+		clock_timer_start(plugin->clock, start->timer, START_CHECK_MS);
 }
 
 static void handle_pre_start(void *arg, struct grpc_call *call, const char *request, size_t len)
@@ -296,7 +296,7 @@ static void handle_pre_start(void *arg, struct grpc_call *call, const char *requ
 	plugin->starts = start;
 	start->timer = clock_timer_new(plugin->clock, on_start_due, start);
 	grpc_call_on_cancel(call, start_free, start);
-	clock_timer_start(plugin->clock, start->timer, START_LOOK_MS);
+	clock_timer_start(plugin->clock, start->timer, START_CHECK_MS);
 }
 
 static void refuse_starts(struct plugin *plugin, const struct err *err)
@@ -395,13 +395,13 @@ bool plugin_send_again(const struct plugin *plugin)
 	return true;
 }
 
-static void on_stop_look(void *arg)
+static void on_stop_due(void *arg)
 {
 	struct plugin *plugin = arg;
 
 	if (grpc_uv_server_connections(plugin->server) > 0 &&
 	    clock_now_ms(plugin->clock) < plugin->stop_by_ms)
-		clock_timer_start(plugin->clock, plugin->timer, STOP_LOOK_MS);
+		clock_timer_start(plugin->clock, plugin->timer, STOP_CHECK_MS);
 	else
 		plugin->stopped(plugin->stopped_arg);
 }
@@ -437,7 +437,7 @@ void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg)
 		stream = next;
 	}
 	grpc_uv_server_shutdown(plugin->server);
-	plugin->timer = clock_timer_new(plugin->clock, on_stop_look, plugin);
+	plugin->timer = clock_timer_new(plugin->clock, on_stop_due, plugin);
 	clock_timer_start(plugin->clock, plugin->timer, 0);
 }
 

@@ -41,7 +41,7 @@ struct search {
  */
 struct step {
 	struct search *search;
-	void (*look)(struct step *step, unsigned set);
+	void (*visit)(struct step *step, unsigned set);
 	void (*raise_floor)(struct step *step);
 	unsigned mask; /* the devices */
 	size_t len;    /* how many    */
@@ -123,7 +123,7 @@ static void complete_one(struct step *step, const struct part *part, size_t from
 {
 	for (size_t i = from; i < step->len; i++) {
 		if (part->value + part->gains[i] >= step->floor)
-			step->look(step, part->set | step->bits[i]);
+			step->visit(step, part->set | step->bits[i]);
 	}
 }
 
@@ -135,7 +135,7 @@ static void complete_two(struct step *step, const struct part *part, size_t from
 
 		for (size_t k = i + 1; k < step->len; k++) {
 			if (value + part->gains[k] + row[k] >= step->floor)
-				step->look(step, part->set | step->bits[i] | step->bits[k]);
+				step->visit(step, part->set | step->bits[i] | step->bits[k]);
 		}
 	}
 }
@@ -143,7 +143,7 @@ static void complete_two(struct step *step, const struct part *part, size_t from
 static void complete(struct step *step, const struct part *part, size_t from, size_t need)
 {
 	if (need == 0 && part->value >= step->floor)
-		step->look(step, part->set);
+		step->visit(step, part->set);
 	else if (need == 1)
 		complete_one(step, part, from);
 	else if (need == 2)
@@ -156,7 +156,7 @@ static void complete(struct step *step, const struct part *part, size_t from, si
 }
 
 /* All sets that have the first @nfirsts devices. */
-static void look_at_sets(struct step *step, size_t nfirsts, size_t size)
+static void visit_sets(struct step *step, size_t nfirsts, size_t size)
 {
 	struct part part = { 0 };
 
@@ -230,7 +230,7 @@ static void raise_floor_of_others(struct step *step)
 }
 
 /* The costs are the shares. */
-static void look_at_others(struct step *step, unsigned set)
+static void visit_others(struct step *step, unsigned set)
 {
 	struct search *search = step->search;
 	uint32_t weight = weight_of(search, set);
@@ -259,7 +259,7 @@ static void raise_floor_of_halves(struct step *step)
 
 /* What is not in the set is the other set. The costs are the weights to all devices, and the scale
  * is 2: so the value is how much more the two sets weigh than all devices together. */
-static void look_at_halves(struct step *step, unsigned set)
+static void visit_halves(struct step *step, unsigned set)
 {
 	const struct search *search = step->search;
 	uint32_t weight = weight_of(search, set);
@@ -277,7 +277,7 @@ static void init_halves(struct step *step, struct search *search, unsigned mask)
 	int32_t sum = 0;
 
 	step_init(step, search, mask, 2);
-	step->look = look_at_halves;
+	step->visit = visit_halves;
 	step->raise_floor = raise_floor_of_halves;
 	for (size_t i = 0; i < step->len; i++)
 		sum += step->costs[i] = step->sums[i];
@@ -287,7 +287,7 @@ static void init_halves(struct step *step, struct search *search, unsigned mask)
 static void init_others(struct step *step, struct search *search, unsigned mask)
 {
 	step_init(step, search, mask, search->share_scale);
-	step->look = look_at_others;
+	step->visit = visit_others;
 	step->raise_floor = raise_floor_of_others;
 	for (size_t i = 0; i < step->len; i++)
 		step->costs[i] = search->shares[first_of(step->bits[i])];
@@ -297,7 +297,7 @@ static void try_sets(struct step *step, size_t nfirsts, size_t size)
 {
 	step->size = size;
 	step->raise_floor(step);
-	look_at_sets(step, nfirsts, size);
+	visit_sets(step, nfirsts, size);
 }
 
 /* The best division that weighs at least @least; 0: there is none. @nmusts: the first devices have
@@ -325,7 +325,7 @@ static uint64_t divide_anew(struct search *search, unsigned mask, size_t len, si
 
 /* --- bounds to begin with ----------------------------------------------------------------- */
 
-static void look_at_weights(struct step *step, unsigned set)
+static void visit_weights(struct step *step, unsigned set)
 {
 	struct search *search = step->search;
 	uint32_t weight = weight_of(search, set);
@@ -342,7 +342,7 @@ static void look_at_weights(struct step *step, unsigned set)
 }
 
 /* How much less the set weighs than its shares; of those that a device is in, the least counts. */
-static void look_at_slack(struct step *step, unsigned set)
+static void visit_slack(struct step *step, unsigned set)
 {
 	const struct search *search = step->search;
 	int32_t slack = -(int32_t)(weight_of(search, set)) * search->share_scale;
@@ -359,8 +359,8 @@ static void find_slack(struct search *search, struct step *step, size_t size)
 {
 	for (size_t i = 0; i < search->len; i++)
 		step->slack[i] = INT32_MAX;
-	step->look = look_at_slack;
-	look_at_sets(step, 0, size);
+	step->visit = visit_slack;
+	visit_sets(step, 0, size);
 }
 
 /* A set loses no more than its slack, since each of its devices loses at most a part of it. */
@@ -369,9 +369,9 @@ static void find_shares(struct search *search)
 	struct step step;
 
 	step_init(&step, search, (1U << search->len) - 1, 1);
-	step.look = look_at_weights;
+	step.visit = visit_weights;
 	search->share_scale = (int32_t)search->size;
-	look_at_sets(&step, 0, search->size);
+	visit_sets(&step, 0, search->size);
 	for (int round = 0; round < SHARE_ROUNDS; round++) {
 		int32_t change = 0;
 
@@ -393,7 +393,7 @@ static void find_shares(struct search *search)
 		search->lost = step.slack[i] < search->lost ? step.slack[i] : search->lost;
 }
 
-static void look_at_heaviest(struct step *step, unsigned set)
+static void visit_heaviest(struct step *step, unsigned set)
 {
 	step->best = division_of(weight_of(step->search, set), 0, set);
 	step->floor = (int32_t)total_of(step->best) + 1;
@@ -434,8 +434,8 @@ static uint32_t find_good(struct search *search, size_t nmusts)
 
 	for (size_t len = search->len; len > search->size; len -= search->size) {
 		step_init(&step, search, mask, 1);
-		step.look = look_at_heaviest;
-		look_at_sets(&step, nfirsts, search->size);
+		step.visit = visit_heaviest;
+		visit_sets(&step, nfirsts, search->size);
 		sets[n++] = set_of(step.best);
 		mask &= ~set_of(step.best);
 		nfirsts = 0;

@@ -199,7 +199,7 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 {
 	struct registry *r = arg;
 
-	if (event != KUBELET_LOOKED_AGAIN && event != KUBELET_TOOK_OWN)
+	if (event != KUBELET_POLLED && event != KUBELET_TOOK_OWN)
 		return;
 	if (r->server && grpc_uv_server_has_socket(r->server)) {
 		tell_late(r);

@@ -214,7 +214,7 @@ bool gone_pods_have(struct gone_pods *gone, const char *id)
 	return holder;
 }
 
-static void look_again(struct gone_pods *gone, uint64_t wait_ms)
+static void check_later(struct gone_pods *gone, uint64_t wait_ms)
 {
 	gone->wait_ms = wait_ms < MAX_MS ? wait_ms : MAX_MS;
 	clock_timer_start(gone->node->clock, gone->timer, gone->wait_ms);
@@ -225,7 +225,7 @@ char *gone_pods_await(struct gone_pods *gone, const char *id)
 	char *holder = find_holder(gone, id, NULL);
 
 	if (holder && json_strs_add_new(&gone->awaited, id))
-		look_again(gone, FIRST_MS);
+		check_later(gone, FIRST_MS);
 	return holder;
 }
 
@@ -243,7 +243,7 @@ static void on_due(void *arg)
 			gone->ended(gone->arg, awaited.items[i]);
 	}
 	if (gone->awaited.len > 0)
-		look_again(gone, wait_ms * 2);
+		check_later(gone, wait_ms * 2);
 	json_strs_done(&awaited);
 }
 

@@ -84,7 +84,7 @@ enum {
 	GROWN_ANSWER_MS = 2000, /* an answer that was asked for is here by then */
 	STARTING_MS = 20000,    /* a pod that was admitted shows in podresources by then */
 	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
-	WRITTEN_LOOKS = 30,     /* so often, until it has                                 */
+	WRITTEN_CHECKS = 30,    /* so often, until it has                                 */
 	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
 };
 
@@ -93,7 +93,8 @@ struct unlisted {
 	struct json_strs ids;   /* when the kubelet had written it last     */
 	struct json_strs asked; /* since when the kubelet was made to write it */
 	struct clock_timer *timer;
-	unsigned looks; /* left, until the kubelet has written; 0: it is to be asked for its list */
+	unsigned
+		checks_left; /* left, until the kubelet has written; 0: it is to be asked for its list */
 	uint64_t version; /* the checkpoint's when it was made to write                      */
 };
 
@@ -247,7 +248,7 @@ static void on_grown(void *arg)
 	}
 }
 
-static void look_when_grown(struct ledger *ledger, uint64_t unsure_ms)
+static void refresh_when_grown(struct ledger *ledger, uint64_t unsure_ms)
 {
 	if (unsure_ms == 0)
 		return;
@@ -267,7 +268,7 @@ static void on_podresources(void *arg)
 		return;
 	}
 	take_pods(ledger, unsure_ms == 0);
-	look_when_grown(ledger, unsure_ms);
+	refresh_when_grown(ledger, unsure_ms);
 }
 
 /* --- what only the checkpoint names ----------------------------------------------------------- */
@@ -322,7 +323,7 @@ static void add_missing(const struct json_strs *ids, const struct json_strs *oth
 	}
 }
 
-static void look_at_unlisted(struct ledger *ledger)
+static void update_unlisted(struct ledger *ledger)
 {
 	struct unlisted *unlisted = &ledger->unlisted;
 	struct json_strs differ = { 0 };
@@ -345,18 +346,18 @@ static void on_unlisted(void *arg)
 	struct ledger *ledger = arg;
 	struct unlisted *unlisted = &ledger->unlisted;
 
-	if (unlisted->looks == 0) {
+	if (unlisted->checks_left == 0) {
 		podresources_ask(ledger->podresources);
 		return;
 	}
-	unlisted->looks = checkpoint_version(ledger->checkpoint) != unlisted->version
-				  ? 0
-				  : unlisted->looks - 1;
-	if (unlisted->looks == 0)
-		look_at_unlisted(ledger);
-	if (unlisted->looks > 0 || unlisted->ids.len > 0)
+	unlisted->checks_left = checkpoint_version(ledger->checkpoint) != unlisted->version
+					? 0
+					: unlisted->checks_left - 1;
+	if (unlisted->checks_left == 0)
+		update_unlisted(ledger);
+	if (unlisted->checks_left > 0 || unlisted->ids.len > 0)
 		clock_timer_start(ledger->node->clock, unlisted->timer,
-				  unlisted->looks > 0 ? WRITTEN_MS : UNLISTED_MS);
+				  unlisted->checks_left > 0 ? WRITTEN_MS : UNLISTED_MS);
 }
 
 bool ledger_wants_written(const struct ledger *ledger)
@@ -376,11 +377,11 @@ static void on_answered(void *arg)
 	json_strs_done(&unlisted->asked);
 	add_unlisted(ledger, &unlisted->asked);
 	if (unlisted->asked.len == 0) {
-		look_at_unlisted(ledger);
+		update_unlisted(ledger);
 		return;
 	}
 	unlisted->version = checkpoint_version(ledger->checkpoint);
-	unlisted->looks = WRITTEN_LOOKS;
+	unlisted->checks_left = WRITTEN_CHECKS;
 	if (ledger->deps.make_kubelet_write)
 		ledger->deps.make_kubelet_write(ledger->deps.arg);
 	clock_timer_start(ledger->node->clock, unlisted->timer, WRITTEN_MS);
@@ -643,7 +644,7 @@ bool ledger_is_free(struct ledger *ledger, const char *id, char **ret_holder)
 static void doubt(struct ledger *ledger)
 {
 	ledger->doubted = true;
-	look_when_grown(ledger, unsure_for_ms(ledger));
+	refresh_when_grown(ledger, unsure_for_ms(ledger));
 }
 
 const char *ledger_written(struct ledger *ledger, const char *id)

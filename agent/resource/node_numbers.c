@@ -243,7 +243,7 @@ static bool has_number(const struct given *given, dev_t number)
 }
 
 /* A device that is not on a VFIO driver has no node, and then no number is known to be its. */
-static void look_at(struct node_numbers *numbers, const char *id, struct given *given)
+static void read_numbers(struct node_numbers *numbers, const char *id, struct given *given)
 {
 	struct json_strs nodes = { 0 };
 	bool known = is_there(numbers, id);
@@ -261,7 +261,7 @@ static void look_at(struct node_numbers *numbers, const char *id, struct given *
 	json_strs_done(&nodes);
 }
 
-static void look_at_id(struct node_numbers *numbers, const char *id)
+static void update_id(struct node_numbers *numbers, const char *id)
 {
 	struct given *given;
 
@@ -274,10 +274,10 @@ static void look_at_id(struct node_numbers *numbers, const char *id)
 			given = xcalloc(1, sizeof(*given));
 		map_set(numbers->given, id, given);
 	}
-	look_at(numbers, id, given);
+	read_numbers(numbers, id, given);
 }
 
-void node_numbers_look(struct node_numbers *numbers)
+void node_numbers_update(struct node_numbers *numbers)
 {
 	struct json_strs ids = { 0 };
 	struct map *before = numbers->given;
@@ -289,7 +289,7 @@ void node_numbers_look(struct node_numbers *numbers)
 		given = map_remove(before, ids.items[i]);
 		if (given)
 			map_set(numbers->given, ids.items[i], given);
-		look_at_id(numbers, ids.items[i]);
+		update_id(numbers, ids.items[i]);
 	}
 	given_map_free(before);
 	json_strs_done(&ids);
@@ -306,7 +306,7 @@ void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids
 		while ((id = strsep(&rest, ","))) {
 			given_free(map_remove(numbers->given, id));
 			given_free(map_remove(numbers->before, id));
-			look_at_id(numbers, id);
+			update_id(numbers, id);
 		}
 	}
 	keep(numbers);
@@ -369,7 +369,7 @@ char *node_numbers_trouble(struct node_numbers *numbers, const char *id)
 		if (strcmp(other, id) == 0)
 			continue;
 		if (!given->known)
-			look_at(numbers, other, given);
+			read_numbers(numbers, other, given);
 		trouble = other_trouble(numbers, id, &nodes, other, given);
 		if (!trouble && given->lost && !held && !pod_allocations_is_port(id) &&
 		    !pod_allocations_is_port(other))
@@ -442,7 +442,7 @@ char *node_numbers_bind_trouble(struct node_numbers *numbers, const char *id)
 
 	if (has_node(numbers, id))
 		return NULL;
-	node_numbers_look(numbers);
+	node_numbers_update(numbers);
 	held = map_get(numbers->given, id);
 	while (!trouble && map_next(numbers->given, &cursor, &other, &value)) {
 		const struct given *given = value;

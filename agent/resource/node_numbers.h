@@ -36,7 +36,7 @@ struct node_numbers *node_numbers_new(const struct this_node *node,
 struct node_numbers *node_numbers_free(struct node_numbers *numbers);
 
 /* Who has what may have changed, or what there is: look at the nodes of all devices that pods have. */
-void node_numbers_look(struct node_numbers *numbers);
+void node_numbers_update(struct node_numbers *numbers);
 
 /* The devices were just given to a container: what pods had them before is gone. */
 void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids);

@@ -99,7 +99,7 @@ static bool is_changed(const struct asked *asked, const struct offered_answer *n
 	       !str_equal(now->trouble, asked->trouble) || !str_equal(now->owner, before->owner);
 }
 
-void offered_look_again(struct offered *offered)
+void offered_check_answers(struct offered *offered)
 {
 	size_t kept = 0;
 
@@ -127,7 +127,7 @@ static void set_node(struct offered *offered, enum node_view node,
 			       allocatable->items[i].value);
 	free(offered->denied);
 	offered->denied = xstrdup_or_null(denied);
-	offered_look_again(offered);
+	offered_check_answers(offered);
 }
 
 bool offered_set(struct offered *offered, const struct json_pairs *allocatable)

@@ -59,7 +59,7 @@ bool offered_set(struct offered *offered, const struct json_pairs *allocatable);
 bool offered_set_no_node(struct offered *offered, const char *denied);
 
 /* The offers, or the kubelet's list of them, may have changed: `changed` runs inside. */
-void offered_look_again(struct offered *offered);
+void offered_check_answers(struct offered *offered);
 
 /* Would a pod get a device of @resource: is it @listed by the kubelet, and does the Node count a unit? The Node counts a
  * device that went for up to 10 s, and would seem to count one that came instead. Also true where no kubelet has written

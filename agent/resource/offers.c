@@ -411,7 +411,7 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 		ledger_ask(offers->ledger);
 		return;
 	case PLUGIN_LISTED:
-		offered_look_again(offers->offered);
+		offered_check_answers(offers->offered);
 		tell_listed(offers);
 		return;
 	case PLUGIN_WAITING:
@@ -569,13 +569,13 @@ void offers_update(struct offers *offers)
 {
 	if (!offers->plugins || offers->stopping)
 		return;
-	node_numbers_look(offers->numbers);
+	node_numbers_update(offers->numbers);
 	watch_nodes(offers);
 	for (size_t i = 0; i < offers->types.len; i++)
 		offers->types.items[i].offer(offers->types.items[i].arg, offers->plugins);
 	offer_stream(offers);
 	ledger_offered(offers->ledger);
-	offered_look_again(offers->offered);
+	offered_check_answers(offers->offered);
 	if (offers->selects || !offers->view.config || !offers->node->inventory)
 		return;
 	offers->selects = true;

@@ -201,7 +201,7 @@ void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *r
 	struct usb_claim_verdict *v = ret_verdict;
 	const struct usbdevice *named;
 
-	*v = (struct usb_claim_verdict){ .seen = usb_identity_look(c->claim, c->inventory,
+	*v = (struct usb_claim_verdict){ .seen = usb_identity_find(c->claim, c->inventory,
 								   c->claims) };
 	switch (v->seen.sight) {
 	case USB_UNKNOWN:

@@ -263,7 +263,7 @@ static const struct usbdevice *find_open(const struct usb_claim_case *c)
 
 	if (c->rebind.done)
 		return NULL;
-	seen = usb_identity_look(c->claim, c->inventory, c->claims);
+	seen = usb_identity_find(c->claim, c->inventory, c->claims);
 	return seen.sight == USB_HERE && seen.device->status.device_path ? seen.device : NULL;
 }
 

@@ -45,7 +45,7 @@ static const char *port_of(const struct usb_claims *claims, const char *name,
 	if (claim->status.port_path && !usbdeviceclaim_waits(claim))
 		return claim->status.port_path;
 	if (claim->status.port_path)
-		device = usb_identity_look(claim, inventory,
+		device = usb_identity_find(claim, inventory,
 					   informer_store(claims->node->claims[INVENTORY_USB]))
 				 .device;
 	else

@@ -136,8 +136,8 @@ int usb_gifts_add(struct usb_gifts *gifts, const struct usbdevice_status *device
 enum recalled { RECALLED_GOOD, RECALLED_STALE, RECALLED_UNREAD };
 
 /* Is it that of a node which is given, and still the same one? */
-static enum recalled look_at_node(const struct usb_gifts *gifts, const json_t *json,
-				  struct usb_node *ret_owner, struct err *err)
+static enum recalled check_node(const struct usb_gifts *gifts, const json_t *json,
+				struct usb_node *ret_owner, struct err *err)
 {
 	struct usb_node_at at = { gifts->view->node->helper.dev_root,
 				  json_string_value(json_object_get(json, "devicePath")),
@@ -152,7 +152,7 @@ static enum recalled look_at_node(const struct usb_gifts *gifts, const json_t *j
 	};
 	if (!at.device_path)
 		return RECALLED_STALE;
-	r = usb_node_look(&at, &node, err);
+	r = usb_node_read(&at, &node, err);
 	if (r < 0)
 		return r == -ENOENT || err->kind == ERR_INVALID ? RECALLED_STALE : RECALLED_UNREAD;
 	return node.inode == ret_owner->inode && usb_node_is_given(&node) ? RECALLED_GOOD
@@ -178,7 +178,7 @@ static enum recalled read_record(const struct usb_gifts *gifts, const char *path
 	}
 	if (!boot || strcmp(boot, gifts->boot) != 0)
 		return RECALLED_STALE;
-	return look_at_node(gifts, *ret_json, ret_owner, err);
+	return check_node(gifts, *ret_json, ret_owner, err);
 }
 
 /* Without its record, a node would stay the pod's for good: one that could not be read is left to the next agent. */

@@ -34,7 +34,7 @@ struct usb_sighting {
 
 /* @claims: USBDeviceClaims of all nodes; what another claim has is not looked at. The device is the
  * inventory's. */
-struct usb_sighting usb_identity_look(const struct usbdeviceclaim *claim,
+struct usb_sighting usb_identity_find(const struct usbdeviceclaim *claim,
 				      const struct inventory *inventory,
 				      const struct store *claims);
 

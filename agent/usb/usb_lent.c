@@ -62,7 +62,7 @@ static char *reach_trouble(const struct usb_view *view, const struct usbdevice *
 				 USE_LOG_FREE_MS / 1000);
 	if (!at.device_path)
 		return xstrdup("it has no number on its bus");
-	if (usb_node_look(&at, &node, &err) < 0)
+	if (usb_node_read(&at, &node, &err) < 0)
 		return xstrdup(err.msg);
 	if (usb_node_is_out_of_reach(&node))
 		return usb_node_advice(at.device_path);
@@ -82,7 +82,7 @@ bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevic
 				  view->calls };
 	struct usb_node node;
 
-	return at.device_path && usb_node_look(&at, &node, NULL) == 0 &&
+	return at.device_path && usb_node_read(&at, &node, NULL) == 0 &&
 	       usb_node_is_out_of_reach(&node);
 }
 
@@ -125,7 +125,7 @@ static void add_claims(const struct usb_view *view, struct usb_lents *lents)
 		if (!claim || !usbdeviceclaim_lends(claim) ||
 		    !str_match(claim->status.node_name, view->node->name))
 			continue;
-		seen = usb_identity_look(claim, view->node->inventory, view->claims);
+		seen = usb_identity_find(claim, view->node->inventory, view->claims);
 		lent = array_add(lents);
 		*lent = (struct usb_lent){ .id = claim->status.port_path,
 					   .resource = resource_name_usb(claim->meta.name),
@@ -268,7 +268,7 @@ static char *node_trouble(const struct usb_view *view, const struct usbdevice *d
 
 	if (!at.device_path)
 		return NULL;
-	if (usb_node_look(&at, &node, &err) < 0) {
+	if (usb_node_read(&at, &node, &err) < 0) {
 		*ret_reason = err.code == -ENOENT ? CONFIG_NODE_MISSING : CONFIG_NODE_UNUSABLE;
 		return xstrdup(err.msg);
 	}

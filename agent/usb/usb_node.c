@@ -159,7 +159,7 @@ char *usb_node_advice(const char *device_path)
 		device_path, USB_NODE_UID, USB_NODE_GID);
 }
 
-int usb_node_look(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err)
+int usb_node_read(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err)
 {
 	auto_close int fd = open_node(at, ret_node, err);
 

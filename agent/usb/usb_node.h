@@ -48,7 +48,7 @@ bool usb_node_is_out_of_reach(const struct usb_node *node);
 char *usb_node_advice(const char *device_path);
 
 /* -ENOENT: it is not there; -ENODEV: it is something else. */
-int usb_node_look(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err);
+int usb_node_read(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err);
 
 /* Make it @owner's if it is still the node with @owner->inode; -ESTALE if not. */
 int usb_node_give(const struct usb_node_at *at, const struct usb_node *owner, struct err *err);

@@ -69,7 +69,7 @@ void usb_type_seen(struct usb_type *type)
 		struct usb_node node;
 		uint64_t *inode;
 
-		if (!is->device_path || !is->port_path || usb_node_look(&at, &node, NULL) < 0)
+		if (!is->device_path || !is->port_path || usb_node_read(&at, &node, NULL) < 0)
 			continue;
 		inode = xcalloc(1, sizeof(*inode));
 		*inode = node.inode;
@@ -90,7 +90,7 @@ static int give(struct usb_type *type, const struct usbdevice_status *device, st
 	struct usb_node_at at = node_at(type, device->device_path);
 	struct usb_node owner = { .uid = USB_NODE_UID, .gid = USB_NODE_GID };
 	struct usb_node node;
-	int r = usb_node_look(&at, &node, err);
+	int r = usb_node_read(&at, &node, err);
 
 	if (r < 0)
 		return err_wrap(err, "device in port '%s' is gone, or was plugged in again",
@@ -122,7 +122,7 @@ static void give_again(struct usb_type *type, const struct usbdevice_status *is)
 	struct err err = { 0 };
 	struct usb_node node;
 
-	if (!is->device_path || usb_node_look(&at, &node, NULL) < 0)
+	if (!is->device_path || usb_node_read(&at, &node, NULL) < 0)
 		return;
 	if (!usb_node_is_given(&node) && pod_has(type, is->port_path) && give(type, is, &err) < 0)
 		log_warn("a pod's device node is not its own any more",

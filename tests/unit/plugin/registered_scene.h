@@ -158,7 +158,7 @@ static inline struct scene *scene_registered(void)
 	struct scene *scene = scene_new();
 
 	kubelet_start(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
 	while (!scene->stream)

@@ -24,7 +24,7 @@ static void on_event(void *arg, enum kubelet_event event)
 {
 	struct scene *scene = arg;
 
-	if (event == KUBELET_LOOKED_AGAIN)
+	if (event == KUBELET_POLLED)
 		return;
 	stage_say(&scene->stage, event_names[event]);
 	if (event == KUBELET_TOOK_OWN && scene->makes_anew)
@@ -116,9 +116,9 @@ static void swap_folder(struct scene *scene, const char *name)
 	make_folder(scene, name);
 }
 
-static void look(struct scene *scene, const char *name)
+static void check(struct scene *scene, const char *name)
 {
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 }
 
 static void wait_a_minute(struct scene *scene, const char *name)
@@ -153,7 +153,7 @@ static struct script_case {
 		{ put,           "other.sock",                  NULL },
 		{ drop,          "other.sock",                  NULL },
 		{ change_mode,   KUBELET,                       "" },
-		{ look,          NULL,                          NULL },
+		{ check,          NULL,                          NULL },
 		{ wait_a_minute, NULL,                          "" } } },
 	{ "our own socket is taken", {
 		{ drop,    OWN, "took own|" },
@@ -163,7 +163,7 @@ static struct script_case {
 	{ "our own socket comes before the kubelet's", {
 		{ put,  KUBELET, NULL },
 		{ drop, OWN,     NULL },
-		{ look, NULL,    "took own|came|" } } },
+		{ check, NULL,    "took own|came|" } } },
 	{ "the folder goes and comes", {
 		{ put,           KUBELET, "came|" },
 		{ drop,          KUBELET, NULL },
@@ -237,7 +237,7 @@ static void own_socket_is_taken_twice(void **state)
 
 	scene->makes_anew = true;
 	drop(scene, "own.sock");
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene->makes_anew = false;
 	drop(scene, "own.sock");
 	stage_settle(&scene->stage, "took own|took own|");

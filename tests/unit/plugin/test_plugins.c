@@ -206,24 +206,24 @@ static void registered_but_no_stream(void **state)
 
 	set(scene, "t.io/a: x");
 	stage_await(&scene->stage, "register t.io/a|");
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_tell(KUBELET_POLLED);
 	stage_settle(&scene->stage, "");
 	fake_registration_tell("t.io/a", NULL);
 	stage_await(&scene->stage, "toy t.io/a registered|");
 	fake_clock_advance(scene->stage.fake, KUBELET_POLL_MS - 1);
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_tell(KUBELET_POLLED);
 	stage_settle(&scene->stage, "");
 	fake_clock_advance(scene->stage.fake, 1);
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_tell(KUBELET_POLLED);
 	stage_settle(&scene->stage, "again t.io/a|");
 	/* Once for every time that it was registered. */
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_tell(KUBELET_POLLED);
 	stage_settle(&scene->stage, "");
 	fake_registration_tell("t.io/a", NULL);
 	watch(scene, "t.io/a");
 	stage_await(&scene->stage, "toy t.io/a registered|list: x|");
 	fake_clock_advance(scene->stage.fake, KUBELET_POLL_MS);
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_tell(KUBELET_POLLED);
 	stage_settle(&scene->stage, "");
 }
 

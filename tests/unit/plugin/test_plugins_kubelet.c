@@ -113,7 +113,7 @@ static void wipe(struct scene *scene)
 	auto_free char *path = endpoint_path(scene);
 
 	assert_int_equal(unlink(path), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene->kubelet.plugin = grpc_uv_client_free(scene->kubelet.plugin);
 	scene->kubelet.stream = NULL;
 }

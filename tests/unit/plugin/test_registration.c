@@ -89,7 +89,7 @@ static void socket_is_seen_when_it_is_called_already(void **state)
 	kubelet_kill(&scene->kubelet);
 	scene_serve(scene);
 	fake_clock_settle(scene->stage.fake);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	stage_await(&scene->stage, "waits: Connection refused|");
 	assert_in_range(fake_clock_next(scene->stage.fake), 1, 10);
 	assert_int_equal(unlink(path), 0);
@@ -102,7 +102,7 @@ static void refused_plugin_tries_again(void **state)
 
 	scene->kubelet.mood = KUBELET_REFUSES;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|waits: Protocol error|");
 	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
@@ -121,7 +121,7 @@ static void hanging_kubelet_is_given_up(void **state)
 
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|");
 	stage_pass(&scene->stage, 9999);
@@ -141,7 +141,7 @@ static void late_answer_counts(void **state)
 
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|");
 	stage_pass(&scene->stage, 9999);
@@ -156,7 +156,7 @@ static void kubelet_dies_under_the_call(void **state)
 
 	scene->kubelet.mood = KUBELET_DROPS;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|waits: Connection refused|");
 	scene->kubelet.mood = KUBELET_TAKES;
@@ -171,7 +171,7 @@ static void new_kubelet_ends_a_call_that_hangs(void **state)
 
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|");
 	/* Its connection stays. */

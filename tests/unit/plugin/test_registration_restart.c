@@ -128,12 +128,12 @@ static void late_event_changes_nothing(void **state)
 		stage_turn(&scene->stage);
 	inotify_fails = false;
 	assert_false(kubelet_watch_present(scene->watch));
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	assert_true(kubelet_watch_present(scene->watch));
 	stage_settle(&scene->stage, "");
 	/* Nor does what is done to the same socket. */
 	assert_int_equal(chmod(path, 0666), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	stage_settle(&scene->stage, "");
 	stage_pass(&scene->stage, 100000);
 	scene_free(scene);
@@ -162,15 +162,15 @@ static void socket_that_is_gone_again_changes_nothing(void **state)
 	struct kubelet_listener *first = NULL;
 
 	assert_int_equal(rename(path, aside), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	first = kubelet_watch_listen(scene->watch, NULL, move_aside, &mover);
 	assert_int_equal(rename(aside, path), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	assert_int_equal(access(path, F_OK), -1);
 	kubelet_listener_free(first);
 	stage_settle(&scene->stage, "");
 	assert_int_equal(rename(aside, path), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	stage_settle(&scene->stage, "");
 	stage_pass(&scene->stage, 100000);
 }

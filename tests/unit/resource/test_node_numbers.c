@@ -89,7 +89,7 @@ static void begin(struct scene *scene)
 	pass(scene, 5000);
 }
 
-static void look(struct scene *scene)
+static void update(struct scene *scene)
 {
 	offers_update_soon(scene->offers);
 	pass(scene, 50);
@@ -100,7 +100,7 @@ static void assert_twin(struct scene *scene, const char *trouble)
 {
 	struct offered_answer answer;
 
-	look(scene);
+	update(scene);
 	answer = offers_answer(scene->offers, TWIN);
 	assert_string_equal(answer.trouble ? answer.trouble : "none", trouble ? trouble : "none");
 	assert_int_equal(allocate_one(scene, TWIN), trouble ? GRPC_FAILED_PRECONDITION : GRPC_OK);
@@ -168,9 +168,9 @@ static void the_old_number_stays_taken_when_the_device_comes_back(void **state)
 	add(scene, NIC, "eve");
 	begin(scene);
 	unplug(scene);
-	look(scene);
+	update(scene);
 	plug_again(scene, C);
-	look(scene);
+	update(scene);
 	set_node(scene, "13", A);
 	assert_twin(scene, TAKEN("13", "1:3", "pod default/eve"));
 	set_node(scene, "13", C);
@@ -349,7 +349,7 @@ static void assert_stick(struct scene *scene, const char *port, const char *trou
 {
 	auto_free char *text = NULL;
 
-	look(scene);
+	update(scene);
 	text = offers_number_trouble(scene->offers, port);
 	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
 }
@@ -404,7 +404,7 @@ static void assert_bind(struct scene *scene, const char *id, const char *trouble
 {
 	auto_free char *text = NULL;
 
-	look(scene);
+	update(scene);
 	text = offers_bind_trouble(scene->offers, id);
 	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
 }
@@ -447,7 +447,7 @@ static void as_it_is_by_a_device_that_came_back(void **state)
 	add(scene, NIC, "eve");
 	begin(scene);
 	unplug(scene);
-	look(scene);
+	update(scene);
 	plug_again(scene, C);
 	assert_bind(scene, TWIN, NEXT);
 	assert_bind(scene, NIC, NULL);

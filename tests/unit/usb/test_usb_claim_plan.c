@@ -261,7 +261,7 @@ static void open_case(struct sticks *node, const struct plan_case *row)
 		sticks_claim(node, row->claims[i]);
 	if (row->pci)
 		sticks_put(node->pci_claims, &pcideviceclaim_kind, row->pci);
-	sticks_look(node);
+	sticks_scan(node);
 }
 
 static void assert_body(const struct plan_case *row, const json_t *body)
@@ -364,7 +364,7 @@ static void a_claim_comes_to_rest(void **state)
 
 	sticks_plug_all(node, "1-2=5:A");
 	sticks_claim(node, NEW);
-	sticks_look(node);
+	sticks_scan(node);
 	for (;;) {
 		struct usb_claim_case c = { .node_name = "node1",
 					    .claim = store_object(node->claims, STICK),

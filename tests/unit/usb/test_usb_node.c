@@ -34,11 +34,11 @@ static void a_node_is_given_and_given_back(void **state)
 	five = at(FIVE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46; /* plugdev */
-	assert_int_equal(usb_node_look(&five, &before, NULL), 0);
+	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode;
 	assert_int_equal(usb_node_give(&five, &owner, NULL), 0);
 	assert_owner(5, "107:107");
-	assert_int_equal(usb_node_look(&five, &after, NULL), 0);
+	assert_int_equal(usb_node_read(&five, &after, NULL), 0);
 	assert_int_equal(after.uid, 107);
 	assert_int_equal(usb_node_give(&five, &before, NULL), 0);
 	assert_owner(5, "0:46");
@@ -88,7 +88,7 @@ static void is_refused(void **state)
 	link_to("001/007", "005");
 	link_to("002", "001");
 	folder_put(&nodes()->folder, "dev/bus/usb/001/008", "");
-	assert_int_equal(usb_node_look(&node_at, &node, &err), row->code);
+	assert_int_equal(usb_node_read(&node_at, &node, &err), row->code);
 	assert_int_equal(usb_node_give(&node_at, &qemu, &err), row->code);
 	assert_owner(5, "0:0");
 	assert_owner(9, "0:0");
@@ -104,7 +104,7 @@ static void a_node_that_was_made_anew_is_not_given(void **state)
 	nodes_open();
 	five = at(FIVE);
 	nodes_make(5);
-	assert_int_equal(usb_node_look(&five, &before, NULL), 0);
+	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode + 1000;
 	assert_int_equal(usb_node_give(&five, &owner, NULL), -ESTALE);
 	assert_owner(5, "0:0");
@@ -122,7 +122,7 @@ static void a_chown_that_is_refused_is_told(void **state)
 	five = at(FIVE);
 	nodes_make(5);
 	nodes()->refuse = EPERM;
-	assert_int_equal(usb_node_look(&five, &before, NULL), 0);
+	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode;
 	assert_int_equal(usb_node_give(&five, &owner, &err), -EPERM);
 	assert_non_null(strstr(err.msg, FIVE));
@@ -138,7 +138,7 @@ static void the_kernel_is_asked_by_itself(void **state)
 	nodes_open();
 	folder_put(&nodes()->folder, "dev/bus/usb/001/005", "");
 	five.dev_root = nodes()->dev;
-	assert_int_equal(usb_node_look(&five, &node, NULL), -ENODEV);
+	assert_int_equal(usb_node_read(&five, &node, NULL), -ENODEV);
 	nodes_close();
 }
 

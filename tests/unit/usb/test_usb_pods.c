@@ -10,7 +10,7 @@ static void a_pod_has_the_device_of_its_socket(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
 	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
@@ -25,7 +25,7 @@ static void a_pod_has_a_selected_device_too(void **state)
 	list_all(scene, "");
 	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
-	look(scene);
+	scan(scene);
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 1);
 	scene->offers.held = "1-3";
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
@@ -37,7 +37,7 @@ static void what_a_pod_has_is_not_what_was_plugged_into_its_socket(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "B")));
 	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
@@ -52,7 +52,7 @@ static void what_a_pod_has_of_a_bundle_is_not_the_claims(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "B")));
 	scene->offers.held = "1-2";
 	scene->offers.as = "a.io/pair";
@@ -89,7 +89,7 @@ static void a_usbdevice_says_which_pod_had_it(void **state)
 	assert_false(had(scene, "1-2", "vm", "main"));
 	list(scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
 	list(scene, "/pcideviceclaims?", "");
-	look(scene);
+	scan(scene);
 	assert_true(had(scene, "1-2", "vm", "main"));
 	assert_true(had(scene, "1-1,1-2", "vm", "main")); /* one of a bundle */
 	assert_false(had(scene, "1-2", "other", "main"));
@@ -108,7 +108,7 @@ static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks(v
 	list(scene, "/usbdeviceclaims?", "");
 	list(scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
 	list(scene, "/pcideviceclaims?", "");
-	look(scene);
+	scan(scene);
 	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	assert_false(usb_is_free(scene->usb, "1-2", &holder));
 	assert_string_equal(holder, "pod default/vm");
@@ -127,7 +127,7 @@ static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list(scene, "/usbdeviceclaims?", "");
 	list(scene, "/pcideviceclaims?", "");
 	usb_set_config(scene->usb, &config);
@@ -152,7 +152,7 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 	struct scene scene;
 
 	scene_open(&scene, true);
-	look(&scene);
+	scan(&scene);
 	scene.offers.owner = "pci";
 	list_all(&scene,
 		 CLAIM(STICK, KNOWN("1-2", "A") ",'conditions':[{'type':'Ready','status':'False',"
@@ -161,7 +161,7 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 	scene_close(&scene);
 
 	scene_open(&scene, true);
-	look(&scene);
+	scan(&scene);
 	scene.offers.owner = "pci";
 	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/usbdeviceclaims?", CLAIM(STICK, KNOWN("1-2", "A")));
@@ -172,7 +172,7 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 	scene_close(&scene);
 
 	scene_open(&scene, true);
-	look(&scene);
+	scan(&scene);
 	scene.offers.owner = "usb";
 	list(&scene, "/usbdeviceclaims?", CLAIM(STICK, KNOWN("1-2", "A")));
 	list(&scene, "/usbdevices?", "");

@@ -57,7 +57,7 @@ static void is_offered(void **state)
 	nodes_make(row->node);
 	if (row->line)
 		sticks_line(&scene->node, row->line);
-	scene_look(scene, row->plugged);
+	scene_scan(scene, row->plugged);
 	assert_offers(scene, row->offers);
 	scene->this_node.inventory = NULL; /* nothing is known: nothing is offered */
 	assert_offers(scene, "");
@@ -69,7 +69,7 @@ static void an_unplugged_device_is_well_again_when_it_is_back(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_offers(scene, RESOURCE ": 1-2");
 	nodes_remove(5);
 	assert_offers(scene, RESOURCE ": 1-2! (/dev/bus/usb/001/005 is not there)");
@@ -86,7 +86,7 @@ static void a_number_that_a_pod_has_is_lent_to_nobody(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	stage.numbered = true;
 	assert_offers(scene, RESOURCE ": 1-2! (a pod has its number)");
 	assert_refuses(scene, RESOURCE, "1-2", -EHOSTDOWN, "a pod has its number");
@@ -101,7 +101,7 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.left = "1-2";
 	json_strs_add(&ids, "1-2");
@@ -122,7 +122,7 @@ static void a_container_gets_the_node_of_now(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(41);
@@ -138,7 +138,7 @@ static void a_device_that_was_plugged_again_just_now_is_an_error(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	nodes_remove(5);
 	nodes_make(6);
 	assert_refuses(scene, RESOURCE, "1-2", -EHOSTDOWN, "005 is not there");
@@ -152,7 +152,7 @@ static void a_node_of_the_same_number_is_not_the_same_device(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	nodes_remove(5);
 	nodes_make(5);
 	assert_refuses(scene, RESOURCE, "1-2", -ESTALE, "plugged in again");
@@ -166,7 +166,7 @@ static void an_id_that_is_not_ours_is_an_error(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_refuses(scene, RESOURCE, "1-3", -ENODEV, "'1-3' is no device of");
 	assert_refuses(scene, "kubevirt.io/other", "1-2", -ENODEV, "kubevirt.io/other");
 	assert_owner(5, "0:0");
@@ -178,7 +178,7 @@ static void a_node_that_cannot_be_given_fails_the_pod(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	nodes()->refuse = EPERM;
 	assert_refuses(scene, RESOURCE, "1-2", -EPERM, "change the owner of");
 }
@@ -194,7 +194,7 @@ static void what_the_node_used_a_moment_ago_is_not_offered(void **state)
 	scene->this_node.clock = fake_clock_as_clock(clock);
 	scene->view.uses = uses;
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	use_log_scan(uses, clock_now_ms(scene->this_node.clock));
 	use_log_add(uses, "1-2", "InUse");
 	fake_clock_advance(clock, 60000);

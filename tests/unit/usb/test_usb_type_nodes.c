@@ -12,7 +12,7 @@ static void a_node_is_given_back_when_no_pod_has_it(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	scene_offer(scene);
@@ -43,7 +43,7 @@ static void a_pod_that_is_listed_again_gets_its_node_again(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	scene_offer(scene);
 	assert_owner(5, "0:46");
@@ -66,7 +66,7 @@ static void a_listed_pod_gets_no_node_of_another_device(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:B");
+	scene_scan(scene, "1-2=5:B");
 	stage.held = "1-2";
 	scene_offer(scene);
 	assert_owner(5, "0:0");
@@ -84,7 +84,7 @@ static void a_node_is_given_back_with_its_claim(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	usb_type_give_back(scene->type, "1-3");
 	assert_owner(5, "107:107");
@@ -100,7 +100,7 @@ static void a_node_that_a_process_before_gave_is_given_back(void **state)
 	scene_open(scene, NULL);
 	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	scene_offer(scene);
 	assert_gives(scene, "a.io/stick", "1-2",
 		     "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
@@ -127,7 +127,7 @@ static void a_node_that_somebody_else_gave_stays_so(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].uid = nodes()->items[0].gid = 107;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	scene_offer(scene);
@@ -145,7 +145,7 @@ static void its_owner_is_known_after_a_restart(void **state)
 	nodes_make(5);
 	nodes()->items[0].uid = 33;
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	restart(scene);
@@ -165,7 +165,7 @@ static void a_record_of_another_node_counts_for_nothing(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(5);
@@ -184,7 +184,7 @@ static void a_record_of_another_boot_counts_for_nothing(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	record = xasprintf("{\"devicePath\":\"/dev/bus/usb/001/005\",\"inode\":%llu,\"uid\":0,"
 			   "\"gid\":0,\"boot\":\"0\"}",
@@ -204,7 +204,7 @@ static void the_record_of_a_node_that_cannot_be_looked_at_stays(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	away = folder_path(&nodes()->folder, "away");
 	assert_int_equal(rename(nodes()->dev, away), 0);
@@ -225,7 +225,7 @@ static void a_pipe_among_the_records_does_not_block(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	pipe_path = folder_path(&nodes()->folder, "state/usb-nodes/1-3.json");
 	assert_int_equal(mkfifo(pipe_path, 0600), 0);
@@ -244,7 +244,7 @@ static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
 	folder_put(&nodes()->folder, "state/usb-nodes", "no folder");
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_refuses(scene, RESOURCE, "1-2", -ENOTDIR,
 		       "record the owner of '/dev/bus/usb/001/005'");
 	assert_owner(5, "0:46");
@@ -260,7 +260,7 @@ static void a_node_of_another_device_is_left_alone(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(5);
@@ -286,7 +286,7 @@ static void a_node_that_cannot_be_given_is_not_offered(void **state)
 	nodes_make(6);
 	nodes()->items[0].uid = nodes()->items[0].gid = 107;
 	nodes()->fixed = true;
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/stick: 1-2 1-3! (" NOT_WRITABLE ")");
 	assert_string_equal(
 		str_cstr(&stage.troubles),
@@ -308,7 +308,7 @@ static void a_node_that_is_not_the_devices_is_told(void **state)
 	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/stick: 1-2 1-3");
 	assert_string_equal(str_cstr(&stage.troubles), "");
 	nodes_remove(6);

@@ -22,7 +22,7 @@ static void what_is_selected_is_known_and_its_change_is_told(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B"); /* the first is claimed */
+	scene_scan(scene, "1-2=5:A 1-3=6:B"); /* the first is claimed */
 	assert_false(usb_type_offer(scene->type, NULL, &troubles));
 	assert_selected(scene, "1-3", "");
 	scene_select(scene, "a.io/stick", 1);
@@ -48,7 +48,7 @@ static void selected_devices_share_a_resource(void **state)
 	scene_select(scene, "a.io/stick", 1);
 	for (unsigned i = 5; i < 8; i++)
 		nodes_make(i);
-	scene_look(scene, "1-2=5:A 1-3=6:B 1-4=7:C"); /* the first is claimed */
+	scene_scan(scene, "1-2=5:A 1-3=6:B 1-4=7:C"); /* the first is claimed */
 	assert_offers(scene, "a.io/stick: 1-3 1-4; " RESOURCE ": 1-2");
 	assert_gives(scene, "a.io/stick", "1-4 1-3",
 		     "USB_RESOURCE_A_IO_STICK=1:7,1:6 /dev/bus/usb/001/007:mrw "
@@ -63,7 +63,7 @@ static void a_device_that_a_claim_waits_for_is_lent_by_the_entry(void **state)
 	scene_open(scene, CLAIM_OF(STICK, "", KNOWN("1-2", "A")));
 	scene_select(scene, "a.io/stick", 1);
 	nodes_make(77);
-	scene_look(scene, "1-2=77:A");
+	scene_scan(scene, "1-2=77:A");
 	assert_offers(scene, "a.io/stick: 1-2");
 }
 
@@ -76,7 +76,7 @@ static void an_entry_that_gives_nothing_is_told(void **state)
 	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_offers(scene, RESOURCE ": 1-2");
 	assert_string_equal(str_cstr(&stage.troubles),
 			    "usb[0] a.io/stick DevicesTaken: the device in port 1-2 (0951:1666) is "
@@ -95,7 +95,7 @@ static void a_claims_resource_is_its_device_alone(void **state)
 	scene_select(scene, RESOURCE, 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, RESOURCE ": 1-2");
 	assert_string_equal(str_cstr(&stage.troubles),
 			    "usb[0] " RESOURCE " NameTaken: the resource is that of a "
@@ -111,7 +111,7 @@ static void a_bundle_is_well_only_as_a_whole(void **state)
 	scene_select(scene, "a.io/pair", 2);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/pair: 1-2,1-3");
 	assert_gives(scene, "a.io/pair", "1-2,1-3",
 		     "USB_RESOURCE_A_IO_PAIR=1:5,1:6 /dev/bus/usb/001/005:mrw "
@@ -137,7 +137,7 @@ static void a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice(void **s
 	stage.held = "1-1,1-3";
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene,
 		      "a.io/pair: 1-2,1-3! (a pod has a device of it as part of another one)");
 	assert_refuses(scene, "a.io/pair", "1-2,1-3", -EHOSTDOWN, "as part of another one");
@@ -154,7 +154,7 @@ static void a_renamed_entry_keeps_the_name_of_what_a_pod_has(void **state)
 	stage.as = "a.io/old";
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/new: 1-3; a.io/old: 1-2");
 	assert_refuses(scene, "a.io/new", "1-2", -ENODEV, "no device of 'a.io/new' now");
 	stage.others = true; /* removed, and added under the other name */
@@ -175,7 +175,7 @@ static void a_stick_of_a_pod_is_in_no_bundle_of_another_name(void **state)
 	stage.unknown = true; /* it is being started, and not listed yet */
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/pair: 1-2,1-3! (a pod has a device of it as a.io/stick)");
 }
 
@@ -195,7 +195,7 @@ static void a_node_stays_a_pods_when_its_entry_is_renamed_or_removed(void **stat
 	scene_open(scene, NULL);
 	scene_select(scene, "a.io/old", 1);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	scene_offer(scene);
 	assert_gives(scene, "a.io/old", "1-2",
 		     "USB_RESOURCE_A_IO_OLD=1:5 /dev/bus/usb/001/005:mrw");

@@ -106,7 +106,7 @@ static inline void bench_look(struct bench *b, const char *plugged)
 {
 	sticks_again(&b->node);
 	sticks_plug_all(&b->node, plugged);
-	sticks_look(&b->node);
+	sticks_scan(&b->node);
 	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
 	bench_settle(b);
@@ -166,7 +166,7 @@ static inline void bench_open(struct bench *b)
 	informer_start(b->device_informer);
 	informer_start(b->pci_informer);
 	bench_settle(b);
-	sticks_look(&b->node);
+	sticks_scan(&b->node);
 	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
 }

@@ -250,7 +250,7 @@ static inline void monitor_used(struct scene *scene, bool used)
 	fake_clock_settle(scene->clock);
 }
 
-static inline void look(struct scene *scene)
+static inline void scan(struct scene *scene)
 {
 	monitor_used(scene, false);
 }

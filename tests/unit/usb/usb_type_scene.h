@@ -118,10 +118,10 @@ struct scene {
 	struct usb_type *type;
 };
 
-static inline void scene_look(struct scene *scene, const char *plugged)
+static inline void scene_scan(struct scene *scene, const char *plugged)
 {
 	sticks_plug_all(&scene->node, plugged);
-	sticks_look(&scene->node);
+	sticks_scan(&scene->node);
 	scene->this_node.inventory = scene->node.world.inventory;
 	usb_type_seen(scene->type);
 }
@@ -129,7 +129,7 @@ static inline void scene_look(struct scene *scene, const char *plugged)
 static inline void scene_again(struct scene *scene, const char *plugged)
 {
 	sticks_again(&scene->node);
-	scene_look(scene, plugged);
+	scene_scan(scene, plugged);
 }
 
 static inline void scene_open(struct scene *scene, const char *claim)

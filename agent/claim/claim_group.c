@@ -189,7 +189,7 @@ static void add(const struct claim_case *c, struct claim_group *group, const cha
 		f->group = pci->iommu_group;
 		f->driver = pci->driver;
 	}
-	f->vendor = pci && f->claim && claim_is_skipped(f->claim) && vendor_vfio_lends(facts, pci);
+	f->vendor = pci && f->claim && claim_is_skipped(f->claim) && vendor_vfio_serves(facts, pci);
 	take_past(f, &c->past);
 	f->different = !f->rewritten && is_different(f->pci, f->record);
 }

@@ -30,7 +30,7 @@ static int wrong(struct err *err, const char *what, const char *text, const char
 
 int config_check_resource(const char *text, struct err *err)
 {
-	if (text && names_valid_lent_resource(text))
+	if (text && names_valid_offered_resource(text))
 		return 0;
 	return wrong(
 		err, "resourceName", text,

@@ -41,7 +41,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* What a use of a device means for lending it. */
+/* What a use of a device means for offering it. */
 static const struct {
 	const char *use;
 	const char *reason;

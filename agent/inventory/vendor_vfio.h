@@ -21,6 +21,6 @@ void vendor_vfio_candidates(const struct facts *facts, struct json_strs *address
 const struct vgpu_facts *vendor_vfio_find(const struct facts *facts, const char *address);
 
 /* Can the function be handed over as it is? */
-bool vendor_vfio_lends(const struct facts *facts, const struct pci_facts *pci);
+bool vendor_vfio_serves(const struct facts *facts, const struct pci_facts *pci);
 /* The same for the function at @address, which may not be there. */
-bool vendor_vfio_lends_at(const struct facts *facts, const char *address);
+bool vendor_vfio_serves_at(const struct facts *facts, const char *address);

@@ -174,9 +174,9 @@ static const struct want *wants_find(const struct wants *wants, const char *name
 
 static int name_check(const char *name, struct err *err)
 {
-	if (!names_valid_lent_resource(name))
+	if (!names_valid_offered_resource(name))
 		return err_set(err, ERR_INVALID, -EINVAL,
-			       "kubelets refuse this resource name: " NAMES_LENT_RESOURCE_FORM);
+			       "kubelets refuse this resource name: " NAMES_OFFERED_RESOURCE_FORM);
 	return 0;
 }
 

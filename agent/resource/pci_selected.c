@@ -26,10 +26,10 @@ static bool is_vfio(const struct pci_view *view, const char *driver)
 }
 
 /* A vGPU of the vendor's own driver is as good (KubeVirt's rule). */
-static bool is_lendable(const struct pci_view *view, const struct pcidevice *device)
+static bool is_passthrough(const struct pci_view *view, const struct pcidevice *device)
 {
 	return is_vfio(view, device->status.kernel_driver_in_use) ||
-	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
+	       vendor_vfio_serves_at(view->node->inventory->facts, device->status.address);
 }
 
 static bool matches(const struct config_pci *entry, const struct pcidevice *device)
@@ -46,7 +46,7 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 {
 	const struct config *config = view->config;
 
-	if (!config || !is_lendable(view, device) || store_get(view->claims, device->meta.name))
+	if (!config || !is_passthrough(view, device) || store_get(view->claims, device->meta.name))
 		return NULL;
 	for (size_t i = 0; i < config->pci.len; i++) {
 		if (matches(&config->pci.items[i], device))
@@ -58,7 +58,7 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 bool pci_selected_hinders(const struct pci_view *view, const char *address, const char *driver)
 {
 	bool is_harmless = !driver || is_vfio(view, driver) ||
-			   vendor_vfio_lends_at(view->node->inventory->facts, address);
+			   vendor_vfio_serves_at(view->node->inventory->facts, address);
 
 	for (size_t i = 0; !is_harmless && i < ARRAY_LEN(harmless); i++)
 		is_harmless = strcmp(driver, harmless[i]) == 0;

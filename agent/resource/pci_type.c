@@ -19,9 +19,9 @@
 #include "agent/resource/resource_env.h"
 #include "agent/resource/vfio_node.h"
 #include "api/names.h"
+#include "api/offered_resource.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
-#include "api/resource_lent.h"
 #include "base/array.h"
 #include "base/dir.h"
 #include "base/err.h"
@@ -141,7 +141,7 @@ struct pci_type {
 };
 
 /* A function to offer. Texts are borrowed from the view, except two. */
-struct lent {
+struct pci_offer {
 	const char *address;
 	const struct pcidevice *device; /* the inventory's */
 	const char *root;
@@ -152,15 +152,15 @@ struct lent {
 	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
 };
 
-struct lents {
-	struct lent *items;
+struct pci_offers {
+	struct pci_offer *items;
 	size_t len, cap;
 };
 
-static void lent_done(struct lent *lent)
+static void pci_offer_done(struct pci_offer *offer)
 {
-	free(lent->resource);
-	free(lent->trouble);
+	free(offer->resource);
+	free(offer->trouble);
 }
 
 static const char *driver_of(const struct pcideviceclaim *claim)
@@ -175,7 +175,7 @@ static bool on_driver(const struct pci_view *view, const struct pcidevice *devic
 	if (str_match(device->status.kernel_driver_in_use, driver_of(claim)))
 		return true;
 	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) &&
-	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
+	       vendor_vfio_serves_at(view->node->inventory->facts, device->status.address);
 }
 
 /* The claim that has, or had, the device bound; NULL: none. A claim has its node's name before the bind. */
@@ -214,7 +214,7 @@ static char *trouble_of(const struct pci_view *view, const struct pcidevice *dev
 
 	if (claim->meta.deletion_timestamp)
 		return xstrdup("its claim is being deleted");
-	if (!pcideviceclaim_lends(claim))
+	if (!pcideviceclaim_is_ready_to_offer(claim))
 		return xasprintf("its claim is not ready: %s",
 				 ready && ready->message ? ready->message : "it says nothing yet");
 	if (!on_driver(view, device, claim))
@@ -223,8 +223,8 @@ static char *trouble_of(const struct pci_view *view, const struct pcidevice *dev
 	return node_trouble(view, device);
 }
 
-static bool look_selected(const struct pci_view *view, const struct pcidevice *device,
-			  struct lent *ret_lent)
+static bool find_selected_offer(const struct pci_view *view, const struct pcidevice *device,
+				struct pci_offer *ret_offer)
 {
 	const char *resource = pci_selected_resource(view, device);
 	char *trouble;
@@ -232,56 +232,58 @@ static bool look_selected(const struct pci_view *view, const struct pcidevice *d
 	if (!resource)
 		return false;
 	trouble = pci_selected_trouble(view, device);
-	*ret_lent = (struct lent){ .address = device->status.address,
-				   .device = device,
-				   .resource = xstrdup(resource),
-				   .trouble = trouble ? trouble : node_trouble(view, device) };
+	*ret_offer =
+		(struct pci_offer){ .address = device->status.address,
+				    .device = device,
+				    .resource = xstrdup(resource),
+				    .trouble = trouble ? trouble : node_trouble(view, device) };
 	return true;
 }
 
-static bool look_wanted(const struct pci_view *view, const struct pcidevice *device,
-			struct lent *ret_lent)
+static bool find_claimed_offer(const struct pci_view *view, const struct pcidevice *device,
+			       struct pci_offer *ret_offer)
 {
 	const struct pcideviceclaim *claim = claim_of(view, device);
 	const struct pcidevice *seen = store_object(view->devices, device->meta.name);
-	char *resource = claim ? resource_lent(device, seen ? &seen->meta : NULL, claim) : NULL;
+	char *resource = claim ? offered_resource(device, seen ? &seen->meta : NULL, claim) : NULL;
 
 	if (!resource)
-		return look_selected(view, device, ret_lent);
-	*ret_lent = (struct lent){ .address = device->status.address,
-				   .device = device,
-				   .claimed = true,
-				   .resource = resource,
-				   .trouble = trouble_of(view, device, claim),
-				   .by_claim = claim->meta.deletion_timestamp ||
-					       !pcideviceclaim_lends(claim) };
+		return find_selected_offer(view, device, ret_offer);
+	*ret_offer = (struct pci_offer){ .address = device->status.address,
+					 .device = device,
+					 .claimed = true,
+					 .resource = resource,
+					 .trouble = trouble_of(view, device, claim),
+					 .by_claim = claim->meta.deletion_timestamp ||
+						     !pcideviceclaim_is_ready_to_offer(claim) };
 	return true;
 }
 
 /* Under two names the kubelet would give it to two pods. */
-static void keep_name(const struct pci_view *view, struct lent *lent)
+static void keep_name(const struct pci_view *view, struct pci_offer *offer)
 {
 	bool ours = false;
-	const char *held = view->held_as ? view->held_as(view->arg, lent->address, &ours) : NULL;
+	const char *held = view->held_as ? view->held_as(view->arg, offer->address, &ours) : NULL;
 
-	if (!held || strcmp(held, lent->resource) == 0)
+	if (!held || strcmp(held, offer->resource) == 0)
 		return;
 	if (!ours) {
-		free(lent->trouble);
-		lent->trouble = xasprintf("a pod has it as %s", held);
-		lent->by_claim = false;
+		free(offer->trouble);
+		offer->trouble = xasprintf("a pod has it as %s", held);
+		offer->by_claim = false;
 		return;
 	}
-	free(lent->resource);
-	lent->resource = xstrdup(held);
+	free(offer->resource);
+	offer->resource = xstrdup(held);
 }
 
 /* False: it is not offered. The caller releases. */
-static bool look(const struct pci_view *view, const struct pcidevice *device, struct lent *ret_lent)
+static bool find_offer(const struct pci_view *view, const struct pcidevice *device,
+		       struct pci_offer *ret_offer)
 {
-	if (!look_wanted(view, device, ret_lent))
+	if (!find_claimed_offer(view, device, ret_offer))
 		return false;
-	keep_name(view, ret_lent);
+	keep_name(view, ret_offer);
 	return true;
 }
 
@@ -289,14 +291,14 @@ static bool look(const struct pci_view *view, const struct pcidevice *device, st
 
 static int by_resource(const void *a, const void *b)
 {
-	const struct lent *x = a;
-	const struct lent *y = b;
+	const struct pci_offer *x = a;
+	const struct pci_offer *y = b;
 	int order = strcmp(x->resource, y->resource);
 
 	return order ? order : strcmp(x->address, y->address);
 }
 
-static void look_at_all(const struct pci_view *view, struct lents *lents)
+static void find_offers(const struct pci_view *view, struct pci_offers *offers)
 {
 	const struct facts *facts = view->node->inventory->facts;
 
@@ -305,40 +307,41 @@ static void look_at_all(const struct pci_view *view, struct lents *lents)
 		auto_free char *name = names_pcidevice(view->node->name, pci->address);
 		const struct pcidevice *device =
 			inventory_find(view->node->inventory, INVENTORY_PCI, name);
-		struct lent lent;
+		struct pci_offer offer;
 
-		if (!device || !look(view, device, &lent))
+		if (!device || !find_offer(view, device, &offer))
 			continue;
-		if (!lent.trouble) {
-			lent.trouble = group_pods_trouble(view, device, lent.resource, NULL);
-			lent.group_taken = lent.trouble != NULL;
+		if (!offer.trouble) {
+			offer.trouble = group_pods_trouble(view, device, offer.resource, NULL);
+			offer.group_taken = offer.trouble != NULL;
 		}
-		lent.root = pci->parents.len > 0 ? pci->parents.items[0] : NULL;
-		*array_add(lents) = lent;
+		offer.root = pci->parents.len > 0 ? pci->parents.items[0] : NULL;
+		*array_add(offers) = offer;
 	}
-	if (lents->len > 0)
-		qsort(lents->items, lents->len, sizeof(*lents->items), by_resource);
+	if (offers->len > 0)
+		qsort(offers->items, offers->len, sizeof(*offers->items), by_resource);
 }
 
-static void offer(struct pci_type *type, const struct lents *lents, struct plugins *plugins)
+static void set_resources(struct pci_type *type, const struct pci_offers *offers,
+			  struct plugins *plugins)
 {
-	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	struct plugin_device *devices = xcalloc(offers->len + 1, sizeof(*devices));
 	ARRAY(struct plugin_resource) resources = { 0 };
 
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct lent *lent = &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct pci_offer *offer = &offers->items[i];
 
-		devices[i] = (struct plugin_device){ .id = lent->address,
-						     .healthy = !lent->trouble,
-						     .numa_node = lent->device->status.numa_node,
-						     .root = lent->root,
-						     .group = lent->device->status.iommu_group,
-						     .trouble = lent->trouble };
-		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
-			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+		devices[i] = (struct plugin_device){ .id = offer->address,
+						     .healthy = !offer->trouble,
+						     .numa_node = offer->device->status.numa_node,
+						     .root = offer->root,
+						     .group = offer->device->status.iommu_group,
+						     .trouble = offer->trouble };
+		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };
 		resources.items[resources.len - 1].ndevices++;
-		if (lent->claimed)
+		if (offer->claimed)
 			resources.items[resources.len - 1].claimed = true;
 	}
 	plugins_set(plugins, &pci_device_type, type, resources.items, resources.len);
@@ -388,26 +391,26 @@ static void tell_selected(const struct pci_type *type, const struct told_list *l
 }
 
 /* In the order of resources. */
-static void remember_told(struct pci_type *type, const struct lents *lents)
+static void remember_told(struct pci_type *type, const struct pci_offers *offers)
 {
 	struct told_list before = type->told;
 	size_t from = 0;
 	size_t healthy = 0;
 
 	type->told = (struct told_list){ 0 };
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct lent *lent = &lents->items[i];
-		bool last = i + 1 == lents->len ||
-			    strcmp(lents->items[i + 1].resource, lent->resource) != 0;
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct pci_offer *offer = &offers->items[i];
+		bool last = i + 1 == offers->len ||
+			    strcmp(offers->items[i + 1].resource, offer->resource) != 0;
 
 		*array_add(&type->told) =
-			(struct pci_told){ .address = xstrdup(lent->address),
-					   .resource = xstrdup(lent->resource),
-					   .trouble = xstrdup_or_null(lent->trouble),
-					   .group_taken = lent->group_taken,
-					   .by_claim = lent->by_claim,
-					   .claimed = lent->claimed };
-		healthy += !lent->trouble;
+			(struct pci_told){ .address = xstrdup(offer->address),
+					   .resource = xstrdup(offer->resource),
+					   .trouble = xstrdup_or_null(offer->trouble),
+					   .group_taken = offer->group_taken,
+					   .by_claim = offer->by_claim,
+					   .claimed = offer->claimed };
+		healthy += !offer->trouble;
 		for (; last && from <= i; from++)
 			type->told.items[from].healthy = healthy;
 		if (last)
@@ -427,28 +430,28 @@ const struct pci_told *pci_type_told(const struct pci_type *type, const char *ad
 
 void pci_type_offer(struct pci_type *type, struct plugins *plugins)
 {
-	struct lents lents = { 0 };
+	struct pci_offers offers = { 0 };
 
 	if (type->view->node->inventory)
-		look_at_all(type->view, &lents);
-	offer(type, &lents, plugins);
-	remember_told(type, &lents);
-	for (size_t i = 0; i < lents.len; i++)
-		lent_done(&lents.items[i]);
-	array_done(&lents);
+		find_offers(type->view, &offers);
+	set_resources(type, &offers, plugins);
+	remember_told(type, &offers);
+	for (size_t i = 0; i < offers.len; i++)
+		pci_offer_done(&offers.items[i]);
+	array_done(&offers);
 }
 
 void pci_type_nodes(struct pci_type *type, struct json_strs *nodes)
 {
-	struct lents lents = { 0 };
+	struct pci_offers offers = { 0 };
 
 	if (type->view->node->inventory)
-		look_at_all(type->view, &lents);
-	for (size_t i = 0; i < lents.len; i++) {
-		vfio_nodes_add(nodes, lents.items[i].device->status.iommu_group);
-		lent_done(&lents.items[i]);
+		find_offers(type->view, &offers);
+	for (size_t i = 0; i < offers.len; i++) {
+		vfio_nodes_add(nodes, offers.items[i].device->status.iommu_group);
+		pci_offer_done(&offers.items[i]);
 	}
-	array_done(&lents);
+	array_done(&offers);
 }
 
 /* --- Allocate ------------------------------------------------------------------------- */
@@ -487,24 +490,24 @@ static int add_device(const struct pci_view *view, const char *resource, const c
 		      struct err *err)
 {
 	const struct pcidevice *device = find(view, address);
-	struct lent lent;
+	struct pci_offer offer;
 	int r = 0;
 
-	if (!device || !look(view, device, &lent))
+	if (!device || !find_offer(view, device, &offer))
 		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to allocate",
 			       address);
-	if (!lent.trouble)
-		lent.trouble = pci_now_trouble(view, device);
-	if (!lent.trouble)
-		lent.trouble = group_pods_trouble(view, device, resource, together);
-	if (strcmp(lent.resource, resource) != 0)
+	if (!offer.trouble)
+		offer.trouble = pci_now_trouble(view, device);
+	if (!offer.trouble)
+		offer.trouble = group_pods_trouble(view, device, resource, together);
+	if (strcmp(offer.resource, resource) != 0)
 		r = err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", address,
-			    lent.resource);
-	else if (lent.trouble)
-		r = refuse(err, address, lent.trouble);
+			    offer.resource);
+	else if (offer.trouble)
+		r = refuse(err, address, offer.trouble);
 	else
 		add_nodes(view, device, allocation);
-	lent_done(&lent);
+	pci_offer_done(&offer);
 	return r;
 }
 

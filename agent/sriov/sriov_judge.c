@@ -167,7 +167,7 @@ static bool judge_unread(const struct sriov_case *c, struct sriov_verdict *v)
 static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	int want = c->object->spec.num_vfs;
-	bool passed = native_driver_lends(c->pf->driver);
+	bool passed = native_driver_is_passthrough(c->pf->driver);
 
 	if (want > 0 && (c->claimed || passed))
 		return refuse(v, "PassedThrough",

@@ -13,8 +13,8 @@
 #include "agent/resource/offers.h"
 #include "agent/usb/usb_claims.h"
 #include "agent/usb/usb_identity.h"
-#include "agent/usb/usb_lent.h"
 #include "agent/usb/usb_names.h"
+#include "agent/usb/usb_offer.h"
 #include "agent/usb/usb_type.h"
 #include "api/pcidevice.h"
 #include "api/resource_name.h"
@@ -167,7 +167,7 @@ static bool is_out_of_reach(void *arg, const char *port)
 	const struct usbdevice *device =
 		usb->node->inventory ? usb_identity_in(usb->node->inventory, port) : NULL;
 
-	return device && usb_lent_is_out_of_reach(&usb->view, device);
+	return device && usb_offer_is_out_of_reach(&usb->view, device);
 }
 
 /* Which claims get nothing although all is well with their devices. */
@@ -182,7 +182,7 @@ static void find_taken(struct usb *usb)
 		auto_free char *resource = NULL;
 		const char *owner;
 
-		if (!claim || !usbdeviceclaim_lends(claim) ||
+		if (!claim || !usbdeviceclaim_is_offered(claim) ||
 		    !str_match(claim->status.node_name, usb->node->name))
 			continue;
 		resource = resource_name_usb(claim->meta.name);

@@ -366,16 +366,17 @@ static bool is_unproven(const struct usb_claim_case *c, const struct usb_claim_v
 static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision *decision)
 {
 	struct usb_claim_verdict verdict;
-	bool lent;
+	bool offered;
 
 	usb_claim_judge(c, &verdict);
-	lent = verdict.ok || (verdict.seen.sight != USB_UNKNOWN && !usbdeviceclaim_waits(c->claim));
+	offered = verdict.ok ||
+		  (verdict.seen.sight != USB_UNKNOWN && !usbdeviceclaim_waits(c->claim));
 	if (is_unclear(c, &verdict) || is_unproven(c, &verdict)) {
 		decision->again_ms = is_unclear(c, &verdict) ? UNKNOWN_AGAIN_MS : c->unproven_ms;
 		usb_claim_verdict_done(&verdict);
 		return;
 	}
-	decision->body = lent ? usb_claim_mark(c) : NULL;
+	decision->body = offered ? usb_claim_mark(c) : NULL;
 	if (decision->body)
 		decision->step = USB_CLAIM_MARK;
 	else

@@ -11,8 +11,8 @@
 #include "agent/resource/offers.h"
 #include "agent/resource/resource_env.h"
 #include "agent/usb/usb_gifts.h"
-#include "agent/usb/usb_lent.h"
 #include "agent/usb/usb_node.h"
+#include "agent/usb/usb_offer.h"
 #include "agent/usb/usb_units.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
@@ -129,11 +129,11 @@ static void give_again(struct usb_type *type, const struct usbdevice_status *is)
 			 log_str("node", is->device_path), log_str("reason", err.msg));
 }
 
-static void give_all_again(struct usb_type *type, const struct usb_lents *lents)
+static void give_all_again(struct usb_type *type, const struct usb_offers *offers)
 {
-	for (size_t i = 0; i < lents->len; i++) {
-		for (size_t k = 0; k < lents->items[i].len; k++)
-			give_again(type, &lents->items[i].devices[k]->status);
+	for (size_t i = 0; i < offers->len; i++) {
+		for (size_t k = 0; k < offers->items[i].len; k++)
+			give_again(type, &offers->items[i].devices[k]->status);
 	}
 }
 
@@ -159,23 +159,24 @@ bool usb_type_gave(const struct usb_type *type)
 
 /* --- what is offered ------------------------------------------------------------------------ */
 
-static void offer(struct usb_type *type, const struct usb_lents *lents, struct plugins *plugins)
+static void set_resources(struct usb_type *type, const struct usb_offers *offers,
+			  struct plugins *plugins)
 {
-	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	struct plugin_device *devices = xcalloc(offers->len + 1, sizeof(*devices));
 	ARRAY(struct plugin_resource) resources = { 0 };
 
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct usb_lent *lent = &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct usb_offer *offer = &offers->items[i];
 
-		devices[i] = (struct plugin_device){ .id = lent->id,
-						     .healthy = !lent->trouble,
+		devices[i] = (struct plugin_device){ .id = offer->id,
+						     .healthy = !offer->trouble,
 						     .numa_node = -1,
-						     .trouble = lent->trouble };
-		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
-			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+						     .trouble = offer->trouble };
+		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };
 		resources.items[resources.len - 1].ndevices++;
-		if (lent->claimed)
+		if (offer->claimed)
 			resources.items[resources.len - 1].claimed = true;
 	}
 	plugins_set(plugins, &usb_device_type, type, resources.items, resources.len);
@@ -210,20 +211,20 @@ static bool is_selected_equal(const struct usb_selected_list *a, const struct us
 }
 
 /* True: it is not what it was. */
-static bool remember_selected(struct usb_type *type, const struct usb_lents *lents)
+static bool remember_selected(struct usb_type *type, const struct usb_offers *offers)
 {
 	struct usb_selected_list before = type->selected;
 	bool changed;
 
 	type->selected = (struct usb_selected_list){ 0 };
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct usb_lent *lent = &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct usb_offer *offer = &offers->items[i];
 
-		for (size_t k = 0; k < lent->len && !lent->claimed; k++)
+		for (size_t k = 0; k < offer->len && !offer->claimed; k++)
 			*array_add(&type->selected) = (struct usb_selected){
-				.port_path = xstrdup(lent->devices[k]->status.port_path),
-				.resource = xstrdup(lent->resource),
-				.trouble = xstrdup_or_null(lent->trouble),
+				.port_path = xstrdup(offer->devices[k]->status.port_path),
+				.resource = xstrdup(offer->resource),
+				.trouble = xstrdup_or_null(offer->trouble),
 			};
 	}
 	changed = !is_selected_equal(&before, &type->selected);
@@ -234,14 +235,14 @@ static bool remember_selected(struct usb_type *type, const struct usb_lents *len
 bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 		    struct config_troubles *troubles)
 {
-	struct usb_lents lents;
+	struct usb_offers offers;
 	bool changed;
 
-	usb_lents_look(type->view, &type->units, &lents, troubles);
-	offer(type, &lents, plugins);
-	give_all_again(type, &lents);
-	changed = remember_selected(type, &lents);
-	usb_lents_done(&lents);
+	usb_offers_find(type->view, &type->units, &offers, troubles);
+	set_resources(type, &offers, plugins);
+	give_all_again(type, &offers);
+	changed = remember_selected(type, &offers);
+	usb_offers_done(&offers);
 	return changed;
 }
 
@@ -256,11 +257,11 @@ const struct usb_selected *usb_type_selected(const struct usb_type *type, const 
 
 /* --- Allocate --------------------------------------------------------------------------------- */
 
-static int add_nodes(struct usb_type *type, const struct usb_lent *lent,
+static int add_nodes(struct usb_type *type, const struct usb_offer *offer,
 		     struct allocation *allocation, struct str *value, struct err *err)
 {
-	for (size_t i = 0; i < lent->len; i++) {
-		const struct usbdevice_status *is = &lent->devices[i]->status;
+	for (size_t i = 0; i < offer->len; i++) {
+		const struct usbdevice_status *is = &offer->devices[i]->status;
 		unsigned bus = 0;
 		unsigned device = 0;
 		int r = give(type, is, err);
@@ -274,34 +275,34 @@ static int add_nodes(struct usb_type *type, const struct usb_lent *lent,
 	return 0;
 }
 
-static const struct usb_lent *find(const struct usb_lents *lents, const char *resource,
-				   const char *id)
+static const struct usb_offer *find(const struct usb_offers *offers, const char *resource,
+				    const char *id)
 {
-	for (size_t i = 0; i < lents->len; i++) {
-		if (strcmp(lents->items[i].id, id) == 0 &&
-		    strcmp(lents->items[i].resource, resource) == 0)
-			return &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		if (strcmp(offers->items[i].id, id) == 0 &&
+		    strcmp(offers->items[i].resource, resource) == 0)
+			return &offers->items[i];
 	}
 	return NULL;
 }
 
-static int add_all(struct usb_type *type, const struct usb_lents *lents, const char *resource,
+static int add_all(struct usb_type *type, const struct usb_offers *offers, const char *resource,
 		   const struct json_strs *ids, struct allocation *allocation, struct err *err)
 {
 	auto_str struct str value = STR_INIT;
 	auto_free char *name = resource_env(env_prefix, resource);
 
 	for (size_t i = 0; i < ids->len; i++) {
-		const struct usb_lent *lent = find(lents, resource, ids->items[i]);
+		const struct usb_offer *offer = find(offers, resource, ids->items[i]);
 		int r;
 
-		if (!lent)
+		if (!offer)
 			return err_set(err, ERR_INVALID, -ENODEV, "'%s' is no device of '%s' now",
 				       ids->items[i], resource);
-		if (lent->trouble)
+		if (offer->trouble)
 			return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s",
-				       lent->id, lent->trouble);
-		r = add_nodes(type, lent, allocation, &value, err);
+				       offer->id, offer->trouble);
+		r = add_nodes(type, offer, allocation, &value, err);
 		if (r < 0)
 			return r;
 	}
@@ -313,19 +314,19 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 		    struct allocation *allocation, struct err *err)
 {
 	struct usb_type *type = arg;
-	struct usb_lents lents;
+	struct usb_offers offers;
 	int r;
 
-	usb_lents_look(type->view, &type->units, &lents, NULL);
-	r = add_all(type, &lents, resource, ids, allocation, err);
-	usb_lents_done(&lents);
+	usb_offers_find(type->view, &type->units, &offers, NULL);
+	r = add_all(type, &offers, resource, ids, allocation, err);
+	usb_offers_done(&offers);
 	return r;
 }
 
-static int check_start(const struct usb_view *view, const struct usb_lent *lent, struct err *err)
+static int check_start(const struct usb_view *view, const struct usb_offer *offer, struct err *err)
 {
-	for (size_t i = 0; i < lent->len; i++) {
-		const char *port = lent->devices[i]->status.port_path;
+	for (size_t i = 0; i < offer->len; i++) {
+		const char *port = offer->devices[i]->status.port_path;
 		auto_free char *trouble = port ? offers_start_trouble(view->offers, port) : NULL;
 
 		if (trouble)
@@ -337,23 +338,23 @@ static int check_start(const struct usb_view *view, const struct usb_lent *lent,
 static int find_nodes(void *arg, const char *id, struct json_strs *nodes, struct err *err)
 {
 	struct usb_type *type = arg;
-	struct usb_lents lents;
+	struct usb_offers offers;
 	size_t before = nodes->len;
 	int r = 0;
 
-	usb_lents_look(type->view, &type->units, &lents, NULL);
-	for (size_t i = 0; r == 0 && i < lents.len && nodes->len == before; i++) {
-		const struct usb_lent *lent = &lents.items[i];
+	usb_offers_find(type->view, &type->units, &offers, NULL);
+	for (size_t i = 0; r == 0 && i < offers.len && nodes->len == before; i++) {
+		const struct usb_offer *offer = &offers.items[i];
 
-		if (strcmp(lent->id, id) != 0)
+		if (strcmp(offer->id, id) != 0)
 			continue;
-		r = check_start(type->view, lent, err);
-		for (size_t k = 0; r == 0 && k < lent->len; k++) {
-			if (lent->devices[k]->status.device_path)
-				json_strs_add(nodes, lent->devices[k]->status.device_path);
+		r = check_start(type->view, offer, err);
+		for (size_t k = 0; r == 0 && k < offer->len; k++) {
+			if (offer->devices[k]->status.device_path)
+				json_strs_add(nodes, offer->devices[k]->status.device_path);
 		}
 	}
-	usb_lents_done(&lents);
+	usb_offers_done(&offers);
 	if (r < 0 || nodes->len > before)
 		return r;
 	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is gone from the node", id);

@@ -440,7 +440,7 @@ static int bind_all(struct transition *t)
 	if (is_moving(t) && (transition_check_members(t, false) < 0 || load_modules(t) < 0 ||
 			     transition_check_holders(t, true) < 0))
 		return RUN_STOPPED;
-	if (transition_check_lent(t) < 0)
+	if (transition_check_foreign(t) < 0)
 		return RUN_STOPPED;
 	if (check_cancelled(t) < 0)
 		return RUN_STOPPED;

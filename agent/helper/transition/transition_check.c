@@ -597,7 +597,7 @@ int transition_check_holders(struct transition *t, bool binding)
  * is not the claim's. If it is the claim's, another owner's program can have the function only if the driver was there
  * before the claim, as the native driver. Otherwise one of our pods has it and keeps it, even if its record is lost.
  */
-static bool is_lent_by_others(const struct transition *t, const struct transition_part *part)
+static bool is_bound_by_others(const struct transition *t, const struct transition_part *part)
 {
 	const struct job_function *word = part->word;
 	const char *driver = part->first.driver;
@@ -628,7 +628,7 @@ static int check_enabled(struct transition *t, const struct job_function *word)
 			part->first.driver);
 }
 
-static int check_lent(struct transition *t, const struct job *taken)
+static int check_programs(struct transition *t, const struct job *taken)
 {
 	int r = check_processes(t, taken, false);
 
@@ -637,18 +637,18 @@ static int check_lent(struct transition *t, const struct job *taken)
 	return r;
 }
 
-int transition_check_lent(struct transition *t)
+int transition_check_foreign(struct transition *t)
 {
 	struct job taken = { .group = t->job->group };
 	int r = 0;
 
 	for (size_t i = 0; i < t->job->len; i++) {
-		if (is_lent_by_others(t, &t->parts[i]))
+		if (is_bound_by_others(t, &t->parts[i]))
 			*array_add(&taken) = t->job->items[i];
 	}
 	if (taken.len > 0) {
 		run_step(&t->run, taken.items[0].address, STEP_CHECK_HOLDERS);
-		r = check_lent(t, &taken);
+		r = check_programs(t, &taken);
 	}
 	array_done(&taken);
 	return r;
@@ -665,8 +665,8 @@ int transition_check_again(struct transition *t, const struct transition_part *p
 	r = check_processes(t, &taken, binding);
 	if (r == 0 && binding)
 		r = check_host(t, &taken, true);
-	if (r == 0 && binding && is_lent_by_others(t, part))
-		r = check_lent(t, &taken);
+	if (r == 0 && binding && is_bound_by_others(t, part))
+		r = check_programs(t, &taken);
 	array_done(&taken);
 	return r;
 }

@@ -49,7 +49,7 @@ int transition_check_members(struct transition *t, bool after);
 /* Who uses the functions that @binding, or a release, would take away from somebody? */
 int transition_check_holders(struct transition *t, bool binding);
 /* Does somebody use functions that he has put on a driver for programs himself? */
-int transition_check_lent(struct transition *t);
+int transition_check_foreign(struct transition *t);
 /* Is @part still free, now that other functions have been moved and its own unbind is next? */
 int transition_check_again(struct transition *t, const struct transition_part *part);
 /* Would the move take the function away from somebody? Releasing one that is driverless may: the

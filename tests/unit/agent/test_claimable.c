@@ -188,7 +188,7 @@ static struct claimable_case {
 	  false,
 	  "HostFilesystem",
 	  "because" },
-	{ "one that is lent already is not the host's",
+	{ "one that is offered already is not the host's",
 	  { CLASSLESS(FIRST, VFIO), UNKNOWN("\"01\"") },
 	  true,
 	  "Available",

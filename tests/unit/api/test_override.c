@@ -19,7 +19,7 @@ static struct override_case {
 	{ "no annotation", NULL, "HostNetwork", false },
 	{ "another value", "True", "HostNetwork", false },
 	{ "an empty value", "", "HostNetwork", false },
-	{ "what cannot be lent at all", "true", "NoIOMMU", false },
+	{ "what cannot be offered at all", "true", "NoIOMMU", false },
 	{ "what other devices hang on", "true", "HostBridge", false },
 	{ "what has virtual functions", "true", "VirtualFunctionsActive", false },
 	{ "what passes", "true", "InUse", false },

@@ -75,7 +75,7 @@ static struct transition_case {
 	  MACHINE_WORDS(A, ""), { "vfio-pci" }, false, { "dev/vfio/12=" },
 	  STEP("WaitLock") STEP("WriteRecord") STEP("SetOverride") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
-	{ "bind: what somebody else has bound, and nobody has open, is lent", TRANSITION_BIND,
+	{ "bind: what somebody else has bound, and nobody has open, is offered", TRANSITION_BIND,
 	  MACHINE_WORDS(A, " native=vfio-pci"), { "vfio-pci", "vfio-pci" }, false,
 	  { "dev/vfio/12=", "sys/bus/pci/devices/" A "/enable=0\n" }, STEP("WaitLock") STEP("CheckHolders")
 	  STEP("WriteRecord") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
@@ -126,10 +126,10 @@ static struct transition_case {
 	{ "bind: a driver of the host enables what it has", TRANSITION_BIND, NATIVE, { "e1000e" }, false, { ENABLED(1) },
 	  STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe")
 	  AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
-	{ "bind: a pod has open what it was lent", TRANSITION_BIND, NATIVE, { "vfio-pci", "vfio-pci" }, false,
+	{ "bind: a pod has open what it was allocated", TRANSITION_BIND, NATIVE, { "vfio-pci", "vfio-pci" }, false,
 	  { KNOWN, "dev/vfio/12=", ENABLED(1), "proc/123/fd/9->/dev/vfio/12" }, STEP("WaitLock") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
-	{ "bind: also if it was lent what somebody else had bound", TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"),
+	{ "bind: also if it was allocated what somebody else had bound", TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"),
 	  { "vfio-pci", "vfio-pci" }, false, { RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\","), "dev/vfio/12=",
 	    ENABLED(1), "proc/123/fd/9->/dev/vfio/12" }, STEP("WaitLock") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
 	{ "bind: also if its record is lost, and the claim knows the native driver", TRANSITION_BIND, NATIVE,
@@ -471,7 +471,7 @@ static void expect(struct machine *m, enum transition_verb verb, const char *rea
 }
 
 /* As driverctl does it, and as the kernel's command line does: whatever it was, so it is again. */
-static void lent_before(void **state)
+static void offered_before(void **state)
 {
 	static const char *const overrides[] = { NULL, "vfio-pci" };
 	static const char *const left[] = { "vfio-pci - -", "vfio-pci vfio-pci -" };
@@ -514,7 +514,7 @@ static void driverless_as_recorded(void **state)
 }
 
 /* A node that boots without the administrator's setting: its own driver is what it goes back to. */
-static void lent_no_more(void **state)
+static void offered_no_more(void **state)
 {
 	auto_str struct str said = STR_INIT;
 	struct machine *m = *state;
@@ -727,7 +727,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "what was on vfio-pci before the claim is so after it", lent_before,
+	suite_add(&suite, "what was on vfio-pci before the claim is so after it", offered_before,
 		  NULL);
 	suite_add(&suite, "without a record nothing is changed", no_record_no_change, NULL);
 	suite_add(&suite, "a network card whose driver shows no interface may be in use",
@@ -737,7 +737,8 @@ int main(void)
 	suite_rows(&suite, disks, disks_are_taken);
 	suite_add(&suite, "what is to have no driver afterwards has none", driverless_as_recorded,
 		  NULL);
-	suite_add(&suite, "what comes up on its own driver goes back to that", lent_no_more, NULL);
+	suite_add(&suite, "what comes up on its own driver goes back to that", offered_no_more,
+		  NULL);
 	suite_add(&suite, "missing drivers are asked for, and told", missing_drivers, NULL);
 	suite_add(&suite, "a driver that takes its function when it is loaded has bound it",
 		  driver_takes_it_when_loaded, NULL);

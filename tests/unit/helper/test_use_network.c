@@ -246,7 +246,7 @@ static struct network_case {
 	{ "one of a subfunction that the node has is the function's", NULL,
 	  { NIC("eno1", "0000:01:00.0/mlx5_core.sf.4"), ROUTES(DEFAULT("eno1")) },
 	  USE("0000:01:00.0", "HostNetwork", "eno1 has the default route") },
-	{ "auxiliary devices of nothing that can be lent do not matter", NULL,
+	{ "auxiliary devices of nothing that can be offered do not matter", NULL,
 	  { "sys/devices/virtual/odd/odd.net.0/net/",
 	    "sys/bus/auxiliary/devices/odd.net.0->../../../devices/virtual/odd/odd.net.0", ROUTES("") },
 	  "" },

@@ -195,7 +195,7 @@ static struct offer_case {
 	{ "a group's node that is gone makes one instance unhealthy, and no other",
 	  { T4(U1, GROUP("99")), T4(U2, GROUP("15")) }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES },
 	  .offers = "nvidia.com/T4: 555555555551! (/dev/vfio/99 is not there) 555555555552" },
-	{ "an instance without a group cannot be lent", { T4(U1, "") }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES },
+	{ "an instance without a group cannot be offered", { T4(U1, "") }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES },
 	  .offers = "nvidia.com/T4: 555555555551! (it is in no IOMMU group)" },
 	{ "without VFIO nothing is healthy", { T4(U1, GROUP("14")) }, ENTRY("nvidia.com/T4", "nvidia-222"), { "dev/vfio/14=" },
 	  .offers = "nvidia.com/T4: 555555555551! (/dev/vfio/vfio is not there: load the module vfio)" },
@@ -311,7 +311,7 @@ static struct allocate_case {
 	{ "and one whose group cannot be read",
 	  { T4(U1, GROUP("14")) }, { NODES, ("sys/bus/mdev/devices/" U1 "/iommu_group=") }, { U1 }, NULL,
 	  "device '" U1 "' is not ready: its IOMMU group cannot be read: Invalid argument" },
-	{ "an instance of a type that is not lent is an error",
+	{ "an instance of a type that is not offered is an error",
 	  { INSTANCE(U1, "mtty-1", "Serial", GROUP("14")) }, { NODES, GROUPS }, { U1 }, NULL,
 	  "there is no mediated device '" U1 "' to allocate" },
 	{ "an instance of another resource is an error",
@@ -449,13 +449,13 @@ static struct held_case {
 	/* clang-format off */
 	{ "an instance that a pod has keeps its name when the entry is renamed", "old.com/T4",
 	  "nvidia.com/T4: 555555555552; old.com/T4: 555555555551", true },
-	{ "one that a pod has as what is offered no more is lent to nobody else", "gone.com/T4",
+	{ "one that a pod has as what is offered no more is offered to nobody else", "gone.com/T4",
 	  "nvidia.com/T4: 555555555551! (a pod has it as gone.com/T4) 555555555552", true },
 	{ "one that a pod has as what it is stays so", "nvidia.com/T4", "nvidia.com/T4: 555555555551 555555555552", false },
 	/* clang-format on */
 };
 
-static void what_a_pod_has_is_lent_once(void **state)
+static void what_a_pod_has_is_offered_once(void **state)
 {
 	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
 	static const char *const nodes[] = { NODES, GROUPS, NULL };
@@ -490,7 +490,7 @@ static const char *as_claimed(void *arg, const char *uuid)
 	return strcmp(uuid, U2) == 0 ? "claim.io/vgpu" : NULL;
 }
 
-static void what_no_entry_names_is_lent_as_its_claim_says(void **state)
+static void what_no_entry_names_is_offered_as_its_claim_says(void **state)
 {
 	static const char *const lines[] = { T4(U1, GROUP("14")),
 					     INSTANCE(U2, "nvidia-223", "GRID T4-2B", GROUP("15")),
@@ -513,7 +513,7 @@ static char *number_of_another(void *arg, const char *uuid)
 	return strcmp(uuid, U1) == 0 ? xstrdup("it has another's number") : NULL;
 }
 
-static void a_node_that_a_pod_could_open_is_lent_to_nobody(void **state)
+static void a_node_that_a_pod_could_open_is_offered_to_nobody(void **state)
 {
 	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
 	static const char *const nodes[] = { NODES, GROUPS, NULL };
@@ -546,11 +546,11 @@ int main(void)
 		  nothing_is_offered_before_all_is_known, NULL);
 	suite_add(&suite, "a node that comes back makes its instance healthy again",
 		  a_node_that_comes_back_makes_its_instance_healthy, NULL);
-	suite_add(&suite, "what no entry names is lent as its claim says, as claimed",
-		  what_no_entry_names_is_lent_as_its_claim_says, NULL);
-	suite_rows(&suite, helds, what_a_pod_has_is_lent_once);
-	suite_add(&suite, "a node that another pod could open is lent to nobody",
-		  a_node_that_a_pod_could_open_is_lent_to_nobody, NULL);
+	suite_add(&suite, "what no entry names is offered as its claim says, as claimed",
+		  what_no_entry_names_is_offered_as_its_claim_says, NULL);
+	suite_rows(&suite, helds, what_a_pod_has_is_offered_once);
+	suite_add(&suite, "a node that another pod could open is offered to nobody",
+		  a_node_that_a_pod_could_open_is_offered_to_nobody, NULL);
 	suite_rows(&suite, allocates, allocate_matches_table);
 	suite_add(&suite, "no container starts beside a process of a former pod",
 		  no_container_starts_beside_a_process_of_a_former_pod, NULL);

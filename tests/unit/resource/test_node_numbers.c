@@ -114,7 +114,7 @@ static void assert_twin(struct scene *scene, const char *trouble)
 	    "not known, which may be this one's: delete that pod"
 
 /* The device was there when the kubelet's list named its pod. */
-static void a_listed_pods_number_is_lent_to_nobody(void **state)
+static void a_listed_pods_number_is_offered_to_nobody(void **state)
 {
 	struct scene *scene = *state;
 
@@ -209,7 +209,7 @@ static void a_functions_own_node_counts_likewise(void **state)
 }
 
 /* The group, and with it the node, is there as long as one of its functions is. */
-static void the_rest_of_a_group_is_lent_to_no_other_pod(void **state)
+static void the_rest_of_a_group_is_offered_to_no_other_pod(void **state)
 {
 	struct scene *scene = scene_with(pair);
 
@@ -354,7 +354,7 @@ static void assert_stick(struct scene *scene, const char *port, const char *trou
 	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
 }
 
-static void a_sticks_number_is_lent_to_nobody(void **state)
+static void a_sticks_number_is_offered_to_nobody(void **state)
 {
 	struct scene *scene = *state;
 
@@ -618,13 +618,13 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "the rest of a group is lent to no other pod",
-		  the_rest_of_a_group_is_lent_to_no_other_pod, NULL);
+	suite_add(&suite, "the rest of a group is offered to no other pod",
+		  the_rest_of_a_group_is_offered_to_no_other_pod, NULL);
 	suite_add(&suite, "a pod keeps the rest of its own group",
 		  a_pod_keeps_the_rest_of_its_own_group, NULL);
 	suite_fixture(&suite, &apart_fixture);
-	suite_add(&suite, "the number that a listed pod has is lent to nobody",
-		  a_listed_pods_number_is_lent_to_nobody, NULL);
+	suite_add(&suite, "the number that a listed pod has is offered to nobody",
+		  a_listed_pods_number_is_offered_to_nobody, NULL);
 	suite_add(&suite, "Allocate looks at the number itself",
 		  allocate_looks_at_the_number_itself, NULL);
 	suite_add(&suite, "so is that of a pod that no list names yet",
@@ -644,8 +644,8 @@ int main(void)
 		  a_device_without_a_node_has_no_number, NULL);
 	suite_add(&suite, "a node that is not shown has one that is not known",
 		  a_node_that_is_not_shown_has_one_that_is_not_known, NULL);
-	suite_add(&suite, "a stick's number is lent to nobody", a_sticks_number_is_lent_to_nobody,
-		  NULL);
+	suite_add(&suite, "a stick's number is offered to nobody",
+		  a_sticks_number_is_offered_to_nobody, NULL);
 	suite_add(&suite, "of a stick whose number is not known none is feared",
 		  of_a_stick_whose_number_is_not_known_none_is_feared, NULL);
 	suite_add(&suite, "a function that is gone does not hold sticks back",

@@ -79,7 +79,7 @@ static void what_the_claim_says_itself_is_no_trouble_of_its(void **state)
 	scene_free(scene);
 }
 
-static void the_node_lists_as_many_as_are_lent(void **state)
+static void the_node_lists_as_many_as_are_offered(void **state)
 {
 	static const struct {
 		const char *quantity;
@@ -392,8 +392,8 @@ int main(void)
 		  what_the_claim_says_itself_is_no_trouble_of_its, NULL);
 	suite_add(&suite, "a claim that waits for the kubelet is healthy for it",
 		  a_claim_that_waits_for_the_kubelet_is_healthy_for_it, NULL);
-	suite_add(&suite, "the Node lists as many as are lent", the_node_lists_as_many_as_are_lent,
-		  NULL);
+	suite_add(&suite, "the Node lists as many as are offered",
+		  the_node_lists_as_many_as_are_offered, NULL);
 	suite_add(&suite, "a Node without a kubelet offers nothing",
 		  a_node_without_a_kubelet_offers_nothing, NULL);
 	suite_add(&suite, "without a kubelet's folder too", without_a_kubelets_folder_too, NULL);

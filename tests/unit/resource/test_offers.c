@@ -45,7 +45,7 @@ static void a_kubelet_that_comes_later_is_found(void **state)
 	await_stream(scene);
 }
 
-static void switched_off_nothing_is_lent(void **state)
+static void switched_off_nothing_is_offered(void **state)
 {
 	struct scene *scene = *state;
 
@@ -144,7 +144,7 @@ static void offer_sticks(void *arg, struct plugins *plugins)
 	plugins_set(plugins, &stick_type, sticks, &resource, sticks->resource ? 1 : 0);
 }
 
-static void a_kind_that_is_added_is_lent(void **state)
+static void a_kind_that_is_added_is_offered(void **state)
 {
 	struct scene *scene = *state;
 	struct sticks sticks = { "kubevirt.io/node1-0951-1666-001002", 0 };
@@ -292,9 +292,10 @@ int main(void)
 		  what_is_claimed_later_is_registered, NULL);
 	suite_add(&suite, "a kubelet that comes later is found",
 		  a_kubelet_that_comes_later_is_found, NULL);
-	suite_add(&suite, "switched off, nothing is lent", switched_off_nothing_is_lent, NULL);
-	suite_add(&suite, "a kind of device that is added is lent", a_kind_that_is_added_is_lent,
+	suite_add(&suite, "switched off, nothing is offered", switched_off_nothing_is_offered,
 		  NULL);
+	suite_add(&suite, "a kind of device that is added is offered",
+		  a_kind_that_is_added_is_offered, NULL);
 	suite_add(&suite, "who has what is known once it is offered",
 		  who_has_what_is_known_once_it_is_offered, NULL);
 	suite_add(&suite, "a stop withdraws everything and ends", a_stop_withdraws_and_ends, NULL);

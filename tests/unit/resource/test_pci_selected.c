@@ -91,9 +91,9 @@ static struct selected_case {
 	  .offers = "" },
 	{ "another model is not offered", BOTH, { NULL }, "8086:10d4=a.io/nic 8087:10d3=a.io/other", .offers = "" },
 	{ "what another plugin serves is not offered", BOTH, { NULL }, "+8086:10d3=a.io/nic", .offers = "" },
-	{ "a claimed function is lent as its claim says, and no other way", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
+	{ "a claimed function is offered as its claim says, and no other way", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
 	  "8086:10d3=a.io/nic", .offers = "a.io/nic: " TWIN "; unknown.com/10d3: " NIC },
-	{ "a claim that is not carried out yet keeps its function from being lent", BOTH, { NIC_CLAIM("", "", UNBOUND), NULL },
+	{ "a claim that is not carried out yet keeps its function from being offered", BOTH, { NIC_CLAIM("", "", UNBOUND), NULL },
 	  "8086:10d3=a.io/nic", .offers = "a.io/nic: " TWIN "; unknown.com/10d3: " NIC
 	  "! (its claim is not ready: it says nothing yet)" },
 	{ "a claim of no node yet does so, too", BOTH, { "{'metadata':{'name':'node1-000001000','uid':'u','resourceVersion':'1'}}" },

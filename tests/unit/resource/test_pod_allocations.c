@@ -39,7 +39,7 @@ static struct pods_case {
 	{ "nor are port paths of somebody else's resource", { { 0 } }, { { "x/y", "1-2.3", "n", "p", "c" } }, "", "" },
 	{ "any ID of a resource of ours is", { { 0 } }, { { "our/usb", "1-2.3", "n", "p", "c" } }, "1-2.3 ", "" },
 	{ "nor does one become ours", { { "x/y", "1-2.3", "n", "p", "c" } }, { { "x/y", "1-2.3", "n", "p", "c" } }, "", "" },
-	{ "a UUID is, whoever lent it", { { 0 } }, { { "x/y", UUID, "n", "p", "c" } }, UUID " ", "" },
+	{ "a UUID is, whoever offered it", { { 0 } }, { { "x/y", UUID, "n", "p", "c" } }, UUID " ", "" },
 	{ "what is a UUID but for one letter is not", { { 0 } },
 	  { { "x/y", "c0ffee00-1234-4567-89ab-0123456789ag", "n", "p", "c" } }, "", "" },
 	{ "several in one are told one by one", { { "our/usb", "1-1,1-2", "n", "p", "c" } },

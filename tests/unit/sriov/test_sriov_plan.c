@@ -164,7 +164,7 @@ static struct plan_case {
 	{ "the card itself is claimed", { CARD }, OBJECT_SEEN("2"), .claimed = "node1-000003000", .step = SRIOV_REST,
 	  .writes = 1, .accepted = "False PassedThrough", .ready = "False PassedThrough", .event = " PassedThrough",
 	  .says = "the card itself is claimed by node1-000003000" },
-	{ "the card itself is lent without a claim", { CARD_OF(PF, "10c9", ",'driver':'vfio-pci'") }, OBJECT_SEEN("2"),
+	{ "the card itself is offered without a claim", { CARD_OF(PF, "10c9", ",'driver':'vfio-pci'") }, OBJECT_SEEN("2"),
 	  .step = SRIOV_REST, .writes = 1, .accepted = "False PassedThrough", .ready = "False PassedThrough",
 	  .event = " PassedThrough" },
 	{ "a card that is claimed may lose its virtual functions", { CARD_2 }, OBJECT_SEEN("0"),
@@ -219,7 +219,7 @@ static struct plan_case {
 	  OBJECT_OF(NAME, MARKED, SPEC("2"), SEEN ",'serialNumber':'00-01'"), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "False DeviceGone", .ready = "False DeviceGone", .event = " DeviceGone",
 	  .says = "one with its serial number is at 0000:04:00.0; set spec.address to that" },
-	{ "the card is lent, so that it has no interface: it is still known", { CARD_OF(PF, "10c9",
+	{ "the card is offered, so that it has no interface: it is still known", { CARD_OF(PF, "10c9",
 	  ",'driver':'vfio-pci'") }, OBJECT_SEEN("0"), .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted",
 	  .ready = "True Ready", .event = "" },
 

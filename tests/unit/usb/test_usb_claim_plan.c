@@ -385,7 +385,7 @@ static void a_claim_comes_to_rest(void **state)
 		assert_true(writes++ < 4);
 	}
 	assert_int_equal(writes, 2);
-	assert_true(usbdeviceclaim_lends(store_object(node->claims, STICK)));
+	assert_true(usbdeviceclaim_is_offered(store_object(node->claims, STICK)));
 }
 
 int main(void)

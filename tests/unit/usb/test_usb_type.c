@@ -80,7 +80,7 @@ static void an_unplugged_device_is_well_again_when_it_is_back(void **state)
 	assert_offers(scene, RESOURCE ": 1-2");
 }
 
-static void a_number_that_a_pod_has_is_lent_to_nobody(void **state)
+static void a_number_that_a_pod_has_is_offered_to_nobody(void **state)
 {
 	struct scene *scene = *state;
 
@@ -227,8 +227,8 @@ int main(void)
 		  "kubevirt-contract 1.6 (3): a unit outlives a re-plug, its container gets the "
 		  "node of now",
 		  a_container_gets_the_node_of_now, NULL);
-	suite_add(&suite, "a number that a pod has is lent to nobody",
-		  a_number_that_a_pod_has_is_lent_to_nobody, NULL);
+	suite_add(&suite, "a number that a pod has is offered to nobody",
+		  a_number_that_a_pod_has_is_offered_to_nobody, NULL);
 	suite_add(&suite, "no container starts beside a process of a former pod",
 		  no_container_starts_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "a device that was plugged in again just now is an error",

@@ -56,7 +56,7 @@ static void selected_devices_share_a_resource(void **state)
 }
 
 /* A claim that was refused, because the entry's pod has the stick or for whatever reason, says which it waits for. */
-static void a_device_that_a_claim_waits_for_is_lent_by_the_entry(void **state)
+static void a_device_that_a_claim_waits_for_is_offered_by_the_entry(void **state)
 {
 	struct scene *scene = *state;
 
@@ -128,7 +128,7 @@ static void a_bundle_is_well_only_as_a_whole(void **state)
 }
 
 /* After a restart the units are others, and a pod still has one of before. */
-static void a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice(void **state)
+static void a_device_that_a_pod_has_in_another_bundle_is_not_offered_twice(void **state)
 {
 	struct scene *scene = *state;
 
@@ -224,8 +224,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a claim's resource is its device alone",
 		  a_claims_resource_is_its_device_alone, NULL);
-	suite_add(&suite, "a device that a claim waits for is lent by the entry",
-		  a_device_that_a_claim_waits_for_is_lent_by_the_entry, NULL);
+	suite_add(&suite, "a device that a claim waits for is offered by the entry",
+		  a_device_that_a_claim_waits_for_is_offered_by_the_entry, NULL);
 	suite_add(&suite, "an entry that gives nothing is told",
 		  an_entry_that_gives_nothing_is_told, NULL);
 	suite_add(
@@ -233,8 +233,8 @@ int main(void)
 		"kubevirt-contract 1.2 (USB): a bundle's nodes, made QEMU's, and its variable; it is "
 		"well only as a whole",
 		a_bundle_is_well_only_as_a_whole, NULL);
-	suite_add(&suite, "a device that a pod has in another bundle is not lent twice",
-		  a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice, NULL);
+	suite_add(&suite, "a device that a pod has in another bundle is not offered twice",
+		  a_device_that_a_pod_has_in_another_bundle_is_not_offered_twice, NULL);
 	suite_add(&suite, "a renamed entry keeps the name of what a pod has",
 		  a_renamed_entry_keeps_the_name_of_what_a_pod_has, NULL);
 	suite_add(&suite, "a stick of a pod is in no bundle of another name",

@@ -1,4 +1,4 @@
-/* usb_lent: which USB devices are offered under which resource, and whether they are healthy. Pure, except
+/* usb_offer: which USB devices are offered under which resource, and whether they are healthy. Pure, except
  * that it looks at the nodes. */
 #pragma once
 
@@ -11,7 +11,7 @@ struct usb_view;
 struct usbdevice;
 
 /* One device of the kubelet's. Texts are its own, but for the ID. */
-struct usb_lent {
+struct usb_offer {
 	const char *id;
 	char *resource;
 	bool claimed;                     /* else by the HostDeviceConfig */
@@ -20,16 +20,16 @@ struct usb_lent {
 	size_t len;
 };
 
-struct usb_lents {
-	struct usb_lent *items;
+struct usb_offers {
+	struct usb_offer *items;
 	size_t len, cap;
 };
 
 /* All of them, by resource and ID. @units is brought up to date, and lives as long as @ret_lents. Entries of the
  * config that have no unit are added to @troubles (may be NULL). */
-void usb_lents_look(const struct usb_view *view, struct usb_units *units,
-		    struct usb_lents *ret_lents, struct config_troubles *troubles);
+void usb_offers_find(const struct usb_view *view, struct usb_units *units,
+		     struct usb_offers *ret_offers, struct config_troubles *troubles);
 /* Is the device's node not QEMU's, and can this agent not make it so? */
-bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device);
+bool usb_offer_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device);
 
-void usb_lents_done(struct usb_lents *lents);
+void usb_offers_done(struct usb_offers *offers);

@@ -1,4 +1,4 @@
-#include "agent/usb/usb_lent.h"
+#include "agent/usb/usb_offer.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -76,7 +76,7 @@ static char *device_trouble(const struct usb_view *view, const struct usbdevice 
 	return is_claimable(device) ? reach_trouble(view, device) : use_trouble(device);
 }
 
-bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device)
+bool usb_offer_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device)
 {
 	struct usb_node_at at = { view->node->helper.dev_root, device->status.device_path,
 				  view->calls };
@@ -105,14 +105,14 @@ static char *claim_trouble(const struct usb_view *view, const struct usbdevicecl
 	return NULL;
 }
 
-static void add_device(struct usb_lent *lent, const struct usbdevice *device)
+static void add_device(struct usb_offer *offer, const struct usbdevice *device)
 {
-	lent->devices = xreallocarray((void *)lent->devices, lent->len + 1,
-				      sizeof(const struct usbdevice *));
-	lent->devices[lent->len++] = device;
+	offer->devices = xreallocarray((void *)offer->devices, offer->len + 1,
+				       sizeof(const struct usbdevice *));
+	offer->devices[offer->len++] = device;
 }
 
-static void add_claims(const struct usb_view *view, struct usb_lents *lents)
+static void add_claims(const struct usb_view *view, struct usb_offers *offers)
 {
 	const struct entry *entry;
 	size_t cursor = 0;
@@ -120,19 +120,19 @@ static void add_claims(const struct usb_view *view, struct usb_lents *lents)
 	while ((entry = store_next(view->claims, &cursor))) {
 		const struct usbdeviceclaim *claim = entry->object;
 		struct usb_sighting seen;
-		struct usb_lent *lent;
+		struct usb_offer *offer;
 
-		if (!claim || !usbdeviceclaim_lends(claim) ||
+		if (!claim || !usbdeviceclaim_is_offered(claim) ||
 		    !str_match(claim->status.node_name, view->node->name))
 			continue;
 		seen = usb_identity_find(claim, view->node->inventory, view->claims);
-		lent = array_add(lents);
-		*lent = (struct usb_lent){ .id = claim->status.port_path,
-					   .resource = resource_name_usb(claim->meta.name),
-					   .claimed = true,
-					   .trouble = claim_trouble(view, claim, &seen) };
+		offer = array_add(offers);
+		*offer = (struct usb_offer){ .id = claim->status.port_path,
+					     .resource = resource_name_usb(claim->meta.name),
+					     .claimed = true,
+					     .trouble = claim_trouble(view, claim, &seen) };
 		if (seen.sight == USB_HERE)
-			add_device(lent, seen.device);
+			add_device(offer, seen.device);
 	}
 }
 
@@ -164,28 +164,28 @@ static char *unit_trouble(const struct usb_view *view, const struct usb_unit *un
 
 /* What a pod has as another resource stays that one's: under two names the kubelet would give it to two pods. */
 static void keep_name(const struct usb_view *view, const struct usb_unit *unit,
-		      struct usb_lent *lent)
+		      struct usb_offer *offer)
 {
 	bool ours = false;
 	const char *held = offers_resource(view->offers, unit->id, &ours);
 
-	if (held && ours && strcmp(held, lent->resource) != 0) {
-		free(lent->resource);
-		lent->resource = xstrdup(held);
+	if (held && ours && strcmp(held, offer->resource) != 0) {
+		free(offer->resource);
+		offer->resource = xstrdup(held);
 	}
-	for (size_t i = 0; i < unit->len && !lent->trouble; i++) {
+	for (size_t i = 0; i < unit->len && !offer->trouble; i++) {
 		held = unit->devices[i] ? offers_resource(view->offers,
 							  unit->devices[i]->status.port_path, &ours)
 					: NULL;
-		if (held && strcmp(held, lent->resource) != 0)
-			lent->trouble = xasprintf("a pod has a device of it as %s", held);
+		if (held && strcmp(held, offer->resource) != 0)
+			offer->trouble = xasprintf("a pod has a device of it as %s", held);
 	}
 }
 
-static bool is_claims(const struct usb_lents *lents, const char *resource)
+static bool is_claims(const struct usb_offers *offers, const char *resource)
 {
-	for (size_t i = 0; i < lents->len; i++) {
-		if (lents->items[i].claimed && strcmp(lents->items[i].resource, resource) == 0)
+	for (size_t i = 0; i < offers->len; i++) {
+		if (offers->items[i].claimed && strcmp(offers->items[i].resource, resource) == 0)
 			return true;
 	}
 	return false;
@@ -193,22 +193,22 @@ static bool is_claims(const struct usb_lents *lents, const char *resource)
 
 /* A resource of a claim is the claimed device's alone. */
 static void add_units(const struct usb_view *view, const struct usb_units *units,
-		      struct usb_lents *lents)
+		      struct usb_offers *offers)
 {
 	for (size_t i = 0; i < units->len; i++) {
 		const struct usb_unit *unit = &units->items[i];
-		struct usb_lent *lent;
+		struct usb_offer *offer;
 
-		if (is_claims(lents, unit->resource))
+		if (is_claims(offers, unit->resource))
 			continue;
-		lent = array_add(lents);
-		*lent = (struct usb_lent){ .id = unit->id,
-					   .resource = xstrdup(unit->resource),
-					   .trouble = unit_trouble(view, unit) };
-		keep_name(view, unit, lent);
+		offer = array_add(offers);
+		*offer = (struct usb_offer){ .id = unit->id,
+					     .resource = xstrdup(unit->resource),
+					     .trouble = unit_trouble(view, unit) };
+		keep_name(view, unit, offer);
 		for (size_t k = 0; k < unit->len; k++) {
 			if (unit->devices[k])
-				add_device(lent, unit->devices[k]);
+				add_device(offer, unit->devices[k]);
 		}
 	}
 }
@@ -238,8 +238,8 @@ static void find_candidates(const struct usb_view *view, struct usb_candidates *
 
 static int by_resource(const void *a, const void *b)
 {
-	const struct usb_lent *x = a;
-	const struct usb_lent *y = b;
+	const struct usb_offer *x = a;
+	const struct usb_offer *y = b;
 	int order = strcmp(x->resource, y->resource);
 
 	return order ? order : strcmp(x->id, y->id);
@@ -307,7 +307,7 @@ static void tell_nodes(const struct usb_view *view, const struct config_usb *ent
 }
 
 static void tell_unmet(const struct usb_view *view, const struct usb_candidates *candidates,
-		       const struct usb_units *units, const struct usb_lents *lents,
+		       const struct usb_units *units, const struct usb_offers *offers,
 		       struct config_troubles *troubles)
 {
 	const struct config *config = view->config;
@@ -317,7 +317,7 @@ static void tell_unmet(const struct usb_view *view, const struct usb_candidates 
 		const char *reason = NULL;
 		auto_free char *text = usb_units_unmet(entry, candidates, units, &reason);
 
-		if (!entry->external && is_claims(lents, entry->resource))
+		if (!entry->external && is_claims(offers, entry->resource))
 			tell(entry, CONFIG_NAME_TAKEN,
 			     "the resource is that of a USBDeviceClaim on this node: give it "
 			     "another name",
@@ -329,32 +329,32 @@ static void tell_unmet(const struct usb_view *view, const struct usb_candidates 
 	}
 }
 
-void usb_lents_look(const struct usb_view *view, struct usb_units *units,
-		    struct usb_lents *ret_lents, struct config_troubles *troubles)
+void usb_offers_find(const struct usb_view *view, struct usb_units *units,
+		     struct usb_offers *ret_offers, struct config_troubles *troubles)
 {
 	struct usb_candidates candidates = { 0 };
 
-	*ret_lents = (struct usb_lents){ 0 };
+	*ret_offers = (struct usb_offers){ 0 };
 	if (!view->node->inventory)
 		return;
 	candidates.facts = view->node->inventory->facts;
 	find_candidates(view, &candidates);
 	usb_units_make(view->config, &candidates, units);
-	add_claims(view, ret_lents);
+	add_claims(view, ret_offers);
 	if (troubles)
-		tell_unmet(view, &candidates, units, ret_lents, troubles);
-	add_units(view, units, ret_lents);
-	if (ret_lents->len > 0)
-		qsort(ret_lents->items, ret_lents->len, sizeof(*ret_lents->items), by_resource);
+		tell_unmet(view, &candidates, units, ret_offers, troubles);
+	add_units(view, units, ret_offers);
+	if (ret_offers->len > 0)
+		qsort(ret_offers->items, ret_offers->len, sizeof(*ret_offers->items), by_resource);
 	array_done(&candidates);
 }
 
-void usb_lents_done(struct usb_lents *lents)
+void usb_offers_done(struct usb_offers *offers)
 {
-	for (size_t i = 0; i < lents->len; i++) {
-		free(lents->items[i].resource);
-		free(lents->items[i].trouble);
-		free((void *)lents->items[i].devices);
+	for (size_t i = 0; i < offers->len; i++) {
+		free(offers->items[i].resource);
+		free(offers->items[i].trouble);
+		free((void *)offers->items[i].devices);
 	}
-	array_done(lents);
+	array_done(offers);
 }

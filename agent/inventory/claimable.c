@@ -65,7 +65,7 @@ static bool refuse(struct verdict *v, const char *reason, char *message)
 	return true;
 }
 
-static bool is_given(const char *wanted, const char *found)
+static bool is_match(const char *wanted, const char *found)
 {
 	return !wanted || (found && strcmp(wanted, found) == 0);
 }
@@ -76,9 +76,9 @@ static bool judge_class(const struct pci_facts *pci, struct verdict *v)
 		const char *prefix = host_classes[i].prefix;
 
 		if (strncmp(pci->class_code, prefix, strlen(prefix)) == 0 &&
-		    is_given(host_classes[i].vendor, pci->vendor) &&
-		    is_given(host_classes[i].device, pci->device) &&
-		    is_given(host_classes[i].driver, pci->driver))
+		    is_match(host_classes[i].vendor, pci->vendor) &&
+		    is_match(host_classes[i].device, pci->device) &&
+		    is_match(host_classes[i].driver, pci->driver))
 			return refuse(v, host_classes[i].reason, xstrdup(host_classes[i].message));
 	}
 	return false;

@@ -170,8 +170,8 @@ void deferred_answer(struct deferred *deferred, struct allocation *allocation)
 	}
 	call->response.items[container] = *allocation;
 	*allocation = (struct allocation){ 0 };
-	if (plugin_answer_check_given(call->all->deps.source, &call->ids.items[container],
-				      &call->response.items[container], &err) < 0)
+	if (plugin_answer_check_allocation(call->all->deps.source, &call->ids.items[container],
+					   &call->response.items[container], &err) < 0)
 		call_refuse(call, &err);
 	else
 		call_end_if_done(call);

@@ -93,8 +93,8 @@ int plugin_answer_check(const struct plugin_source *source, const struct plugin_
 	return 0;
 }
 
-int plugin_answer_check_given(const struct plugin_source *source, const struct json_strs *ids,
-			      const struct allocation *allocation, struct err *err)
+int plugin_answer_check_allocation(const struct plugin_source *source, const struct json_strs *ids,
+				   const struct allocation *allocation, struct err *err)
 {
 	if (allocation_is_empty(allocation))
 		return err_set(err, ERR_INVALID, -ENODATA,
@@ -108,7 +108,7 @@ static int allocate_one(const struct plugin_source *source, const struct json_st
 {
 	if (source->type->allocate(source->arg, source->resource, ids, allocation, err) < 0)
 		return err_wrap(err, "%s", source->resource);
-	return plugin_answer_check_given(source, ids, allocation, err);
+	return plugin_answer_check_allocation(source, ids, allocation, err);
 }
 
 static int allocate_all(const struct plugin_source *source, const struct plugin_ids *request,
@@ -144,19 +144,19 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 static int nodes_check(const struct plugin_source *source, const struct json_strs *ids,
 		       const struct json_strs *now, struct err *err)
 {
-	struct json_strs given = { 0 };
+	struct json_strs allocated = { 0 };
 	int r = 0;
 
 	if (source->checkpoint)
-		checkpoint_nodes(source->checkpoint, source->resource, ids, &given);
-	for (size_t i = 0; r == 0 && i < given.len; i++) {
-		if (!json_strs_has(now, given.items[i]))
+		checkpoint_nodes(source->checkpoint, source->resource, ids, &allocated);
+	for (size_t i = 0; r == 0 && i < allocated.len; i++) {
+		if (!json_strs_has(now, allocated.items[i]))
 			r = err_set(err, ERR_INVALID, -EHOSTDOWN,
 				    "%s, which the container was given for '%s', is not the node "
 				    "of this device any more: delete the pod",
-				    given.items[i], ids->items[0]);
+				    allocated.items[i], ids->items[0]);
 	}
-	json_strs_done(&given);
+	json_strs_done(&allocated);
 	return r;
 }
 

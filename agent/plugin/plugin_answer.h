@@ -50,8 +50,8 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 int plugin_answer_check(const struct plugin_source *source, const struct plugin_ids *request,
 			struct err *err);
 /* There is something in the @allocation for the devices @ids. */
-int plugin_answer_check_given(const struct plugin_source *source, const struct json_strs *ids,
-			      const struct allocation *allocation, struct err *err);
+int plugin_answer_check_allocation(const struct plugin_source *source, const struct json_strs *ids,
+				   const struct allocation *allocation, struct err *err);
 /* What the kubelet shows in the pod's message. */
 enum grpc_status plugin_answer_status(const struct err *err);
 

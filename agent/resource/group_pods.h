@@ -12,7 +12,7 @@
  * - if it asks again for a device that this pod has, or for both devices. One pod has both if the calls show it (the
  *   device was given again after the other one, or with it) or if the UIDs in the checkpoint are equal;
  * - or if it asks for a device of another resource while the container that got the first device is not complete
- *   (ledger_gift.open). Without a checkpoint no container is.
+ *   (ledger_allocation.open). Without a checkpoint no container is.
  * After its own restart the agent knows no calls, and after the kubelet's restart the list may name no pods. While the kubelet
  * does not list its pods (ledger_written()), a function that its checkpoint names is in use. While the checkpoint cannot be
  * read, every function is.

@@ -461,7 +461,7 @@ static bool is_starting(struct ledger *ledger, const char *id)
 	return false;
 }
 
-static void give(struct ledger *ledger, const char *resource, const char *id)
+static void add_allocation(struct ledger *ledger, const char *resource, const char *id)
 {
 	struct starting *starting = xcalloc(1, sizeof(*starting));
 
@@ -474,7 +474,7 @@ static void give(struct ledger *ledger, const char *resource, const char *id)
 	tell_when_passed(ledger, STARTING_MS);
 }
 
-void ledger_give(struct ledger *ledger, const char *resource, const struct json_strs *ids)
+void ledger_allocate(struct ledger *ledger, const char *resource, const struct json_strs *ids)
 {
 	ledger->calls++;
 	for (size_t i = 0; i < ids->len; i++) {
@@ -482,9 +482,9 @@ void ledger_give(struct ledger *ledger, const char *resource, const struct json_
 		char *rest = copy;
 		const char *id;
 
-		give(ledger, resource, ids->items[i]);
+		add_allocation(ledger, resource, ids->items[i]);
 		while (strchr(ids->items[i], ',') && (id = strsep(&rest, ",")))
-			give(ledger, resource, id);
+			add_allocation(ledger, resource, id);
 	}
 }
 
@@ -522,27 +522,28 @@ static bool is_open(struct ledger *ledger, const char *id, const struct starting
 }
 
 /* A list may name the pod before its containers have all of theirs. */
-static bool is_given(struct ledger *ledger, const char *id, const struct starting *starting,
-		     bool open)
+static bool is_allocated(struct ledger *ledger, const char *id, const struct starting *starting,
+			 bool open)
 {
 	if (is_listed(ledger, id, starting))
 		return open;
 	return clock_now_ms(ledger->node->clock) < starting->until_ms || is_silent(ledger);
 }
 
-struct ledger_gift ledger_gift(struct ledger *ledger, const char *id)
+struct ledger_allocation ledger_allocation(struct ledger *ledger, const char *id)
 {
 	const struct starting *starting = map_get(ledger->starting, id);
-	struct ledger_gift gift = { 0 };
+	struct ledger_allocation allocation = { 0 };
 
 	if (!starting)
-		return gift;
-	gift.call = starting->call;
-	gift.open = is_open(ledger, id, starting);
-	gift.recent = clock_now_ms(ledger->node->clock) <= starting->since_ms + LEDGER_RECENT_MS;
-	if (is_given(ledger, id, starting, gift.open))
-		gift.resource = starting->resource;
-	return gift;
+		return allocation;
+	allocation.call = starting->call;
+	allocation.open = is_open(ledger, id, starting);
+	allocation.recent =
+		clock_now_ms(ledger->node->clock) <= starting->since_ms + LEDGER_RECENT_MS;
+	if (is_allocated(ledger, id, starting, allocation.open))
+		allocation.resource = starting->resource;
+	return allocation;
 }
 
 /* The pod's UID in the checkpoint; NULL: it names none since the device was given last. */
@@ -686,7 +687,7 @@ void ledger_ids(struct ledger *ledger, struct json_strs *ids)
 
 	pod_allocations_ids(ledger->pods, ids);
 	while (map_next(ledger->starting, &cursor, &id, &starting)) {
-		if (is_given(ledger, id, starting, false))
+		if (is_allocated(ledger, id, starting, false))
 			json_strs_add(ids, id);
 	}
 	if (is_silent(ledger))

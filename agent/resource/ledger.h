@@ -22,7 +22,7 @@ enum {
 };
 
 /* That a device was given to a container of a pod that is not known yet. */
-struct ledger_gift {
+struct ledger_allocation {
 	const char *resource; /* as which it was given; NULL: it was not lately */
 	uint64_t call;        /* the later the greater; the same: given in one call */
 	bool open;            /* the same container may still be given devices of other resources */
@@ -58,7 +58,7 @@ void ledger_offered(struct ledger *ledger);
 void ledger_hear(struct ledger *ledger, int64_t heartbeat_ms);
 
 /* The devices @ids of @resource were just given to a pod, whose name is not known yet. */
-void ledger_give(struct ledger *ledger, const char *resource, const struct json_strs *ids);
+void ledger_allocate(struct ledger *ledger, const char *resource, const struct json_strs *ids);
 
 /* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. What the kubelet's
  * checkpoint says counts as for ledger_written(). Valid until the next question about a device, or `changed` is called. */
@@ -68,9 +68,9 @@ const char *ledger_resource(struct ledger *ledger, const char *id);
  * How the device was given last. It counts as given until a list that was asked for afterwards tells which pod has
  * it, but as long as its container is open; or until ledger_is_free() without a list. Open is a container until the
  * kubelet's checkpoint names the device (agent/plugin/checkpoint.h), at most LEDGER_RECENT_MS; without a checkpoint
- * none is. Valid until `changed` is called or ledger_give().
+ * none is. Valid until `changed` is called or ledger_allocate().
  */
-struct ledger_gift ledger_gift(struct ledger *ledger, const char *id);
+struct ledger_allocation ledger_allocation(struct ledger *ledger, const char *id);
 
 /* Does the kubelet give both devices to one pod, as far as it has told since each was given last? By the UIDs in its
  * checkpoint; only where it has none by its list. */

@@ -39,7 +39,7 @@ struct node_numbers *node_numbers_free(struct node_numbers *numbers);
 void node_numbers_update(struct node_numbers *numbers);
 
 /* The devices were just given to a container: what pods had them before is gone. */
-void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids);
+void node_numbers_allocate(struct node_numbers *numbers, const struct json_strs *ids);
 
 /* Why the device @id must not be offered: which pod could open it. @id is a PCI address, the UUID of a mediated device or a
  * USB port path. NULL: no pod could open it. The caller frees. */

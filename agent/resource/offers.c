@@ -226,11 +226,12 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 	return list ? list : last_holder_allocations(&offers->told, address);
 }
 
-static struct ledger_gift gift_of(void *arg, const char *address)
+static struct ledger_allocation allocation_of(void *arg, const char *address)
 {
 	const struct offers *offers = arg;
 
-	return offers->ledger ? ledger_gift(offers->ledger, address) : (struct ledger_gift){ 0 };
+	return offers->ledger ? ledger_allocation(offers->ledger, address)
+			      : (struct ledger_allocation){ 0 };
 }
 
 static const char *written(void *arg, const char *address)
@@ -328,8 +329,9 @@ static void on_allocated(struct offers *offers, const struct plugin_event *event
 {
 	auto_str struct str devices = STR_INIT;
 
-	ledger_give(offers->ledger, event->resource, event->ids); /* before the kubelet writes */
-	node_numbers_give(offers->numbers, event->ids);
+	ledger_allocate(offers->ledger, event->resource,
+			event->ids); /* before the kubelet writes */
+	node_numbers_allocate(offers->numbers, event->ids);
 	for (size_t i = 0; i < event->ids->len && i < LOGGED_MAX; i++)
 		str_addf(&devices, "%s%s", i ? " " : "", event->ids->items[i]);
 	if (event->ids->len > LOGGED_MAX)
@@ -676,7 +678,7 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 					  .devices = deps->devices,
 					  .held_as = held_as,
 					  .pods = pods_of,
-					  .gift = gift_of,
+					  .allocation = allocation_of,
 					  .written = written,
 					  .selected = on_selected,
 					  .same_pod = is_same_pod,

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct config;
-struct ledger_gift;
+struct ledger_allocation;
 struct device_type;
 struct json_strs;
 struct pci_type;
@@ -33,8 +33,8 @@ struct pci_view {
 	const char *(*held_as)(void *arg, const char *address, bool *ret_ours);
 	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be NULL. */
 	const struct pcidevice_allocations *(*pods)(void *arg, const char *address);
-	/* As ledger_gift(). May be NULL. */
-	struct ledger_gift (*gift)(void *arg, const char *address);
+	/* As ledger_allocation(). May be NULL. */
+	struct ledger_allocation (*allocation)(void *arg, const char *address);
 	/* As ledger_written(). May be NULL. */
 	const char *(*written)(void *arg, const char *address);
 	/* The offer of the function by the HostDeviceConfig changed. May be NULL. */

@@ -27,7 +27,7 @@
 #include "kube/store.h"
 
 /* No event reports that a pod never started after Allocate, so the agent checks at this interval. */
-enum { GIFTS_MS = 30000 };
+enum { OWNERS_MS = 30000 };
 
 struct usb {
 	const struct this_node *node;
@@ -227,11 +227,11 @@ static void see_uses(struct usb *usb)
 		clock_timer_start(usb->node->clock, usb->free_timer, wait_ms);
 }
 
-static void give_back(void *arg, const char *port)
+static void restore_node(void *arg, const char *port)
 {
 	struct usb *usb = arg;
 
-	usb_type_give_back(usb->type, port);
+	usb_type_restore_node(usb->type, port);
 }
 
 static void on_timer(void *arg)
@@ -239,8 +239,8 @@ static void on_timer(void *arg)
 	struct usb *usb = arg;
 
 	usb_type_clear(usb->type);
-	if (usb_type_gave(usb->type))
-		clock_timer_start(usb->node->clock, usb->timer, GIFTS_MS);
+	if (usb_type_has_given_nodes(usb->type))
+		clock_timer_start(usb->node->clock, usb->timer, OWNERS_MS);
 }
 
 static void offer(void *arg, struct plugins *plugins)
@@ -297,7 +297,7 @@ struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps)
 						   .is_offered = is_offered,
 						   .is_out_of_reach = is_out_of_reach,
 						   .unproven_ms = unproven_ms,
-						   .give_back = give_back,
+						   .restore_node = restore_node,
 						   .arg = usb,
 					   });
 	offers_add(

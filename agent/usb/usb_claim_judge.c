@@ -160,7 +160,7 @@ bool usb_claim_spares(const struct usbdeviceclaim *claim, const struct usbdevice
 
 	return !claimable || strcmp(claimable->status, "True") == 0 ||
 	       (override_lifts_usb(claimable->reason) &&
-		override_given(&claim->meta, claimable->reason));
+		override_applies(&claim->meta, claimable->reason));
 }
 
 static void judge_device(const struct usb_claim_case *c, struct usb_claim_verdict *v)

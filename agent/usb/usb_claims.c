@@ -121,14 +121,14 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 }
 
 /* The device's node is the node's again before nothing says any more that it was not. */
-static void give_node_back(void *arg, const struct reconcile_view *view,
-			   const struct decision *decision)
+static void restore_node(void *arg, const struct reconcile_view *view,
+			 const struct decision *decision)
 {
 	const struct usb_claims *claims = arg;
 	const struct usbdeviceclaim *claim = view->object;
 
 	if (decision->detail == USB_CLAIM_UNMARK && claim->status.port_path)
-		claims->deps.give_back(claims->deps.arg, claim->status.port_path);
+		claims->deps.restore_node(claims->deps.arg, claim->status.port_path);
 }
 
 static void audit_step(void *arg, const struct reconcile_view *view,
@@ -242,7 +242,7 @@ struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb
 		.is_ready = has_inventory,
 		.is_ours = is_ours,
 		.plan = plan_claim,
-		.before = give_node_back,
+		.before = restore_node,
 		.after = audit_step,
 		.act = act,
 		.rested = on_rest,

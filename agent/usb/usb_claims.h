@@ -25,7 +25,7 @@ struct usb_claims_deps {
 	/* How long until the device in socket @port counts as free? As use_log_unproven_ms(). May be NULL. */
 	uint64_t (*unproven_ms)(void *arg, const char *port, bool refused);
 	/* The claim of the device in socket @port is about to go: its node is the node's again. */
-	void (*give_back)(void *arg, const char *port);
+	void (*restore_node)(void *arg, const char *port);
 	void *arg;
 };
 

@@ -140,14 +140,14 @@ static int open_node(const struct usb_node_at *at, struct usb_node *ret_node, st
 	return fd;
 }
 
-bool usb_node_is_given(const struct usb_node *node)
+bool usb_node_is_for_qemu(const struct usb_node *node)
 {
 	return node->uid == USB_NODE_UID && node->gid == USB_NODE_GID;
 }
 
 bool usb_node_is_out_of_reach(const struct usb_node *node)
 {
-	return node->fixed && !usb_node_is_given(node);
+	return node->fixed && !usb_node_is_for_qemu(node);
 }
 
 char *usb_node_advice(const char *device_path)
@@ -166,7 +166,7 @@ int usb_node_read(const struct usb_node_at *at, struct usb_node *ret_node, struc
 	return fd < 0 ? fd : 0;
 }
 
-int usb_node_give(const struct usb_node_at *at, const struct usb_node *owner, struct err *err)
+int usb_node_set_owner(const struct usb_node_at *at, const struct usb_node *owner, struct err *err)
 {
 	struct usb_node node = { 0 };
 	auto_close int fd = open_node(at, &node, err);

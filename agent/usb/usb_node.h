@@ -39,7 +39,7 @@ struct usb_node_at {
 };
 
 /* Is it QEMU's? */
-bool usb_node_is_given(const struct usb_node *node);
+bool usb_node_is_for_qemu(const struct usb_node *node);
 
 /* Is it not QEMU's, and cannot be made so? */
 bool usb_node_is_out_of_reach(const struct usb_node *node);
@@ -51,7 +51,7 @@ char *usb_node_advice(const char *device_path);
 int usb_node_read(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err);
 
 /* Make it @owner's if it is still the node with @owner->inode; -ESTALE if not. */
-int usb_node_give(const struct usb_node_at *at, const struct usb_node *owner, struct err *err);
+int usb_node_set_owner(const struct usb_node_at *at, const struct usb_node *owner, struct err *err);
 
 /* Bus and device number of "/dev/bus/usb/001/002"; -EINVAL for anything else. */
 int usb_node_numbers(const char *device_path, unsigned *ret_bus, unsigned *ret_device);

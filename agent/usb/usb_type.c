@@ -10,9 +10,9 @@
 #include "agent/plugin/plugins.h"
 #include "agent/resource/offers.h"
 #include "agent/resource/resource_env.h"
-#include "agent/usb/usb_gifts.h"
 #include "agent/usb/usb_node.h"
 #include "agent/usb/usb_offer.h"
+#include "agent/usb/usb_owners.h"
 #include "agent/usb/usb_units.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
@@ -34,7 +34,7 @@ struct usb_type {
 	const struct usb_view *view;
 	struct usb_selected_list selected;
 	struct usb_units units;
-	struct usb_gifts *gifts;
+	struct usb_owners *owners;
 	struct map *seen; /* port path -> uint64_t *: inode of its node when it was scanned */
 };
 
@@ -77,14 +77,14 @@ void usb_type_seen(struct usb_type *type)
 	}
 }
 
-void usb_type_give_back(struct usb_type *type, const char *port_path)
+void usb_type_restore_node(struct usb_type *type, const char *port_path)
 {
-	usb_gifts_give_back(type->gifts, port_path);
+	usb_owners_restore(type->owners, port_path);
 }
 
 /* Its node must be the one that was there when the device was scanned: the kernel makes another one for
  * each device that it enumerates. */
-static int give(struct usb_type *type, const struct usbdevice_status *device, struct err *err)
+static int chown_node(struct usb_type *type, const struct usbdevice_status *device, struct err *err)
 {
 	const uint64_t *seen = map_get(type->seen, device->port_path);
 	struct usb_node_at at = node_at(type, device->device_path);
@@ -100,9 +100,9 @@ static int give(struct usb_type *type, const struct usbdevice_status *device, st
 			       "device in port '%s' was plugged in again and is not known yet",
 			       device->port_path);
 	owner.inode = node.inode;
-	r = usb_gifts_add(type->gifts, device, &node, err);
+	r = usb_owners_add(type->owners, device, &node, err);
 	if (r == 0)
-		r = usb_node_give(&at, &owner, err);
+		r = usb_node_set_owner(&at, &owner, err);
 	return r < 0 ? err_wrap(err, "device in port '%s'", device->port_path) : 0;
 }
 
@@ -116,7 +116,7 @@ static bool pod_has(const struct usb_type *type, const char *port_path)
 
 /* The owner of a pod's node was restored while the kubelet did not list the pod, or udev set its rule's owner
  * again: set it for the pod again, because a restarted container gets the owner that the node has then. */
-static void give_again(struct usb_type *type, const struct usbdevice_status *is)
+static void chown_again(struct usb_type *type, const struct usbdevice_status *is)
 {
 	struct usb_node_at at = node_at(type, is->device_path);
 	struct err err = { 0 };
@@ -124,16 +124,17 @@ static void give_again(struct usb_type *type, const struct usbdevice_status *is)
 
 	if (!is->device_path || usb_node_read(&at, &node, NULL) < 0)
 		return;
-	if (!usb_node_is_given(&node) && pod_has(type, is->port_path) && give(type, is, &err) < 0)
+	if (!usb_node_is_for_qemu(&node) && pod_has(type, is->port_path) &&
+	    chown_node(type, is, &err) < 0)
 		log_warn("a pod's device node is not its own any more",
 			 log_str("node", is->device_path), log_str("reason", err.msg));
 }
 
-static void give_all_again(struct usb_type *type, const struct usb_offers *offers)
+static void chown_all_again(struct usb_type *type, const struct usb_offers *offers)
 {
 	for (size_t i = 0; i < offers->len; i++) {
 		for (size_t k = 0; k < offers->items[i].len; k++)
-			give_again(type, &offers->items[i].devices[k]->status);
+			chown_again(type, &offers->items[i].devices[k]->status);
 	}
 }
 
@@ -141,20 +142,20 @@ void usb_type_clear(struct usb_type *type)
 {
 	struct json_strs ports = { 0 };
 
-	usb_gifts_ports(type->gifts, &ports);
+	usb_owners_ports(type->owners, &ports);
 	for (size_t i = 0; i < ports.len; i++) {
 		auto_free char *holder = NULL;
 
 		if (offers_allocations(type->view->offers, ports.items[i]) &&
 		    offers_is_free(type->view->offers, ports.items[i], &holder))
-			usb_type_give_back(type, ports.items[i]);
+			usb_type_restore_node(type, ports.items[i]);
 	}
 	json_strs_done(&ports);
 }
 
-bool usb_type_gave(const struct usb_type *type)
+bool usb_type_has_given_nodes(const struct usb_type *type)
 {
-	return usb_gifts_len(type->gifts) > 0;
+	return usb_owners_len(type->owners) > 0;
 }
 
 /* --- what is offered ------------------------------------------------------------------------ */
@@ -240,7 +241,7 @@ bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 
 	usb_offers_find(type->view, &type->units, &offers, troubles);
 	set_resources(type, &offers, plugins);
-	give_all_again(type, &offers);
+	chown_all_again(type, &offers);
 	changed = remember_selected(type, &offers);
 	usb_offers_done(&offers);
 	return changed;
@@ -264,7 +265,7 @@ static int add_nodes(struct usb_type *type, const struct usb_offer *offer,
 		const struct usbdevice_status *is = &offer->devices[i]->status;
 		unsigned bus = 0;
 		unsigned device = 0;
-		int r = give(type, is, err);
+		int r = chown_node(type, is, err);
 
 		if (r < 0)
 			return r;
@@ -379,7 +380,7 @@ struct usb_type *usb_type_new(const struct usb_view *view)
 
 	type->view = view;
 	type->seen = map_new();
-	type->gifts = usb_gifts_new(view);
+	type->owners = usb_owners_new(view);
 	return type;
 }
 
@@ -387,7 +388,7 @@ struct usb_type *usb_type_free(struct usb_type *type)
 {
 	if (!type)
 		return NULL;
-	usb_gifts_free(type->gifts);
+	usb_owners_free(type->owners);
 	inodes_free(type->seen);
 	usb_units_done(&type->units);
 	selected_list_done(&type->selected);

@@ -63,10 +63,10 @@ const struct usb_selected *usb_type_selected(const struct usb_type *type, const 
 void usb_type_clear(struct usb_type *type);
 
 /* Give the node of the device in this socket back if it was given to a pod. */
-void usb_type_give_back(struct usb_type *type, const char *port_path);
+void usb_type_restore_node(struct usb_type *type, const char *port_path);
 
 /* Is any node given to pods? */
-bool usb_type_gave(const struct usb_type *type);
+bool usb_type_has_given_nodes(const struct usb_type *type);
 
 /* Its `arg` is the struct usb_type. */
 extern const struct device_type usb_device_type;

@@ -33,7 +33,7 @@ static void given_as_the_table_says(void **state)
 
 	if (row->value)
 		json_pairs_set(&meta.annotations, NAMES_ANNOTATION_OVERRIDE, row->value);
-	assert_int_equal(override_given(&meta, row->reason), row->given);
+	assert_int_equal(override_applies(&meta, row->reason), row->given);
 	json_pairs_done(&meta.annotations);
 }
 

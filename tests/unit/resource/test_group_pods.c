@@ -80,17 +80,17 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 }
 
 /* THIRD is the pod's that was given NIC, and came with it. */
-static struct ledger_gift gift_of(void *arg, const char *address)
+static struct ledger_allocation allocation_of(void *arg, const char *address)
 {
 	const struct group_case *row = arg;
 
 	if (strcmp(address, TWIN) == 0)
-		return (struct ledger_gift){ .call = row->own_call,
-					     .resource = row->own_call ? GPU : NULL };
-	return (struct ledger_gift){ .call = 5,
-				     .resource = row->given_as,
-				     .open = row->open,
-				     .recent = row->given_as && !row->long_ago };
+		return (struct ledger_allocation){ .call = row->own_call,
+						   .resource = row->own_call ? GPU : NULL };
+	return (struct ledger_allocation){ .call = 5,
+					   .resource = row->given_as,
+					   .open = row->open,
+					   .recent = row->given_as && !row->long_ago };
 }
 
 static const char *written(void *arg, const char *address)
@@ -122,7 +122,7 @@ static void is_judged(void **state)
 	if (row->with)
 		json_strs_add(&asked, row->with);
 	node->view.pods = pods_of;
-	node->view.gift = gift_of;
+	node->view.allocation = allocation_of;
 	node->view.written = written;
 	node->view.same_pod = is_same_pod;
 	node->view.arg = row;

@@ -538,7 +538,7 @@ static void what_is_given_in_parts_has_the_numbers_of_all(void **state)
 	plug_stick(scene, "1-2", "005", A);
 	plug_stick(scene, "1-3", "006", B);
 	json_strs_add(&ids, "1-2,1-3");
-	node_numbers_give(numbers, &ids);
+	node_numbers_allocate(numbers, &ids);
 	pull_stick(scene, "1-3");
 	plug_stick(scene, "1-4", "006", B);
 	trouble = node_numbers_trouble(numbers, "1-4");
@@ -585,7 +585,7 @@ static void the_next_process_knows_the_numbers(void **state)
 	set_node(scene, "13", NULL);
 	numbers = next_process(scene);
 	json_strs_add(&ids, NIC);
-	node_numbers_give(numbers, &ids);
+	node_numbers_allocate(numbers, &ids);
 	node_numbers_free(numbers);
 	assert_next(scene, NULL);
 	set_node(scene, "12", NULL);
@@ -593,7 +593,7 @@ static void the_next_process_knows_the_numbers(void **state)
 	assert_next(scene, NEXT); /* and the one after that */
 
 	numbers = next_process(scene);
-	node_numbers_give(numbers, &ids); /* to another pod */
+	node_numbers_allocate(numbers, &ids); /* to another pod */
 	text = node_numbers_bind_trouble(numbers, TWIN);
 	assert_null(text);
 	node_numbers_free(numbers);

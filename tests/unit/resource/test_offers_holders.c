@@ -379,7 +379,7 @@ static void what_was_given_is_a_pods_although_its_resource_went(void **state)
 						   .offers = offers_nothing,
 						   .arg = scene });
 	json_strs_add(&ids, "1-2");
-	ledger_give(ledger, "a.io/stick", &ids);
+	ledger_allocate(ledger, "a.io/stick", &ids);
 	pods_serve(scene);
 	list_none(scene);
 	list_more(scene, "a.io/stick", "1-2", "vm-1");

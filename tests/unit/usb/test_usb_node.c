@@ -36,11 +36,11 @@ static void a_node_is_given_and_given_back(void **state)
 	nodes()->items[0].gid = 46; /* plugdev */
 	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode;
-	assert_int_equal(usb_node_give(&five, &owner, NULL), 0);
+	assert_int_equal(usb_node_set_owner(&five, &owner, NULL), 0);
 	assert_owner(5, "107:107");
 	assert_int_equal(usb_node_read(&five, &after, NULL), 0);
 	assert_int_equal(after.uid, 107);
-	assert_int_equal(usb_node_give(&five, &before, NULL), 0);
+	assert_int_equal(usb_node_set_owner(&five, &before, NULL), 0);
 	assert_owner(5, "0:46");
 	nodes_close();
 }
@@ -89,7 +89,7 @@ static void is_refused(void **state)
 	link_to("002", "001");
 	folder_put(&nodes()->folder, "dev/bus/usb/001/008", "");
 	assert_int_equal(usb_node_read(&node_at, &node, &err), row->code);
-	assert_int_equal(usb_node_give(&node_at, &qemu, &err), row->code);
+	assert_int_equal(usb_node_set_owner(&node_at, &qemu, &err), row->code);
 	assert_owner(5, "0:0");
 	assert_owner(9, "0:0");
 	nodes_close();
@@ -106,7 +106,7 @@ static void a_node_that_was_made_anew_is_not_given(void **state)
 	nodes_make(5);
 	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode + 1000;
-	assert_int_equal(usb_node_give(&five, &owner, NULL), -ESTALE);
+	assert_int_equal(usb_node_set_owner(&five, &owner, NULL), -ESTALE);
 	assert_owner(5, "0:0");
 	nodes_close();
 }
@@ -124,7 +124,7 @@ static void a_chown_that_is_refused_is_told(void **state)
 	nodes()->refuse = EPERM;
 	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode;
-	assert_int_equal(usb_node_give(&five, &owner, &err), -EPERM);
+	assert_int_equal(usb_node_set_owner(&five, &owner, &err), -EPERM);
 	assert_non_null(strstr(err.msg, FIVE));
 	nodes_close();
 }

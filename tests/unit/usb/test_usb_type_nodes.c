@@ -17,7 +17,7 @@ static void a_node_is_given_back_when_no_pod_has_it(void **state)
 	stage.held = "1-2";
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_true(usb_type_gave(scene->type));
+	assert_true(usb_type_has_given_nodes(scene->type));
 	stage.held = NULL;
 	stage.unknown = true; /* the kubelet is asked again */
 	scene_offer(scene);
@@ -25,7 +25,7 @@ static void a_node_is_given_back_when_no_pod_has_it(void **state)
 	stage.unknown = false;
 	scene_offer(scene);
 	assert_owner(5, "0:46");
-	assert_false(usb_type_gave(scene->type));
+	assert_false(usb_type_has_given_nodes(scene->type));
 }
 
 static void restart(struct scene *scene)
@@ -86,9 +86,9 @@ static void a_node_is_given_back_with_its_claim(void **state)
 	nodes_make(5);
 	scene_scan(scene, "1-2=5:A");
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
-	usb_type_give_back(scene->type, "1-3");
+	usb_type_restore_node(scene->type, "1-3");
 	assert_owner(5, "107:107");
-	usb_type_give_back(scene->type, "1-2");
+	usb_type_restore_node(scene->type, "1-2");
 	assert_owner(5, "0:0");
 }
 
@@ -107,7 +107,7 @@ static void a_node_that_a_process_before_gave_is_given_back(void **state)
 	stage.held = "1-2";
 	scene->view.config = NULL;
 	restart(scene);
-	assert_true(usb_type_gave(scene->type));
+	assert_true(usb_type_has_given_nodes(scene->type));
 	assert_offers(scene, "");
 	assert_owner(5, "107:107");
 	stage.held = NULL;
@@ -134,7 +134,7 @@ static void a_node_that_somebody_else_gave_stays_so(void **state)
 	stage.held = NULL;
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_false(usb_type_gave(scene->type));
+	assert_false(usb_type_has_given_nodes(scene->type));
 }
 
 static void its_owner_is_known_after_a_restart(void **state)
@@ -173,7 +173,7 @@ static void a_record_of_another_node_counts_for_nothing(void **state)
 	restart(scene);
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_false(usb_type_gave(scene->type));
+	assert_false(usb_type_has_given_nodes(scene->type));
 }
 
 /* Of the boot before, in which by chance the node had the same number. */
@@ -267,7 +267,7 @@ static void a_node_of_another_device_is_left_alone(void **state)
 	nodes()->items[1].uid = 33;
 	scene_offer(scene);
 	assert_owner(5, "33:0");
-	assert_false(usb_type_gave(scene->type));
+	assert_false(usb_type_has_given_nodes(scene->type));
 }
 
 #define NOT_WRITABLE                                                                                   \

@@ -83,7 +83,7 @@ static inline bool bench_is_free(void *arg, const char *port, char **ret_holder)
 	return !b->pod;
 }
 
-static inline void bench_give_back(void *arg, const char *port)
+static inline void bench_restore_node(void *arg, const char *port)
 {
 	struct bench *b = arg;
 
@@ -159,7 +159,7 @@ static inline void bench_open(struct bench *b)
 							  .is_taken = bench_is_taken,
 							  .is_offered = bench_is_offered,
 							  .is_out_of_reach = bench_is_out_of_reach,
-							  .give_back = bench_give_back,
+							  .restore_node = bench_restore_node,
 							  .arg = b,
 						  });
 	informer_start(b->claim_informer);

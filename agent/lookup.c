@@ -83,7 +83,7 @@ void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
 {
 	const struct wiring *w = arg;
 	char address[NAMES_ADDRESS_SIZE];
-	const struct pci_told *told = NULL;
+	const struct pci_last_offer *told = NULL;
 
 	if (kind == INVENTORY_USB) {
 		usb_offer(w, name, ret_offer);

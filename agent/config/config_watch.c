@@ -36,7 +36,7 @@ enum {
 };
 
 /* "genericDevices[2] (example.com/kvm): /dev/kvm is not there"; the caller frees. */
-static char *config_tell_text(const struct config_trouble *trouble)
+static char *config_trouble_text(const struct config_trouble *trouble)
 {
 	auto_str struct str text = STR_INIT;
 
@@ -50,13 +50,13 @@ static char *config_tell_text(const struct config_trouble *trouble)
 }
 
 /* All of them in one text, cut with a word of how many more there are; the caller frees. */
-static char *config_tell_all(const struct config_troubles *troubles)
+static char *config_troubles_text(const struct config_troubles *troubles)
 {
 	size_t all = troubles->len + troubles->more;
 	auto_str struct str text = STR_INIT;
 
 	for (size_t i = 0; i < troubles->len && i < LISTED_MAX; i++) {
-		auto_free char *one = config_tell_text(&troubles->items[i]);
+		auto_free char *one = config_trouble_text(&troubles->items[i]);
 
 		str_addf(&text, "%s%s", i ? "; " : "", one);
 	}
@@ -96,7 +96,7 @@ static bool is_judged(const struct config_case *c)
 static void set_accepted(const struct config_case *c, struct api_conditions *conditions)
 {
 	const struct config_troubles *troubles = &c->config->troubles;
-	auto_free char *message = config_tell_all(troubles);
+	auto_free char *message = config_troubles_text(troubles);
 	bool ok = troubles->len == 0;
 
 	api_conditions_set(conditions,
@@ -110,7 +110,7 @@ static void set_accepted(const struct config_case *c, struct api_conditions *con
 			   c->now_wall_ms);
 }
 
-json_t *config_tell_verdict(const struct config_case *c)
+json_t *config_verdict_body(const struct config_case *c)
 {
 	struct hostdeviceconfig_status status;
 	json_t *body;
@@ -168,7 +168,7 @@ static json_t *item_json(const struct config_case *c)
 	return json;
 }
 
-json_t *config_tell_node(const struct config_case *c)
+json_t *config_node_body(const struct config_case *c)
 {
 	const struct hostdeviceconfig_node *has = own_item(c);
 	auto_json json_t *before = NULL;
@@ -207,8 +207,8 @@ struct config_part {
 
 static bool same(const struct config_trouble *a, const struct config_trouble *b)
 {
-	auto_free char *x = config_tell_text(a);
-	auto_free char *y = config_tell_text(b);
+	auto_free char *x = config_trouble_text(a);
+	auto_free char *y = config_trouble_text(b);
 
 	return strcmp(x, y) == 0 && strcmp(a->reason, b->reason) == 0;
 }
@@ -303,7 +303,8 @@ static void config_parts_done(struct config_parts *parts)
 
 enum {
 	SPREAD_MS = 500, /* so that the first of many agents has written before the others would */
-	TOLD_AFTER_MS = 15000, /* a part says nothing, as all of them on a node without a kubelet */
+	REPORT_AFTER_MS =
+		15000, /* a part says nothing, as all of them on a node without a kubelet */
 };
 
 static const char field_manager[] = "hostdev-agent";
@@ -317,7 +318,7 @@ struct config_watch {
 	char *uid;             /* of the object that it is of; NULL: there is none */
 	int64_t generation;
 	uint64_t verdict_ms; /* not before */
-	uint64_t told_ms;    /* write the report then, even if some parts have not reported */
+	uint64_t report_ms;  /* write the report then, even if some parts have not reported */
 	struct config_parts parts;
 	char *node_manager; /* one field manager for each node: none takes another's item away */
 	struct reconcile *reconcile; /* of the status */
@@ -360,7 +361,7 @@ static void plan_verdict(const struct config_watch *watch, json_t *verdict,
 		return;
 	ret_decision->warning = true;
 	ret_decision->event_reason = xstrdup("EntriesLeftOut");
-	ret_decision->event_message = config_tell_all(troubles);
+	ret_decision->event_message = config_troubles_text(troubles);
 }
 
 /* What this node cannot carry out, and an item of it that others own, is applied once in a run. */
@@ -374,7 +375,7 @@ static void plan_node(const struct config_watch *watch, const struct reconcile_v
 		return;
 	config_parts_all(&watch->parts, &here);
 	c.here = &here;
-	ret_decision->body = config_tell_node(&c);
+	ret_decision->body = config_node_body(&c);
 	config_troubles_done(&here);
 	if (!ret_decision->body)
 		return;
@@ -395,13 +396,14 @@ static void plan_status(void *arg, const struct reconcile_view *view, struct dec
 
 	if (!is_same_spec(watch, view->object))
 		return; /* the watch will show it */
-	verdict = config_tell_verdict(&c);
+	verdict = config_verdict_body(&c);
 	if (verdict && now_ms < watch->verdict_ms)
 		ret_decision->again_ms = watch->verdict_ms - now_ms;
 	else if (verdict)
 		plan_verdict(watch, take_ptr(verdict), ret_decision);
-	else if (config_parts_heard(&watch->parts) < watch->parts_wanted && now_ms < watch->told_ms)
-		ret_decision->again_ms = watch->told_ms - now_ms;
+	else if (config_parts_heard(&watch->parts) < watch->parts_wanted &&
+		 now_ms < watch->report_ms)
+		ret_decision->again_ms = watch->report_ms - now_ms;
 	else
 		plan_node(watch, view, &c, ret_decision);
 }
@@ -413,7 +415,7 @@ static void on_news(void *arg, const struct config_trouble *trouble)
 	const struct config_watch *watch = arg;
 	const struct hostdeviceconfig *object =
 		store_object(reconcile_store(watch->reconcile), HOSTDEVICECONFIG_NAME);
-	auto_free char *text = config_tell_text(trouble);
+	auto_free char *text = config_trouble_text(trouble);
 
 	log_warn("an entry of the HostDeviceConfig is not carried out", log_str("entry", text));
 	if (object)
@@ -441,12 +443,12 @@ static void take(struct config_watch *watch, const struct hostdeviceconfig *obje
 	free(watch->uid);
 	watch->uid = object ? xstrdup_or_null(object->meta.uid) : NULL;
 	watch->generation = object ? object->meta.generation : 0;
-	watch->told_ms = clock_now_ms(watch->node->clock) + TOLD_AFTER_MS;
+	watch->report_ms = clock_now_ms(watch->node->clock) + REPORT_AFTER_MS;
 	config_parts_ask(&watch->parts);
 	watch->verdict_ms =
 		clock_now_ms(watch->node->clock) + clock_random(watch->node->clock) % SPREAD_MS;
 	for (size_t i = 0; i < watch->config->troubles.len; i++) {
-		auto_free char *text = config_tell_text(&watch->config->troubles.items[i]);
+		auto_free char *text = config_trouble_text(&watch->config->troubles.items[i]);
 
 		log_warn("an entry of the HostDeviceConfig is left out", log_str("entry", text));
 	}

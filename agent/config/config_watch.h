@@ -51,8 +51,8 @@ bool config_watch_ready(struct config_watch *watch, struct str *reason);
 
 /* A merge patch of the status, made on exactly this state of the object; NULL: somebody has written
  * it for this generation. It empties status.nodes. */
-json_t *config_tell_verdict(const struct config_case *c);
+json_t *config_verdict_body(const struct config_case *c);
 
 /* A server-side apply of the status by this node's field manager; NULL: nothing is to be written now.
  * Waits for the verdict of the generation, and for room in the list. */
-json_t *config_tell_node(const struct config_case *c);
+json_t *config_node_body(const struct config_case *c);

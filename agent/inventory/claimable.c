@@ -407,7 +407,7 @@ static struct map *index_records(const struct facts *facts)
 }
 
 /* Who bound it to vfio-pci without us is not asked: it stays so. */
-static void tell_bound_already(const struct pci_facts *pci, const struct map *records,
+static void note_bound_already(const struct pci_facts *pci, const struct map *records,
 			       struct verdict *v)
 {
 	char *message;
@@ -439,7 +439,7 @@ struct verdict *claimable_judge_pci(const struct facts *facts)
 		else
 			judge_group(facts, i, map_get(groups, group), alone, &verdicts[i]);
 		refuse_wide_domain(&facts->pci.items[i], &verdicts[i]);
-		tell_bound_already(&facts->pci.items[i], records, &verdicts[i]);
+		note_bound_already(&facts->pci.items[i], records, &verdicts[i]);
 	}
 	groups_free(groups);
 	map_free(records);

@@ -169,7 +169,7 @@ static const struct config_mdev *taken_by(const struct mdev_view *view,
 	return other;
 }
 
-static void tell_taken(const struct mdev_view *view, struct config_troubles *troubles)
+static void add_name_taken(const struct mdev_view *view, struct config_troubles *troubles)
 {
 	const struct config *config = view->config;
 
@@ -201,7 +201,7 @@ void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
 
 	if (type->view->node->inventory) {
 		find_offers(type->view, &offers);
-		tell_taken(type->view, troubles);
+		add_name_taken(type->view, troubles);
 	}
 	set_resources(type, &offers, plugins);
 	for (size_t i = 0; i < offers.len; i++)

@@ -95,7 +95,7 @@ static int call(struct direct *d, struct err *err)
 	d->ops->begins(d->arg);
 	request.data = str_cstr(&data);
 	request.len = data.len;
-	request.timeout_ms = REGISTRATION_TOLD_MS;
+	request.timeout_ms = REGISTRATION_DEADLINE_MS;
 	d->client = grpc_uv_client_new(d->loop, d->kubelet_path, NULL);
 	return grpc_uv_client_call(d->client, &request, NULL, err);
 }
@@ -125,11 +125,11 @@ static void step(struct direct *d, enum registration_event event, const struct e
 		d->client = grpc_uv_client_free(d->client);
 		clock_timer_start(d->clock, d->timer, d->fsm.wait_ms);
 		if (err)
-			d->ops->told(d->arg, REGISTRATION_WAITING, err);
+			d->ops->on_state(d->arg, REGISTRATION_WAITING, err);
 		return;
-	case REGISTRATION_TELL:
+	case REGISTRATION_REPORT:
 		clock_timer_stop(d->clock, d->timer);
-		d->ops->told(d->arg, REGISTRATION_DONE, NULL);
+		d->ops->on_state(d->arg, REGISTRATION_DONE, NULL);
 		return;
 	case REGISTRATION_NOTHING:
 	case REGISTRATION_ILLEGAL:

@@ -33,8 +33,8 @@ struct kubelet_watch {
 	char *socket_path;
 	struct socket_id kubelet;
 	struct kubelet_listener *listeners;
-	unsigned telling;
-	bool told_trouble; /* that inotify does not work */
+	unsigned notifying;
+	bool warned; /* that inotify does not work */
 };
 
 /* --- listeners -------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static void sweep(struct kubelet_watch *w)
 {
 	struct kubelet_listener **at = &w->listeners;
 
-	if (w->telling > 0)
+	if (w->notifying > 0)
 		return;
 	while (*at) {
 		struct kubelet_listener *l = *at;
@@ -84,14 +84,14 @@ struct kubelet_listener *kubelet_listener_free(struct kubelet_listener *listener
 	return NULL;
 }
 
-static void tell_all(struct kubelet_watch *w, enum kubelet_event event)
+static void notify_all(struct kubelet_watch *w, enum kubelet_event event)
 {
-	w->telling++;
+	w->notifying++;
 	for (struct kubelet_listener *l = w->listeners; l; l = l->next) {
 		if (l->fn)
 			l->fn(l->arg, event);
 	}
-	w->telling--;
+	w->notifying--;
 	sweep(w);
 }
 
@@ -108,23 +108,23 @@ static void check_own_socket(struct kubelet_listener *l)
 
 static void check_own_sockets(struct kubelet_watch *w)
 {
-	w->telling++;
+	w->notifying++;
 	for (struct kubelet_listener *l = w->listeners; l; l = l->next) {
 		if (l->fn && l->own_socket)
 			check_own_socket(l);
 	}
-	w->telling--;
+	w->notifying--;
 	sweep(w);
 }
 
 /* --- the folder ----------------------------------------------------------------- */
 
-static void tell_trouble(struct kubelet_watch *w, const char *path, int error)
+static void warn_once(struct kubelet_watch *w, const char *path, int error)
 {
 	/* That it is not there yet is no trouble. */
-	if (w->told_trouble || error == UV_ENOENT || error == UV_ENOTDIR)
+	if (w->warned || error == UV_ENOENT || error == UV_ENOTDIR)
 		return;
-	w->told_trouble = true;
+	w->warned = true;
 	log_warn("changes not watched; they are seen within seconds all the same",
 		 log_str("path", path), log_str("error", uv_strerror(error)));
 }
@@ -145,7 +145,7 @@ static void folder_follow(struct folder_watch *f)
 		return;
 	r = uv_fs_event_start(&f->event, on_folder_event, f->path, 0);
 	if (r < 0)
-		tell_trouble(f->watch, f->path, r);
+		warn_once(f->watch, f->path, r);
 	else
 		f->id = now;
 }
@@ -162,7 +162,7 @@ void kubelet_watch_check(struct kubelet_watch *w)
 	other = !socket_id_same(&now, &w->kubelet);
 	w->kubelet = now;
 	if (other)
-		tell_all(w, now.there ? KUBELET_CAME : KUBELET_WENT);
+		notify_all(w, now.there ? KUBELET_CAME : KUBELET_WENT);
 }
 
 bool kubelet_watch_present(const struct kubelet_watch *w)
@@ -209,7 +209,7 @@ static void on_poll(void *arg)
 
 	clock_timer_start(w->clock, w->poll, KUBELET_POLL_MS);
 	kubelet_watch_check(w);
-	tell_all(w, KUBELET_POLLED);
+	notify_all(w, KUBELET_POLLED);
 }
 
 /* --- life ------------------------------------------------------------------------ */

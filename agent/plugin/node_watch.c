@@ -46,7 +46,7 @@ struct node_watch {
 	int fd;         /* -1: there is no inotify */
 	uv_poll_t poll; /* of fd */
 	bool blind;     /* not every folder is watched, though it could be */
-	bool told_blind;
+	bool warned;
 	struct {
 		struct watched *items;
 		size_t len, cap;
@@ -88,10 +88,10 @@ static bool stat_all(struct node_watch *watch)
 static void go_blind(struct node_watch *watch, const char *path)
 {
 	watch->blind = true;
-	if (!watch->told_blind)
+	if (!watch->warned)
 		log_warn("changes not watched; they are seen within seconds all the same",
 			 log_str("path", path), log_str("error", strerror(errno)));
-	watch->told_blind = true;
+	watch->warned = true;
 }
 
 /* Watch @folder for @name. False: there is no such folder, so that nothing can be in it. */

@@ -76,7 +76,7 @@ static void forget(const struct offer *offer)
 	registration_forget(offer->s.deps, offer->resource);
 }
 
-static void tell(const struct offer *offer, struct plugin_event event)
+static void notify(const struct offer *offer, struct plugin_event event)
 {
 	event.type = offer->s.type->name;
 	event.resource = offer->resource;
@@ -88,7 +88,7 @@ static void on_allocated(void *arg, const struct json_strs *ids)
 	const struct offer *offer = arg;
 
 	metric_count(offer->allocations, offer->resource, "done");
-	tell(offer, (struct plugin_event){ .kind = PLUGIN_ALLOCATED, .ids = ids });
+	notify(offer, (struct plugin_event){ .kind = PLUGIN_ALLOCATED, .ids = ids });
 }
 
 static void on_refused(void *arg, const struct json_strs *ids, const struct err *err)
@@ -96,12 +96,13 @@ static void on_refused(void *arg, const struct json_strs *ids, const struct err 
 	const struct offer *offer = arg;
 
 	metric_count(offer->allocations, offer->resource, "refused");
-	tell(offer, (struct plugin_event){ .kind = PLUGIN_NOT_ALLOCATED, .ids = ids, .err = err });
+	notify(offer,
+	       (struct plugin_event){ .kind = PLUGIN_NOT_ALLOCATED, .ids = ids, .err = err });
 }
 
 static void on_listed(void *arg)
 {
-	tell(arg, (struct plugin_event){ .kind = PLUGIN_LISTED });
+	notify(arg, (struct plugin_event){ .kind = PLUGIN_LISTED });
 }
 
 /* --- registered, and again ------------------------------------------------------------- */
@@ -112,9 +113,9 @@ static void on_registration(void *arg, enum registration_state state, const stru
 
 	offer->registered = state == REGISTRATION_DONE;
 	offer->registered_ms = clock_now_ms(offer->s.deps->clock);
-	tell(offer,
-	     (struct plugin_event){ .kind = offer->registered ? PLUGIN_REGISTERED : PLUGIN_WAITING,
-				    .err = err });
+	notify(offer, (struct plugin_event){ .kind = offer->registered ? PLUGIN_REGISTERED
+								       : PLUGIN_WAITING,
+					     .err = err });
 }
 
 static void on_begins(void *arg)
@@ -212,7 +213,7 @@ static void serve(struct offer *offer)
 	clock_timer_start(clock, offer->timer,
 			  backoff_next(&offer->backoff, clock_now_ms(clock), clock_random(clock)));
 	if (offer->trouble != before)
-		tell(offer, (struct plugin_event){ .kind = PLUGIN_WAITING, .err = &err });
+		notify(offer, (struct plugin_event){ .kind = PLUGIN_WAITING, .err = &err });
 }
 
 static void serve_anew(struct offer *offer)

@@ -108,7 +108,7 @@ static void note_kubelet(struct plugin *plugin, const struct stream *stream)
 }
 
 /* The list was made to fit. */
-static void stream_tell(const struct stream *stream, const struct str *message)
+static void stream_send(const struct stream *stream, const struct str *message)
 {
 	const char *data = message->buf ? message->buf : "";
 	struct err err = { 0 };
@@ -145,7 +145,7 @@ static void handle_list_and_watch(void *arg, struct grpc_call *call, const char 
 	plugin->nstreams++;
 	note_kubelet(plugin, stream);
 	grpc_call_on_cancel(call, on_stream_cancelled, stream);
-	stream_tell(stream, &plugin->list->message);
+	stream_send(stream, &plugin->list->message);
 	if (plugin->kubelets == stream && plugin->ops->on_kubelet)
 		plugin->ops->on_kubelet(plugin->arg);
 }
@@ -169,8 +169,8 @@ static void handle_options(void *arg, struct grpc_call *call, const char *reques
 }
 
 /* In one list: which container was to get what does not matter any more. */
-static void tell_refused(const struct plugin *plugin, const struct plugin_ids *asked,
-			 const struct err *err)
+static void notify_refused(const struct plugin *plugin, const struct plugin_ids *asked,
+			   const struct err *err)
 {
 	struct json_strs ids = { 0 };
 
@@ -194,7 +194,7 @@ static void answer_allocate(void *arg, struct grpc_call *call, const struct plug
 	for (size_t i = 0; status == GRPC_OK && i < ids->len; i++)
 		plugin->ops->on_allocated(plugin->arg, &ids->items[i]);
 	if (status != GRPC_OK && !plugin->ending)
-		tell_refused(plugin, ids, err);
+		notify_refused(plugin, ids, err);
 }
 
 static void handle_allocate(void *arg, struct grpc_call *call, const char *request, size_t len)
@@ -384,14 +384,14 @@ void plugin_update(struct plugin *plugin, struct device_list *list)
 
 	list_set(plugin, device_list_ref(list));
 	for (const struct stream *s = plugin->streams; s && !same; s = s->next)
-		stream_tell(s, &plugin->list->message);
+		stream_send(s, &plugin->list->message);
 }
 
 bool plugin_send_again(const struct plugin *plugin)
 {
 	if (!plugin->kubelets || plugin->ending)
 		return false;
-	stream_tell(plugin->kubelets, &plugin->list->message);
+	stream_send(plugin->kubelets, &plugin->list->message);
 	return true;
 }
 

@@ -32,7 +32,7 @@ struct refusals {
 	const char *type;
 	plugin_event_fn *fn;
 	void *arg;
-	struct map *told; /* of struct refusal, by resource and ID */
+	struct map *last; /* of struct refusal, by resource and ID */
 };
 
 /* @type and @fn's @arg are borrowed. */
@@ -43,7 +43,7 @@ static struct refusals *refusals_new(const char *type, plugin_event_fn *fn, void
 	refusals->type = type;
 	refusals->fn = fn;
 	refusals->arg = arg;
-	refusals->told = map_new();
+	refusals->last = map_new();
 	return refusals;
 }
 
@@ -55,9 +55,9 @@ static struct refusals *refusals_free(struct refusals *refusals)
 
 	if (!refusals)
 		return NULL;
-	while (map_next(refusals->told, &cursor, NULL, &refusal))
+	while (map_next(refusals->last, &cursor, NULL, &refusal))
 		free(refusal);
-	map_free(refusals->told);
+	map_free(refusals->last);
 	free(refusals);
 	return NULL;
 }
@@ -77,7 +77,7 @@ static void refusals_add(struct refusals *refusals, const char *resource, const 
 			 const struct err *err)
 {
 	auto_free char *key = xasprintf("%s %s", resource, id ? id : "");
-	struct refusal *before = map_get(refusals->told, key);
+	struct refusal *before = map_get(refusals->last, key);
 	struct plugin_event event = { .kind = PLUGIN_REFUSED,
 				      .type = refusals->type,
 				      .resource = resource,
@@ -88,7 +88,7 @@ static void refusals_add(struct refusals *refusals, const char *resource, const 
 		before->seen = true;
 		return;
 	}
-	free(map_set(refusals->told, key, refusal_new(err->msg)));
+	free(map_set(refusals->last, key, refusal_new(err->msg)));
 	refusals->fn(refusals->arg, &event);
 }
 
@@ -98,7 +98,7 @@ static void refusals_begin(struct refusals *refusals)
 	size_t cursor = 0;
 	void *refusal = NULL;
 
-	while (map_next(refusals->told, &cursor, NULL, &refusal))
+	while (map_next(refusals->last, &cursor, NULL, &refusal))
 		((struct refusal *)refusal)->seen = false;
 }
 
@@ -108,11 +108,11 @@ static void refusals_end(struct refusals *refusals)
 	size_t cursor = 0;
 	void *value = NULL;
 
-	while (map_next(refusals->told, &cursor, &key, &value)) {
+	while (map_next(refusals->last, &cursor, &key, &value)) {
 		struct refusal *refusal = value;
 
 		if (!refusal->seen) {
-			map_remove(refusals->told, key);
+			map_remove(refusals->last, key);
 			free(refusal);
 		}
 	}

@@ -16,8 +16,8 @@ enum {
 	RETRY_FIRST_MS = 1000,
 	RETRY_MAX_MS = 30000,
 	JITTER_PERCENT = 20,
-	TOLD_MS = 20000, /* the deadline that the kubelet hears of; the timer is first */
-	ASK_CALLS = 2,   /* that follow a request */
+	DEADLINE_MS = 20000, /* the deadline that the kubelet hears of; the timer is first */
+	ASK_CALLS = 2,       /* that follow a request */
 };
 
 struct podresources {
@@ -138,7 +138,7 @@ static void call(struct podresources *p)
 {
 	const struct grpc_request request = { .path = PODRESOURCES_LIST_PATH,
 					      .data = "",
-					      .timeout_ms = TOLD_MS,
+					      .timeout_ms = DEADLINE_MS,
 					      .on_message = on_message,
 					      .on_end = on_end,
 					      .arg = p };

@@ -51,7 +51,7 @@ typedef void registration_fn(void *arg, enum registration_state state, const str
 
 /* What its owner does. Static. */
 struct registration_ops {
-	registration_fn *told;
+	registration_fn *on_state;
 	/* From now on the kubelet may open its stream. Frees nothing. May be NULL. */
 	void (*begins)(void *arg);
 	/*

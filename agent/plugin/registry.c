@@ -82,10 +82,10 @@ static void on_notify(void *arg, struct grpc_call *call, const char *request, si
 	if (!registered) {
 		err_set(&err, ERR_RETRY, -EPROTO, "the kubelet refuses to register '%s': %s",
 			r->resource, error);
-		r->ops->told(r->arg, REGISTRATION_WAITING, &err);
+		r->ops->on_state(r->arg, REGISTRATION_WAITING, &err);
 		return;
 	}
-	r->ops->told(r->arg, REGISTRATION_DONE, NULL);
+	r->ops->on_state(r->arg, REGISTRATION_DONE, NULL);
 }
 
 static const struct grpc_method methods[] = {
@@ -165,13 +165,13 @@ static int open_socket(struct registry *r, struct err *err)
 	return 0;
 }
 
-static void open_or_tell(struct registry *r)
+static void open_or_report(struct registry *r)
 {
 	struct err err = { 0 };
 
 	clock_timer_stop(r->clock, r->timer);
 	if (open_socket(r, &err) < 0)
-		r->ops->told(r->arg, REGISTRATION_WAITING, &err);
+		r->ops->on_state(r->arg, REGISTRATION_WAITING, &err);
 }
 
 static void on_timer(void *arg)
@@ -179,10 +179,10 @@ static void on_timer(void *arg)
 	struct registry *r = arg;
 
 	r->server = grpc_uv_server_free(r->server);
-	open_or_tell(r);
+	open_or_report(r);
 }
 
-static void tell_late(struct registry *r)
+static void report_late(struct registry *r)
 {
 	struct err err = { 0 };
 
@@ -192,7 +192,7 @@ static void tell_late(struct registry *r)
 	err_set(&err, ERR_RETRY, -ETIMEDOUT,
 		"the kubelet has not come to '%s'; is it running, and its folder mounted here?",
 		r->path);
-	r->ops->told(r->arg, REGISTRATION_WAITING, &err);
+	r->ops->on_state(r->arg, REGISTRATION_WAITING, &err);
 }
 
 static void on_kubelet(void *arg, enum kubelet_event event)
@@ -202,11 +202,11 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 	if (event != KUBELET_POLLED && event != KUBELET_TOOK_OWN)
 		return;
 	if (r->server && grpc_uv_server_has_socket(r->server)) {
-		tell_late(r);
+		report_late(r);
 		return;
 	}
 	r->server = grpc_uv_server_free(r->server);
-	open_or_tell(r);
+	open_or_report(r);
 }
 
 /* --- life ------------------------------------------------------------------------ */

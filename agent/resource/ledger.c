@@ -156,7 +156,7 @@ static bool is_offered(void *arg, const char *resource)
 	return ledger->deps.offers(ledger->deps.arg, resource);
 }
 
-static bool was_told(void *arg, const struct pod_device *device)
+static bool had_device(void *arg, const struct pod_device *device)
 {
 	const struct ledger *ledger = arg;
 
@@ -203,7 +203,7 @@ static void forget_started(struct ledger *ledger)
 /* What the last answer says of what is offered now. */
 static void match_pods(struct ledger *ledger, bool whole)
 {
-	static const struct pod_allocations_ops ops = { is_offered, on_pods_changed, was_told };
+	static const struct pod_allocations_ops ops = { is_offered, on_pods_changed, had_device };
 
 	pod_allocations_set(ledger->pods, podresources_devices(ledger->podresources), whole, &ops,
 			    ledger);
@@ -399,7 +399,7 @@ void ledger_hear(struct ledger *ledger, int64_t heartbeat_ms)
 	settled_hear(&ledger->settled, heartbeat_ms);
 }
 
-static void tell_when_passed(struct ledger *ledger, uint64_t wait_ms)
+static void notify_when_passed(struct ledger *ledger, uint64_t wait_ms)
 {
 	if (ledger->waits)
 		return; /* that is earlier, and looks again */
@@ -444,7 +444,7 @@ static void on_passed(void *arg)
 			next_ms = until_ms;
 	}
 	if (next_ms < UINT64_MAX)
-		tell_when_passed(ledger, next_ms - now_ms);
+		notify_when_passed(ledger, next_ms - now_ms);
 	if (due)
 		ledger->deps.changed(ledger->deps.arg, NULL);
 }
@@ -471,7 +471,7 @@ static void add_allocation(struct ledger *ledger, const char *resource, const ch
 	starting->version = checkpoint_version(ledger->checkpoint);
 	starting->call = ledger->calls;
 	starting_free(map_set(ledger->starting, id, starting));
-	tell_when_passed(ledger, STARTING_MS);
+	notify_when_passed(ledger, STARTING_MS);
 }
 
 void ledger_allocate(struct ledger *ledger, const char *resource, const struct json_strs *ids)
@@ -723,7 +723,7 @@ struct ledger *ledger_new(const struct this_node *node, const struct ledger_deps
 	ledger->unlisted.timer = clock_timer_new(node->clock, on_unlisted, ledger);
 	ledger->gone = gone_pods_new(node, ledger->checkpoint, on_pods_changed, ledger);
 	ledger->began_ms = clock_now_ms(node->clock);
-	tell_when_passed(ledger, LEDGER_RECENT_MS);
+	notify_when_passed(ledger, LEDGER_RECENT_MS);
 	ledger->podresources = podresources_new(&(struct podresources_deps){
 		.loop = node->loop,
 		.clock = node->clock,

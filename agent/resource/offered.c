@@ -63,21 +63,21 @@ static struct offered_answer answer(const struct offered *offered, const char *a
 		[NODE_LISTS] = OFFERED_NOT_YET,          [NODE_GONE] = OFFERED_NODE_GONE,
 		[NODE_DENIED] = OFFERED_NODE_UNREADABLE,
 	};
-	const struct pci_told *told = pci_type_told(offered->pci, address);
+	const struct pci_last_offer *last = pci_type_last_offer(offered->pci, address);
 	struct offered_answer answer = { .state = states[offered->node],
 					 .denied = offered->denied };
 
-	if (!told)
+	if (!last)
 		return answer;
-	answer.resource = told->resource;
+	answer.resource = last->resource;
 	/* The claim knows better what it says itself, which the offer follows. */
-	answer.trouble = told->by_claim ? NULL : told->trouble;
-	answer.group_taken = told->group_taken;
+	answer.trouble = last->by_claim ? NULL : last->trouble;
+	answer.group_taken = last->group_taken;
 	answer.held = offered->ops->held(offered->arg, address);
-	answer.owner = offered->ops->owner(offered->arg, told->resource);
-	if (offered->node == NODE_LISTS && !told->trouble && !answer.owner &&
-	    count_of(offered, told->resource) >= told->healthy &&
-	    offered->ops->lists(offered->arg, told->resource, address))
+	answer.owner = offered->ops->owner(offered->arg, last->resource);
+	if (offered->node == NODE_LISTS && !last->trouble && !answer.owner &&
+	    count_of(offered, last->resource) >= last->healthy &&
+	    offered->ops->lists(offered->arg, last->resource, address))
 		answer.state = OFFERED;
 	return answer;
 }

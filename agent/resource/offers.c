@@ -33,7 +33,7 @@ enum { LOGGED_MAX = 16 }; /* devices in a line, or lines of a refusal */
 struct offers {
 	const struct this_node *node;
 	struct offers_deps deps;
-	struct last_holder told;
+	struct last_holder last_holder;
 	struct pci_view view;
 	struct pci_type *pci;
 	struct offered *offered;
@@ -71,7 +71,7 @@ bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 		return false;
 	if (ledger_allocations(offers->ledger, id))
 		return true;
-	*ret_holder = last_holder_pod(&offers->told, id);
+	*ret_holder = last_holder_pod(&offers->last_holder, id);
 	if (!*ret_holder)
 		*ret_holder = xstrdup_or_null(ledger_written(offers->ledger, id));
 	return !*ret_holder;
@@ -105,7 +105,7 @@ static bool is_offered(void *arg, const char *resource)
 	return plugins_offer(offers->plugins, resource);
 }
 
-static bool was_told(void *arg, const struct pod_device *device)
+static bool had_device(void *arg, const struct pod_device *device)
 {
 	const struct offers *offers = arg;
 
@@ -165,11 +165,12 @@ struct offered_answer offers_answer(struct offers *offers, const char *address)
 }
 
 bool offers_selected(const struct offers *offers, const char *address,
-		     const struct pci_told **ret_told)
+		     const struct pci_last_offer **ret_offer)
 {
-	const struct pci_told *told = offers->plugins ? pci_type_told(offers->pci, address) : NULL;
+	const struct pci_last_offer *offer =
+		offers->plugins ? pci_type_last_offer(offers->pci, address) : NULL;
 
-	*ret_told = told && !told->claimed ? told : NULL;
+	*ret_offer = offer && !offer->claimed ? offer : NULL;
 	return !offers->plugins || offers->selects;
 }
 
@@ -223,7 +224,7 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 	const struct offers *offers = arg;
 	const struct pcidevice_allocations *list = offers_allocations(offers, address);
 
-	return list ? list : last_holder_allocations(&offers->told, address);
+	return list ? list : last_holder_allocations(&offers->last_holder, address);
 }
 
 static struct ledger_allocation allocation_of(void *arg, const char *address)
@@ -371,8 +372,8 @@ static char *device_name(const struct offers *offers, const char *type, const ch
 }
 
 /* Of a request that cannot be read, @id is NULL. The kubelet does not say for which pod it asks. */
-static void tell_refused(const struct offers *offers, const struct plugin_event *event,
-			 const char *id)
+static void audit_refused(const struct offers *offers, const struct plugin_event *event,
+			  const char *id)
 {
 	struct audit audit = { .action = "allocate",
 			       .result = "Refused",
@@ -389,12 +390,12 @@ static void tell_refused(const struct offers *offers, const struct plugin_event 
 static void on_refused(const struct offers *offers, const struct plugin_event *event)
 {
 	if (event->ids->len == 0)
-		tell_refused(offers, event, NULL);
+		audit_refused(offers, event, NULL);
 	for (size_t i = 0; i < event->ids->len && i < LOGGED_MAX; i++)
-		tell_refused(offers, event, event->ids->items[i]);
+		audit_refused(offers, event, event->ids->items[i]);
 }
 
-static void tell_listed(const struct offers *offers)
+static void notify_listed(const struct offers *offers)
 {
 	for (size_t i = 0; i < offers->types.len; i++) {
 		if (offers->types.items[i].listed)
@@ -414,7 +415,7 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 		return;
 	case PLUGIN_LISTED:
 		offered_check_answers(offers->offered);
-		tell_listed(offers);
+		notify_listed(offers);
 		return;
 	case PLUGIN_WAITING:
 		log_warn("resource not registered yet", log_str("resource", resource),
@@ -457,7 +458,7 @@ static void begin(struct offers *offers)
 					    .checkpoint_path = offers->checkpoint_path,
 					    .changed = on_ledger,
 					    .offers = is_offered,
-					    .had = was_told,
+					    .had = had_device,
 					    .make_kubelet_write = make_kubelet_write,
 					    .arg = offers };
 	struct plugins_deps deps;
@@ -669,10 +670,10 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 
 	offers->node = node;
 	offers->deps = *deps;
-	offers->told = (struct last_holder){ .node_name = node->name,
-					     .claims = deps->claims,
-					     .devices = deps->devices,
-					     .mdevs = deps->mdevs };
+	offers->last_holder = (struct last_holder){ .node_name = node->name,
+						    .claims = deps->claims,
+						    .devices = deps->devices,
+						    .mdevs = deps->mdevs };
 	offers->view = (struct pci_view){ .node = node,
 					  .claims = deps->claims,
 					  .devices = deps->devices,

@@ -19,7 +19,7 @@ struct device_type;
 struct json_pairs;
 struct json_strs;
 struct offers;
-struct pci_told;
+struct pci_last_offer;
 struct pcidevice_allocations;
 struct plugins;
 struct pod_device;
@@ -92,10 +92,10 @@ bool offers_set_no_node(struct offers *offers, const char *denied);
  * the answer to an earlier call has changed. */
 struct offered_answer offers_answer(struct offers *offers, const char *address);
 
-/* Does the HostDeviceConfig offer the PCI function @address? *@ret_told: how; NULL: it does not. False: not known yet.
+/* Does the HostDeviceConfig offer the PCI function @address? *@ret_offer: how; NULL: it does not. False: not known yet.
  * `changed` is called when the answer changes. Valid until then. */
 bool offers_selected(const struct offers *offers, const char *address,
-		     const struct pci_told **ret_told);
+		     const struct pci_last_offer **ret_offer);
 
 /* Something that a type offers may have changed: look soon. */
 void offers_update_soon(struct offers *offers);

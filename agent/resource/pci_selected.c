@@ -82,8 +82,9 @@ char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *
 	return NULL;
 }
 
-static void tell_taken(const struct plugins *plugins, const char *type,
-		       const struct config_trouble_value *entry, struct config_troubles *troubles)
+static void add_name_taken(const struct plugins *plugins, const char *type,
+			   const struct config_trouble_value *entry,
+			   struct config_troubles *troubles)
 {
 	const char *owner = plugins_owner(plugins, entry->resource);
 	struct config_trouble_value trouble = *entry;
@@ -109,20 +110,20 @@ void pci_selected_collisions(const struct config *config, const struct plugins *
 		entry.index = (int64_t)config->pci.items[i].index;
 		entry.resource = config->pci.items[i].resource;
 		if (!config->pci.items[i].external)
-			tell_taken(plugins, pci_device_type.name, &entry, troubles);
+			add_name_taken(plugins, pci_device_type.name, &entry, troubles);
 	}
 	entry.list = CONFIG_LIST_USB;
 	for (size_t i = 0; i < config->usb.len; i++) {
 		entry.index = (int64_t)config->usb.items[i].index;
 		entry.resource = config->usb.items[i].resource;
 		if (!config->usb.items[i].external)
-			tell_taken(plugins, "usb", &entry, troubles);
+			add_name_taken(plugins, "usb", &entry, troubles);
 	}
 	entry.list = CONFIG_LIST_MDEV;
 	for (size_t i = 0; i < config->mdevs.len; i++) {
 		entry.index = (int64_t)config->mdevs.items[i].index;
 		entry.resource = config->mdevs.items[i].resource;
 		if (!config->mdevs.items[i].external)
-			tell_taken(plugins, "mdev", &entry, troubles);
+			add_name_taken(plugins, "mdev", &entry, troubles);
 	}
 }

@@ -130,14 +130,14 @@ static char *pci_now_trouble(const struct pci_view *view, const struct pcidevice
 
 static const char env_prefix[] = "PCI_RESOURCE";
 
-struct told_list {
-	struct pci_told *items;
+struct last_offers {
+	struct pci_last_offer *items;
 	size_t len, cap;
 };
 
 struct pci_type {
 	const struct pci_view *view;
-	struct told_list told;
+	struct last_offers offered;
 };
 
 /* A function to offer. Texts are borrowed from the view, except two. */
@@ -349,7 +349,7 @@ static void set_resources(struct pci_type *type, const struct pci_offers *offers
 	free(devices);
 }
 
-static void told_list_done(struct told_list *list)
+static void last_offers_done(struct last_offers *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		free(list->items[i].address);
@@ -359,7 +359,8 @@ static void told_list_done(struct told_list *list)
 	array_done(list);
 }
 
-static const struct pci_told *find_told(const struct told_list *list, const char *address)
+static const struct pci_last_offer *find_last_offer(const struct last_offers *list,
+						    const char *address)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		if (strcmp(list->items[i].address, address) == 0)
@@ -368,7 +369,7 @@ static const struct pci_told *find_told(const struct told_list *list, const char
 	return NULL;
 }
 
-static bool is_selected_alike(const struct pci_told *a, const struct pci_told *b)
+static bool is_selected_alike(const struct pci_last_offer *a, const struct pci_last_offer *b)
 {
 	a = a && !a->claimed ? a : NULL;
 	b = b && !b->claimed ? b : NULL;
@@ -379,11 +380,11 @@ static bool is_selected_alike(const struct pci_told *a, const struct pci_told *b
 }
 
 /* Of each function in @list that @other has otherwise, or of those that it lacks if @lacks. */
-static void tell_selected(const struct pci_type *type, const struct told_list *list,
-			  const struct told_list *other, bool lacks)
+static void notify_selected(const struct pci_type *type, const struct last_offers *list,
+			    const struct last_offers *other, bool lacks)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		const struct pci_told *is = find_told(other, list->items[i].address);
+		const struct pci_last_offer *is = find_last_offer(other, list->items[i].address);
 
 		if (!(lacks && is) && !is_selected_alike(&list->items[i], is))
 			type->view->selected(type->view->arg, list->items[i].address);
@@ -391,41 +392,41 @@ static void tell_selected(const struct pci_type *type, const struct told_list *l
 }
 
 /* In the order of resources. */
-static void remember_told(struct pci_type *type, const struct pci_offers *offers)
+static void remember_offers(struct pci_type *type, const struct pci_offers *offers)
 {
-	struct told_list before = type->told;
+	struct last_offers before = type->offered;
 	size_t from = 0;
 	size_t healthy = 0;
 
-	type->told = (struct told_list){ 0 };
+	type->offered = (struct last_offers){ 0 };
 	for (size_t i = 0; i < offers->len; i++) {
 		const struct pci_offer *offer = &offers->items[i];
 		bool last = i + 1 == offers->len ||
 			    strcmp(offers->items[i + 1].resource, offer->resource) != 0;
 
-		*array_add(&type->told) =
-			(struct pci_told){ .address = xstrdup(offer->address),
-					   .resource = xstrdup(offer->resource),
-					   .trouble = xstrdup_or_null(offer->trouble),
-					   .group_taken = offer->group_taken,
-					   .by_claim = offer->by_claim,
-					   .claimed = offer->claimed };
+		*array_add(&type->offered) =
+			(struct pci_last_offer){ .address = xstrdup(offer->address),
+						 .resource = xstrdup(offer->resource),
+						 .trouble = xstrdup_or_null(offer->trouble),
+						 .group_taken = offer->group_taken,
+						 .by_claim = offer->by_claim,
+						 .claimed = offer->claimed };
 		healthy += !offer->trouble;
 		for (; last && from <= i; from++)
-			type->told.items[from].healthy = healthy;
+			type->offered.items[from].healthy = healthy;
 		if (last)
 			healthy = 0;
 	}
 	if (type->view->selected) {
-		tell_selected(type, &type->told, &before, false);
-		tell_selected(type, &before, &type->told, true);
+		notify_selected(type, &type->offered, &before, false);
+		notify_selected(type, &before, &type->offered, true);
 	}
-	told_list_done(&before);
+	last_offers_done(&before);
 }
 
-const struct pci_told *pci_type_told(const struct pci_type *type, const char *address)
+const struct pci_last_offer *pci_type_last_offer(const struct pci_type *type, const char *address)
 {
-	return find_told(&type->told, address);
+	return find_last_offer(&type->offered, address);
 }
 
 void pci_type_offer(struct pci_type *type, struct plugins *plugins)
@@ -435,7 +436,7 @@ void pci_type_offer(struct pci_type *type, struct plugins *plugins)
 	if (type->view->node->inventory)
 		find_offers(type->view, &offers);
 	set_resources(type, &offers, plugins);
-	remember_told(type, &offers);
+	remember_offers(type, &offers);
 	for (size_t i = 0; i < offers.len; i++)
 		pci_offer_done(&offers.items[i]);
 	array_done(&offers);
@@ -605,7 +606,7 @@ struct pci_type *pci_type_free(struct pci_type *type)
 {
 	if (!type)
 		return NULL;
-	told_list_done(&type->told);
+	last_offers_done(&type->offered);
 	free(type);
 	return NULL;
 }

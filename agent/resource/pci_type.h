@@ -59,7 +59,7 @@ struct pci_type *pci_type_free(struct pci_type *type);
 void pci_type_offer(struct pci_type *type, struct plugins *plugins);
 
 /* A function as the kubelet's device list has it. */
-struct pci_told {
+struct pci_last_offer {
 	char *address;
 	char *resource;
 	char *trouble;    /* why it is not healthy; NULL: it is                    */
@@ -70,7 +70,7 @@ struct pci_told {
 };
 
 /* How the function @address was offered last; NULL: it was not. Valid until the next offer. */
-const struct pci_told *pci_type_told(const struct pci_type *type, const char *address);
+const struct pci_last_offer *pci_type_last_offer(const struct pci_type *type, const char *address);
 
 /* Add the nodes that what is offered now needs. */
 void pci_type_nodes(struct pci_type *type, struct json_strs *nodes);

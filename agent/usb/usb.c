@@ -63,7 +63,7 @@ static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *
 }
 
 /* The USBDevice that was in the socket @port when it was written last, rather one that a pod had; NULL: none. */
-static const struct usbdevice *told_of(const struct usb *usb, const char *port)
+static const struct usbdevice *published_device(const struct usb *usb, const char *port)
 {
 	const struct store *devices = informer_store(usb->node->devices[INVENTORY_USB]);
 	const struct usbdevice *found = NULL;
@@ -81,10 +81,10 @@ static const struct usbdevice *told_of(const struct usb *usb, const char *port)
 }
 
 /* The pod that had it when its USBDevice or its claim was written last, for the caller to free; NULL: none. */
-static char *told_before(const struct usb *usb, const char *port)
+static char *last_pod(const struct usb *usb, const char *port)
 {
 	const struct usbdeviceclaim *claim = claim_of(usb, port);
-	const struct usbdevice *device = told_of(usb, port);
+	const struct usbdevice *device = published_device(usb, port);
 
 	if (device && device->status.allocations.len > 0)
 		return xasprintf("pod %s/%s", device->status.allocations.items[0].namespace,
@@ -113,7 +113,7 @@ static bool had(void *arg, const struct pod_device *by)
 	const char *port;
 
 	while ((port = strsep(&rest, ","))) {
-		const struct usbdevice *device = told_of(usb, port);
+		const struct usbdevice *device = published_device(usb, port);
 
 		if (device && names(&device->status.allocations, by))
 			return true;
@@ -131,7 +131,7 @@ bool usb_is_free(struct usb *usb, const char *port, char **ret_holder)
 	if (!offers_is_free(usb->deps.offers, port, ret_holder))
 		return false;
 	if (!offers_allocations(usb->deps.offers, port)) /* the kubelet has not said a word yet */
-		*ret_holder = told_before(usb, port);
+		*ret_holder = last_pod(usb, port);
 	return !*ret_holder;
 }
 

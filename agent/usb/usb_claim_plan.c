@@ -28,7 +28,7 @@ static bool usb_claim_is_marked(const struct usbdeviceclaim *claim)
 }
 
 /* The patch that puts finalizer and owner on the claim; NULL if they are there. */
-static json_t *usb_claim_mark(const struct usb_claim_case *c)
+static json_t *usb_claim_finalizer_added(const struct usb_claim_case *c)
 {
 	bool owner =
 		c->owner && c->owner->uid && !api_meta_owner(&c->claim->meta, usbdevice_kind.kind);
@@ -45,7 +45,7 @@ static json_t *usb_claim_mark(const struct usb_claim_case *c)
 }
 
 /* The patch that takes the finalizer off. */
-static json_t *usb_claim_unmark(const struct usbdeviceclaim *claim)
+static json_t *usb_claim_finalizer_removed(const struct usbdeviceclaim *claim)
 {
 	json_t *body = patch_new(&claim->meta);
 
@@ -163,7 +163,7 @@ static void fill(struct sketch *s)
 }
 
 /* One event for each change of what Ready says. */
-static void tell_change(const struct sketch *s, struct usb_claim_decision *decision)
+static void add_event(const struct sketch *s, struct usb_claim_decision *decision)
 {
 	const struct api_condition *before =
 		api_conditions_find(&s->c->claim->status.conditions, "Ready");
@@ -182,7 +182,7 @@ static void tell_change(const struct sketch *s, struct usb_claim_decision *decis
 }
 
 /* The step that makes the status say what @s says. False, with @decision as it was, if it does. */
-static bool tell_sketch(struct sketch *s, struct usb_claim_decision *decision)
+static bool patch_sketch(struct sketch *s, struct usb_claim_decision *decision)
 {
 	const struct usb_claim_case *c = s->c;
 
@@ -198,28 +198,29 @@ static bool tell_sketch(struct sketch *s, struct usb_claim_decision *decision)
 	fill(s);
 	decision->body = patch_status_body(&s->status);
 	if (decision->body) {
-		decision->step = USB_CLAIM_TELL;
-		tell_change(s, decision);
+		decision->step = USB_CLAIM_PATCH_STATUS;
+		add_event(s, decision);
 	}
 	json_map_done(usbdeviceclaim_status_map, &s->want);
 	return decision->body != NULL;
 }
 
-static bool usb_claim_tell(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict,
-			   struct usb_claim_decision *decision)
+static bool usb_claim_patch_status(const struct usb_claim_case *c,
+				   const struct usb_claim_verdict *verdict,
+				   struct usb_claim_decision *decision)
 {
 	struct sketch s = { .c = c, .verdict = verdict };
 
-	return tell_sketch(&s, decision);
+	return patch_sketch(&s, decision);
 }
 
 /* Why a claim that is being deleted is still there. */
-static bool tell_deleted(const struct usb_claim_case *c, const char *reason, const char *message,
-			 struct usb_claim_decision *decision)
+static bool patch_deleted(const struct usb_claim_case *c, const char *reason, const char *message,
+			  struct usb_claim_decision *decision)
 {
 	struct sketch s = { .c = c, .reason = reason, .message = message };
 
-	return tell_sketch(&s, decision);
+	return patch_sketch(&s, decision);
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */
@@ -250,7 +251,7 @@ static void plan_held(const struct usb_claim_case *c, struct usb_claim_decision 
 				      c->holder)
 			  : NULL;
 
-	if (message && tell_deleted(c, "Held", message, decision))
+	if (message && patch_deleted(c, "Held", message, decision))
 		return;
 	decision->again_ms = c->holder ? HELD_AGAIN_MS : UNKNOWN_AGAIN_MS;
 }
@@ -286,12 +287,12 @@ static bool plan_failed(const struct usb_claim_case *c, struct usb_claim_decisio
 		stuck = xasprintf("%s; the device is released when it ends: see the node's kernel "
 				  "log",
 				  c->rebind.stuck);
-		(void)tell_deleted(c, "Stuck", stuck, decision);
+		(void)patch_deleted(c, "Stuck", stuck, decision);
 		return true;
 	}
 	if (!failure || c->rebind.hold_ms == 0)
 		return false;
-	if (!tell_deleted(c, failure->reason, failure->message, decision))
+	if (!patch_deleted(c, failure->reason, failure->message, decision))
 		decision->again_ms = c->rebind.hold_ms;
 	return true;
 }
@@ -301,8 +302,8 @@ static void plan_unmark(const struct usb_claim_case *c, bool open,
 {
 	const char *port = c->claim->status.port_path;
 
-	decision->step = USB_CLAIM_UNMARK;
-	decision->body = usb_claim_unmark(c->claim);
+	decision->step = USB_CLAIM_REMOVE_FINALIZER;
+	decision->body = usb_claim_finalizer_removed(c->claim);
 	if (!port)
 		return;
 	decision->event_reason = "Released";
@@ -340,10 +341,11 @@ static void plan_deleted(const struct usb_claim_case *c, struct usb_claim_decisi
 /* The message has no time, so it is written once. */
 static void plan_acting(const struct usb_claim_case *c, struct usb_claim_decision *decision)
 {
-	(void)tell_deleted(c, "Releasing",
-			   "ending what processes have open of the device takes longer than usual: "
-			   "the node is busy, or the kernel waits for the device",
-			   decision);
+	(void)patch_deleted(
+		c, "Releasing",
+		"ending what processes have open of the device takes longer than usual: "
+		"the node is busy, or the kernel waits for the device",
+		decision);
 }
 
 /* Whether a pod has the device matters only before it is the claim's, and before it moves. */
@@ -376,11 +378,11 @@ static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision 
 		usb_claim_verdict_done(&verdict);
 		return;
 	}
-	decision->body = offered ? usb_claim_mark(c) : NULL;
+	decision->body = offered ? usb_claim_finalizer_added(c) : NULL;
 	if (decision->body)
-		decision->step = USB_CLAIM_MARK;
+		decision->step = USB_CLAIM_ADD_FINALIZER;
 	else
-		(void)usb_claim_tell(c, &verdict, decision);
+		(void)usb_claim_patch_status(c, &verdict, decision);
 	usb_claim_verdict_done(&verdict);
 }
 

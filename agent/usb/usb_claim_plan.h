@@ -24,12 +24,12 @@ struct store;
 struct usbdeviceclaim;
 
 enum usb_claim_step {
-	USB_CLAIM_REST,   /* as it should be, or waits for a change                           */
-	USB_CLAIM_MARK,   /* write finalizer and owner (decision->body)                       */
-	USB_CLAIM_TELL,   /* write the status (decision->body)                                */
+	USB_CLAIM_REST, /* as it should be, or waits for a change                           */
+	USB_CLAIM_ADD_FINALIZER, /* write finalizer and owner (decision->body)                       */
+	USB_CLAIM_PATCH_STATUS, /* write the status (decision->body)                                */
 	USB_CLAIM_READ,   /* read the claim again: the next step cannot be undone             */
 	USB_CLAIM_REBIND, /* end what processes still have open of the device in its port     */
-	USB_CLAIM_UNMARK, /* give the device's node back, then remove the finalizer (body)    */
+	USB_CLAIM_REMOVE_FINALIZER, /* give the device's node back, then remove the finalizer (body)    */
 };
 
 /* All borrowed. */

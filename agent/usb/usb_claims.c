@@ -73,9 +73,12 @@ static bool is_ours(void *arg, const char *name, const void *object)
 static void plan_claim(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	static const enum step steps[] = {
-		[USB_CLAIM_REST] = STEP_REST,         [USB_CLAIM_MARK] = STEP_PATCH,
-		[USB_CLAIM_TELL] = STEP_PATCH_STATUS, [USB_CLAIM_READ] = STEP_READ,
-		[USB_CLAIM_REBIND] = STEP_ACT,        [USB_CLAIM_UNMARK] = STEP_PATCH,
+		[USB_CLAIM_REST] = STEP_REST,
+		[USB_CLAIM_ADD_FINALIZER] = STEP_PATCH,
+		[USB_CLAIM_PATCH_STATUS] = STEP_PATCH_STATUS,
+		[USB_CLAIM_READ] = STEP_READ,
+		[USB_CLAIM_REBIND] = STEP_ACT,
+		[USB_CLAIM_REMOVE_FINALIZER] = STEP_PATCH,
 	};
 	const struct usb_claims *claims = arg;
 	const struct usb_claims_deps *deps = &claims->deps;
@@ -127,7 +130,7 @@ static void restore_node(void *arg, const struct reconcile_view *view,
 	const struct usb_claims *claims = arg;
 	const struct usbdeviceclaim *claim = view->object;
 
-	if (decision->detail == USB_CLAIM_UNMARK && claim->status.port_path)
+	if (decision->detail == USB_CLAIM_REMOVE_FINALIZER && claim->status.port_path)
 		claims->deps.restore_node(claims->deps.arg, claim->status.port_path);
 }
 

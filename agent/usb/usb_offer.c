@@ -245,8 +245,8 @@ static int by_resource(const void *a, const void *b)
 	return order ? order : strcmp(x->id, y->id);
 }
 
-static void tell(const struct config_usb *entry, const char *reason, const char *text,
-		 struct config_troubles *troubles)
+static void add_trouble(const struct config_usb *entry, const char *reason, const char *text,
+			struct config_troubles *troubles)
 {
 	config_troubles_add(troubles, &(struct config_trouble_value){
 					      .list = CONFIG_LIST_USB,
@@ -277,8 +277,8 @@ static char *node_trouble(const struct usb_view *view, const struct usbdevice *d
 }
 
 /* True: a device of the unit has a node that is not its own, or cannot be given away. */
-static bool tell_node(const struct usb_view *view, const struct config_usb *entry,
-		      const struct usb_unit *unit, struct config_troubles *troubles)
+static bool add_node_trouble(const struct usb_view *view, const struct config_usb *entry,
+			     const struct usb_unit *unit, struct config_troubles *troubles)
 {
 	for (size_t i = 0; i < unit->len; i++) {
 		const struct usbdevice *device = unit->devices[i];
@@ -289,26 +289,26 @@ static bool tell_node(const struct usb_view *view, const struct config_usb *entr
 		if (!trouble)
 			continue;
 		text = xasprintf("the device in port %s: %s", device->status.port_path, trouble);
-		tell(entry, reason, text, troubles);
+		add_trouble(entry, reason, text, troubles);
 		return true;
 	}
 	return false;
 }
 
 /* Of the entry's units the first one says it. */
-static void tell_nodes(const struct usb_view *view, const struct config_usb *entry,
-		       const struct usb_units *units, struct config_troubles *troubles)
+static void add_node_troubles(const struct usb_view *view, const struct config_usb *entry,
+			      const struct usb_units *units, struct config_troubles *troubles)
 {
-	bool told = false;
+	bool found = false;
 
-	for (size_t i = 0; i < units->len && !told; i++)
-		told = str_match(units->items[i].resource, entry->resource) &&
-		       tell_node(view, entry, &units->items[i], troubles);
+	for (size_t i = 0; i < units->len && !found; i++)
+		found = str_match(units->items[i].resource, entry->resource) &&
+			add_node_trouble(view, entry, &units->items[i], troubles);
 }
 
-static void tell_unmet(const struct usb_view *view, const struct usb_candidates *candidates,
-		       const struct usb_units *units, const struct usb_offers *offers,
-		       struct config_troubles *troubles)
+static void add_unmet(const struct usb_view *view, const struct usb_candidates *candidates,
+		      const struct usb_units *units, const struct usb_offers *offers,
+		      struct config_troubles *troubles)
 {
 	const struct config *config = view->config;
 
@@ -318,14 +318,15 @@ static void tell_unmet(const struct usb_view *view, const struct usb_candidates 
 		auto_free char *text = usb_units_unmet(entry, candidates, units, &reason);
 
 		if (!entry->external && is_claims(offers, entry->resource))
-			tell(entry, CONFIG_NAME_TAKEN,
-			     "the resource is that of a USBDeviceClaim on this node: give it "
-			     "another name",
-			     troubles);
+			add_trouble(
+				entry, CONFIG_NAME_TAKEN,
+				"the resource is that of a USBDeviceClaim on this node: give it "
+				"another name",
+				troubles);
 		else if (text)
-			tell(entry, reason, text, troubles);
+			add_trouble(entry, reason, text, troubles);
 		else if (!entry->external)
-			tell_nodes(view, entry, units, troubles);
+			add_node_troubles(view, entry, units, troubles);
 	}
 }
 
@@ -342,7 +343,7 @@ void usb_offers_find(const struct usb_view *view, struct usb_units *units,
 	usb_units_make(view->config, &candidates, units);
 	add_claims(view, ret_offers);
 	if (troubles)
-		tell_unmet(view, &candidates, units, ret_offers, troubles);
+		add_unmet(view, &candidates, units, ret_offers, troubles);
 	add_units(view, units, ret_offers);
 	if (ret_offers->len > 0)
 		qsort(ret_offers->items, ret_offers->len, sizeof(*ret_offers->items), by_resource);

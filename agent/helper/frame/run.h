@@ -161,12 +161,12 @@ int run_stop_busy(struct run *run, int pid, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Write a line for each of @holders. */
-void run_tell_holders(struct run *run, const struct holders *holders);
+void run_report_holders(struct run *run, const struct holders *holders);
 
 /* Write @line, which report_open() and report_close() have made. After a failed write nothing more
  * is written, because the reader is gone. The transition goes on, because half a transition is worse
  * than a whole one. */
-void run_tell(struct run *run, struct str *line);
+void run_report(struct run *run, struct str *line);
 
 /* Write @text to the attribute @path below sysfs_fd, and take the time. 0, or < 0: -errno. */
 int run_write(struct run *run, const char *path, const char *text);

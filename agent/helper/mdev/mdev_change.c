@@ -88,14 +88,14 @@ static void begin(struct change *c, enum run_step step)
 }
 
 /* The instance is as it was wanted now. */
-static void tell_done(struct change *c)
+static void report_instance(struct change *c)
 {
 	auto_str struct str line = STR_INIT;
 
 	report_open(&line, "done");
 	json_write_str(&line, "uuid", c->run.about);
 	report_close(&line);
-	run_tell(&c->run, &line);
+	run_report(&c->run, &line);
 }
 
 static int stop_state(struct change *c, const struct err *err)
@@ -258,7 +258,7 @@ static void create_all(struct change *c)
 		c->run.step = STEP_NONE;
 		if (create_one(c) < 0)
 			return;
-		tell_done(c);
+		report_instance(c);
 	}
 }
 
@@ -284,7 +284,7 @@ static int check_holders(struct change *c, const struct mdev_instance *seen)
 	array_add(&job)->address = c->run.about;
 	holders_find(&query, &job, &holders);
 	array_done(&job);
-	run_tell_holders(&c->run, &holders);
+	run_report_holders(&c->run, &holders);
 	if (holders.len == 0)
 		return 0;
 	return run_stop(&c->run, REASON_HELD, 0, "%s", holders.items[0].detail);
@@ -338,7 +338,7 @@ static void remove_all(struct change *c)
 		c->run.about = c->job->items[i];
 		c->run.step = STEP_NONE;
 		if (remove_one(c) == 0)
-			tell_done(c);
+			report_instance(c);
 	}
 }
 

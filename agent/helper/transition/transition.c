@@ -491,7 +491,8 @@ static int take_lock(struct transition *t)
 			     t->job->group);
 }
 
-static void tell_function(struct transition *t, const char *address, const struct bind_state *seen)
+static void report_function(struct transition *t, const char *address,
+			    const struct bind_state *seen)
 {
 	auto_str struct str line = STR_INIT;
 
@@ -502,11 +503,11 @@ static void tell_function(struct transition *t, const char *address, const struc
 	if (seen->override[0])
 		json_write_str(&line, "override", seen->override);
 	report_close(&line);
-	run_tell(&t->run, &line);
+	run_report(&t->run, &line);
 }
 
 /* What the functions are now; for a plan that is what they were. */
-static void tell_functions(struct transition *t)
+static void report_functions(struct transition *t)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
 		struct bind_state seen;
@@ -514,7 +515,7 @@ static void tell_functions(struct transition *t)
 		if (bind_state_read(t->options->sysfs_fd, t->job->items[i].address, &seen, NULL) ==
 			    0 &&
 		    seen.present)
-			tell_function(t, t->job->items[i].address, &seen);
+			report_function(t, t->job->items[i].address, &seen);
 	}
 }
 
@@ -546,7 +547,7 @@ int transition_run(enum transition_verb verb, const struct run_options *options,
 	if (run_open_state(&t.run, "; nothing is changed without a record of it") == 0 &&
 	    take_lock(&t) == 0) {
 		(void)(binding ? bind_all(&t) : release_all(&t));
-		tell_functions(&t);
+		report_functions(&t);
 	}
 	release_parts(&t);
 	return run_finish(&t.run, err);

@@ -332,7 +332,7 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 	holders_find(&query, taken, &holders);
 	if (holders.len == 0)
 		return binding && holders.hidden ? check_hidden(t, taken) : 0;
-	run_tell_holders(&t->run, &holders);
+	run_report_holders(&t->run, &holders);
 	if (holders.len == 1)
 		return run_stop(&t->run, REASON_HELD, 0, "%s", holders.items[0].detail);
 	return run_stop(&t->run, REASON_HELD, 0, "%s, and %zu more", holders.items[0].detail,

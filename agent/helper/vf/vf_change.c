@@ -102,11 +102,11 @@ static int check_claimed(struct vf_change *c, const char *address)
 			record.claim);
 }
 
-static int tell_holders(struct vf_change *c, const struct holders *holders)
+static int report_holders(struct vf_change *c, const struct holders *holders)
 {
 	if (holders->len == 0)
 		return 0;
-	run_tell_holders(&c->run, holders);
+	run_report_holders(&c->run, holders);
 	return run_stop(&c->run, REASON_HELD, 0, "%s", holders->items[0].detail);
 }
 
@@ -141,7 +141,7 @@ static int check_group(struct vf_change *c, const char *address)
 	array_add(&job)->address = address;
 	holders_find(&query, &job, &holders);
 	array_done(&job);
-	return tell_holders(c, &holders);
+	return report_holders(c, &holders);
 }
 
 /* VFIO enables a function when a program opens it (as check_enabled() of transition_check.c). Whether one of ours has it
@@ -194,7 +194,7 @@ static int check_nodes(struct vf_change *c)
 	if (job.len > 0)
 		holders_find(&query, &job, &holders);
 	array_done(&job);
-	return tell_holders(c, &holders);
+	return report_holders(c, &holders);
 }
 
 static bool is_ours(const struct vf_change *c, const char *address)

@@ -84,13 +84,13 @@ static void check_telling(const struct hostdeviceconfig *object, const struct co
 	memset(&judged.status, 0, sizeof(judged.status));
 	judged.meta.deletion_timestamp = NULL;
 	judged.meta.generation = 7;
-	verdict = config_tell_verdict(&c);
+	verdict = config_verdict_body(&c);
 	assert(verdict);
 	check_status(verdict);
 	judged.status.observed_generation = judged.meta.generation;
 	judged.status.conditions.items = &accepted;
 	judged.status.conditions.len = 1;
-	item = config_tell_node(&c);
+	item = config_node_body(&c);
 	assert(!item == (config->troubles.len == 0));
 	if (item)
 		check_status(item);

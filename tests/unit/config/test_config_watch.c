@@ -94,7 +94,7 @@ static void answer_list(struct scene *scene, const char *item)
 	fake_clock_settle(scene->clock);
 }
 
-static void tell(struct scene *scene, const char *type, const char *object)
+static void watch_event(struct scene *scene, const char *type, const char *object)
 {
 	auto_free char *line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, object);
 
@@ -158,11 +158,11 @@ static void a_change_is_handed_on(void **state)
 	answer_list(scene, first);
 	assert_true(config_watch_ready(scene->watch, NULL));
 	expect_handed(scene, "1|");
-	tell(scene, "MODIFIED", second);
+	watch_event(scene, "MODIFIED", second);
 	expect_handed(scene, "1|");
-	tell(scene, "MODIFIED", same); /* the status alone */
+	watch_event(scene, "MODIFIED", same); /* the status alone */
 	expect_handed(scene, "");
-	tell(scene, "DELETED", gone);
+	watch_event(scene, "DELETED", gone);
 	expect_handed(scene, "0|");
 }
 
@@ -237,7 +237,7 @@ static void what_is_judged_is_left_alone(void **state)
 	object = object_text(scene, KVM "," WRONG, 1, "");
 	judged = object_text(scene, KVM "," WRONG, 1, REFUSED("1"));
 	answer_list(scene, object);
-	tell(scene, "MODIFIED", judged);
+	watch_event(scene, "MODIFIED", judged);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(fake_client_sent(scene->client), 2); /* the list and the watch */
 }
@@ -257,7 +257,7 @@ static void who_comes_second_gives_way(void **state)
 	fake_client_answer(scene->client, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
 	fake_clock_advance(scene->clock, 2900);
 	assert_int_equal(writes(scene), 0);
-	tell(scene, "MODIFIED", judged);
+	watch_event(scene, "MODIFIED", judged);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
 }
@@ -280,7 +280,7 @@ static void an_answer_of_another_generation_is_not_judged(void **state)
 	fake_client_answer(scene->client, 201, "{}");
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
-	tell(scene, "MODIFIED", edited);
+	watch_event(scene, "MODIFIED", edited);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	json_decref(written(scene, "hostdev-agent"));
 }
@@ -337,7 +337,7 @@ static void a_nodes_trouble_is_its_own_item(void **state)
 	assert_string_equal(text_at(status, "nodes", "node"), "node1");
 	assert_int_equal(json_object_size(status), 1);
 	fake_client_answer(scene->client, 200, listed);
-	tell(scene, "MODIFIED", listed);
+	watch_event(scene, "MODIFIED", listed);
 	report(scene, "it is taken"); /* again: nothing new */
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
@@ -363,7 +363,7 @@ static void a_nodes_item_of_others_is_applied_once(void **state)
 }
 
 /* As one that has just begun: what it told before stays until all of its parts have looked. */
-static void a_nodes_trouble_is_told_when_all_parts_have_looked(void **state)
+static void a_nodes_trouble_is_reported_when_all_parts_have_looked(void **state)
 {
 	auto_free char *object = NULL;
 	auto_free char *edited = NULL;
@@ -381,7 +381,7 @@ static void a_nodes_trouble_is_told_when_all_parts_have_looked(void **state)
 	assert_int_equal(writes(scene), 0); /* it stands there already */
 
 	edited = object_text(scene, KVM "," KVM, 2, "'observedGeneration':2," ACCEPTED);
-	tell(scene, "MODIFIED", edited);
+	watch_event(scene, "MODIFIED", edited);
 	report(scene, "it is taken"); /* of the new one */
 	assert_int_equal(writes(scene), 0);
 	report_of(scene, "usb", NULL);
@@ -467,8 +467,8 @@ int main(void)
 		  a_nodes_trouble_waits_for_the_verdict, NULL);
 	suite_add(&suite, "a full list is left alone", a_full_list_is_left_alone, NULL);
 	suite_fixture(&suite, &scene_to_open_fixture);
-	suite_add(&suite, "a node's trouble is told when all parts have looked",
-		  a_nodes_trouble_is_told_when_all_parts_have_looked, NULL);
+	suite_add(&suite, "a node's trouble is reported when all parts have looked",
+		  a_nodes_trouble_is_reported_when_all_parts_have_looked, NULL);
 	suite_add(&suite, "silent parts have no trouble in the end",
 		  silent_parts_have_no_trouble_in_the_end, NULL);
 	return suite_run(&suite, "config_watch");

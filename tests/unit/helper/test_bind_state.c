@@ -122,7 +122,7 @@ static void what_cannot_be_read_is_not_gone(void **state)
 	assert_true(bind_state_read(sysfs_fd, A, &seen, NULL) < 0);
 }
 
-static void a_member_that_cannot_be_read_is_told(void **state)
+static void a_member_that_cannot_be_read_is_reported(void **state)
 {
 	const struct unread_case *c = suite_row(state);
 	auto_members struct bind_members found = { 0 };
@@ -224,7 +224,7 @@ int main(void)
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, looks, look_matches_table);
 	suite_rows(&suite, unreads, what_cannot_be_read_is_not_gone);
-	suite_rows(&suite, unread_members, a_member_that_cannot_be_read_is_told);
+	suite_rows(&suite, unread_members, a_member_that_cannot_be_read_is_reported);
 	suite_rows(&suite, nodes, node_matches_table);
 	suite_add(&suite, "the members of a group are listed", members_are_listed, NULL);
 	suite_add(&suite, "a serial number is that of the device", serial_is_the_devices, NULL);

@@ -390,7 +390,7 @@ static struct hidden_case {
 	  false },
 };
 
-static void what_is_hidden_is_told(void **state)
+static void what_is_hidden_is_reported(void **state)
 {
 	const struct hidden_case *c = suite_row(state);
 	struct job job = { .group = "-" };
@@ -669,7 +669,7 @@ int main(void)
 	suite_add(&suite, "a file is no device, whatever its name", a_file_is_no_device, NULL);
 	suite_add(&suite, "a file system that refuses hides nothing",
 		  a_file_system_that_refuses_hides_nothing, NULL);
-	suite_rows(&suite, hiddens, what_is_hidden_is_told);
+	suite_rows(&suite, hiddens, what_is_hidden_is_reported);
 	suite_add(&suite, "descriptors that do not show are not counted",
 		  descriptors_that_do_not_show_are_not_counted, NULL);
 	suite_add(&suite, "what cannot be asked is not free", what_cannot_be_asked_is_not_free,

@@ -136,7 +136,7 @@ static struct pci_case {
 	  PROBLEM("uevent", "empty") PROBLEM("vendor", "missing") PROBLEM("device", "missing")
 	  PROBLEM("class", "missing") PROBLEM("subsystem_vendor", "missing")
 	  PROBLEM("subsystem_device", "missing") },
-	{ "a name that is no address is told, the others are listed",
+	{ "a name that is no address is reported, the others are listed",
 	  { LINK, UEVENT, REVISION, "sys/bus/pci/devices/0000:00:03/uevent=x" },
 	  NIC_HEAD TAIL
 	  "{'kind':'problem','device':'0000:00:03','attribute':'address','message':'the name is not "

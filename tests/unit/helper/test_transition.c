@@ -743,7 +743,7 @@ int main(void)
 	suite_add(&suite, "a driver that takes its function when it is loaded has bound it",
 		  driver_takes_it_when_loaded, NULL);
 	suite_add(&suite, "what the kernel will not do is undone", what_the_kernel_will_not, NULL);
-	suite_add(&suite, "a dynamic id of vfio-pci is told", dynamic_id, NULL);
+	suite_add(&suite, "a dynamic id of vfio-pci is reported", dynamic_id, NULL);
 	suite_add(&suite, "one helper at a time for a group", locked_group, NULL);
 	suite_add(&suite, "a bind that nobody wants any more changes nothing",
 		  nobody_wants_it_any_more, NULL);

@@ -259,7 +259,7 @@ static void faults_match_the_table(void **state)
 	assert_string_equal(vf_machine_autoprobe(m), "on");
 }
 
-static void no_interface_is_told(void **state)
+static void no_interface_is_reported(void **state)
 {
 	auto_str struct str end = STR_INIT;
 	struct vf_machine *m = *state;
@@ -394,7 +394,7 @@ int main(void)
 	suite_rows(&suite, cases, changes_match_the_table);
 	suite_rows(&suite, settings, settings_match_the_table);
 	suite_rows(&suite, faults, faults_match_the_table);
-	suite_add(&suite, "no interface is told", no_interface_is_told, NULL);
+	suite_add(&suite, "no interface is reported", no_interface_is_reported, NULL);
 	suite_add(&suite, "a trusted user keeps his address", a_trusted_user_keeps_his_address,
 		  NULL);
 	suite_add(&suite, "functions of one group have one lock",

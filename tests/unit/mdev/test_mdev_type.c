@@ -202,7 +202,7 @@ static struct offer_case {
 	{ "what is being removed takes no new pod",
 	  { T4(U1, GROUP("14")), T4(U2, GROUP("15")) }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES }, U2,
 	  "nvidia.com/T4: 555555555551 555555555552! (it is being removed)", NULL },
-	{ "an entry whose type another one names before it is told",
+	{ "an entry whose type another one names before it is reported",
 	  { T4(U1, GROUP("14")) }, ENTRY("nvidia.com/A", "GRID T4-1B") "," ENTRY("nvidia.com/B", "nvidia-222"), { NODES }, NULL,
 	  "nvidia.com/A: 555555555551",
 	  "1 nvidia.com/B DevicesTaken: entry 0 with resource 'nvidia.com/A' already selects all instances of this type: remove one of "

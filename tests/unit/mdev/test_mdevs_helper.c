@@ -92,7 +92,7 @@ static void a_failing_parent_waits_and_blocks_no_other(void **state)
 	bench_close();
 }
 
-static void one_that_comes_right_again_is_told(void **state)
+static void one_that_comes_right_again_is_reported(void **state)
 {
 	bench_open(WORDS FAILED("CreateFailed"), one, 1);
 	bench_label();
@@ -306,7 +306,7 @@ int main(void)
 	suite_add(&suite, "a parent that fails waits longer each time, and blocks no other",
 		  a_failing_parent_waits_and_blocks_no_other, NULL);
 	suite_add(&suite, "one that has come right and fails again is news",
-		  one_that_comes_right_again_is_told, NULL);
+		  one_that_comes_right_again_is_reported, NULL);
 	suite_add(&suite, "a helper that cannot be started is a failure",
 		  a_helper_that_cannot_be_started_is_a_failure, NULL);
 	suite_add(&suite, "another type is tried without a pause",

@@ -19,10 +19,10 @@ struct scene {
 	struct grpc_uv_server *plugin;
 	struct grpc_call *stream;
 	unsigned served; /* the number of the plugin's socket */
-	bool free_when_told;
+	bool free_when_called;
 };
 
-static inline void scene_on_told(void *arg, enum registration_state state, const struct err *err)
+static inline void scene_on_state(void *arg, enum registration_state state, const struct err *err)
 {
 	struct scene *scene = arg;
 
@@ -31,11 +31,11 @@ static inline void scene_on_told(void *arg, enum registration_state state, const
 		str_addf(&scene->stage.log, "waits: %s|", strerror(-err->code));
 	else
 		stage_say(&scene->stage, "done");
-	if (scene->free_when_told)
+	if (scene->free_when_called)
 		scene->registration = registration_free(scene->registration);
 }
 
-static const struct registration_ops scene_ops = { .told = scene_on_told };
+static const struct registration_ops scene_ops = { .on_state = scene_on_state };
 
 /* --- the plugin ---------------------------------------------------------------- */
 

@@ -132,7 +132,7 @@ static struct script_case {
 	struct step {
 		void (*act)(struct scene *scene, const char *name);
 		const char *name;
-		const char *told; /* NULL: the next step happens before any event        */
+		const char *log; /* NULL: the next step happens before any event        */
 	} steps[16];
 } scripts[] = {
 	{ "a kubelet comes and goes", {
@@ -186,7 +186,7 @@ static struct script_case {
 };
 /* clang-format on */
 
-static void script_is_told(void **state)
+static void script_is_reported(void **state)
 {
 	struct scene *scene = *state;
 	const struct script_case *c = suite_row(state);
@@ -195,12 +195,12 @@ static void script_is_told(void **state)
 	assert_false(kubelet_watch_present(scene->watch));
 	for (size_t i = 0; i < ARRAY_LEN(c->steps) && c->steps[i].act; i++) {
 		c->steps[i].act(scene, c->steps[i].name);
-		if (!c->steps[i].told)
+		if (!c->steps[i].log)
 			continue;
 		stage_rest(&scene->stage);
-		if (strcmp(str_cstr(&scene->stage.log), c->steps[i].told) != 0)
+		if (strcmp(str_cstr(&scene->stage.log), c->steps[i].log) != 0)
 			fail_msg("step %zu: told '%s' instead of '%s'", i + 1,
-				 str_cstr(&scene->stage.log), c->steps[i].told);
+				 str_cstr(&scene->stage.log), c->steps[i].log);
 		str_clear(&scene->stage.log);
 		assert_int_equal(kubelet_watch_present(scene->watch), access(kubelet, F_OK) == 0);
 	}
@@ -299,11 +299,12 @@ int main(void)
 
 	suite_add(&suite, "an own socket in another folder", own_socket_is_elsewhere, NULL);
 	suite_fixture(&suite, &scene_fixture);
-	suite_rows(&suite, scripts, script_is_told);
+	suite_rows(&suite, scripts, script_is_reported);
 	suite_add(&suite, "our own socket is taken twice", own_socket_is_taken_twice, NULL);
 	suite_add(&suite, "the folders come later", folders_come_later, NULL);
 	suite_add(&suite, "it looks every five seconds in any case", looks_every_five_seconds,
 		  NULL);
-	suite_add(&suite, "listeners may go when they are told", listeners_may_go_when_told, NULL);
+	suite_add(&suite, "listeners may go when they are reported", listeners_may_go_when_told,
+		  NULL);
 	return suite_run(&suite, "kubelet_watch");
 }

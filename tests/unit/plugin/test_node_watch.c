@@ -129,7 +129,7 @@ static void set_path(struct node_watch *watch, const struct folder *folder, cons
 }
 
 /* No time goes by: it is inotify that tells. */
-static void deeds_are_told(void **state)
+static void deeds_are_reported(void **state)
 {
 	const struct watch_case *row = suite_row(state);
 	struct stage *stage = *state;
@@ -149,7 +149,7 @@ static void deeds_are_told(void **state)
 }
 
 /* All of a storm is one change, or none. */
-static void a_storm_is_told_once(void **state)
+static void a_storm_is_reported_once(void **state)
 {
 	struct stage *stage = *state;
 	struct node_watch *watch;
@@ -215,8 +215,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &stage_fixture);
-	suite_rows(&suite, rows, deeds_are_told);
-	suite_add(&suite, "a storm is told once", a_storm_is_told_once, NULL);
+	suite_rows(&suite, rows, deeds_are_reported);
+	suite_add(&suite, "a storm is reported once", a_storm_is_reported_once, NULL);
 	suite_add(&suite, "other paths follow", other_paths_follow, NULL);
 	suite_add(&suite, "what no event tells is seen in time",
 		  what_no_event_tells_is_seen_in_time, NULL);

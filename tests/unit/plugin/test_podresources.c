@@ -21,7 +21,7 @@ struct scene {
 	bool hangs;
 	bool babbles;
 	struct podresources *p;
-	bool free_when_told;
+	bool free_when_called;
 	bool silent;
 	size_t lists;
 };
@@ -100,7 +100,7 @@ static void on_changed(void *arg)
 
 	pods_show(&shown, podresources_devices(scene->p));
 	str_addf(&scene->stage.log, "[%s]%s|", str_cstr(&shown), stale ? " stale" : "");
-	if (scene->free_when_told)
+	if (scene->free_when_called)
 		scene->p = podresources_free(scene->p);
 }
 
@@ -341,7 +341,7 @@ static void may_be_freed_when_told(void **state)
 {
 	struct scene *scene = *state;
 
-	scene->free_when_told = true;
+	scene->free_when_called = true;
 	podresources_ask(scene->p);
 	after(scene, 100, "[] stale|");
 	assert_null(scene->p);

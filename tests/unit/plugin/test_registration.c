@@ -211,7 +211,7 @@ static void may_be_freed_when_told(void **state)
 	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/a.sock", scene->kubelet.dir);
 
-	scene->free_when_told = true;
+	scene->free_when_called = true;
 	folder_put(&scene->stage.folder, "device-plugins/a.sock", "");
 	scene->registration = scene_register(scene, path);
 	stage_await(&scene->stage, "waits: No such file or directory|");

@@ -25,10 +25,10 @@ struct scene {
 	struct registration *registration;
 	struct registration *second;
 	struct grpc_uv_client *kubelet;
-	bool free_when_told;
+	bool free_when_called;
 };
 
-static void on_told(void *arg, enum registration_state state, const struct err *err)
+static void log_state(void *arg, enum registration_state state, const struct err *err)
 {
 	struct scene *scene = arg;
 
@@ -37,11 +37,11 @@ static void on_told(void *arg, enum registration_state state, const struct err *
 		str_addf(&scene->stage.log, "waits: %s|", strerror(-err->code));
 	else
 		stage_say(&scene->stage, "done");
-	if (scene->free_when_told)
+	if (scene->free_when_called)
 		scene->registration = registration_free(scene->registration);
 }
 
-static const struct registration_ops ops = { .told = on_told };
+static const struct registration_ops ops = { .on_state = log_state };
 
 static struct registration *scene_register(struct scene *scene, enum registration_mode mode)
 {
@@ -377,7 +377,7 @@ static void may_be_freed_when_told(void **state)
 {
 	struct scene *scene = *state;
 
-	scene->free_when_told = true;
+	scene->free_when_called = true;
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|Unavailable|");
 	assert_null(scene->registration);

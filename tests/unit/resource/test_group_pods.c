@@ -50,7 +50,7 @@ static struct group_case {
 	{ "nor if that is listed already", .listed = true, .own_call = 5, .given_as = NULL, .says = LISTED },
 	{ "a pod that has both keeps both", .listed = true, .own_pod = "p", .same_pod = true },
 	{ "two lists that name it are no proof by themselves", .listed = true, .own_pod = "p", .says = LISTED },
-	{ "two pods that have one each are told", .listed = true, .own_pod = "q", .says = LISTED },
+	{ "two pods that have one each are reported", .listed = true, .own_pod = "q", .says = LISTED },
 	{ "who had it before is no reason when the other was given since", .own_pod = "q", .given_as = GPU,
 	  .says = JUST },
 	{ "another group does not mind", .twin_group = "13", .given_as = GPU },

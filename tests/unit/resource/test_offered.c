@@ -61,7 +61,7 @@ static void a_claim_that_waits_for_the_kubelet_is_healthy_for_it(void **state)
 	scene_free(scene);
 }
 
-/* The kubelet is told so, and the claim is not told what it says itself: its next status may say otherwise already. */
+/* The kubelet is reported so, and the claim is not told what it says itself: its next status may say otherwise already. */
 static void what_the_claim_says_itself_is_no_trouble_of_its(void **state)
 {
 	struct scene *scene = scene_of_two();
@@ -192,7 +192,7 @@ static void what_the_kubelet_does_not_list_is_not_offered(void **state)
 	scene_free(scene);
 }
 
-static void who_waits_is_told_once(void **state)
+static void who_waits_is_reported_once(void **state)
 {
 	struct scene *scene = scene_of_two();
 
@@ -251,7 +251,7 @@ static void what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it(v
 	scene_free(scene);
 }
 
-static void what_is_offered_is_told_when_something_is_wrong_and_when_no_more(void **state)
+static void what_is_offered_is_reported_when_something_is_wrong_and_when_no_more(void **state)
 {
 	struct scene *scene = scene_of_two();
 	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
@@ -292,7 +292,7 @@ static void a_kubelet_that_restarts_wakes_nobody_who_knows_it_offered(void **sta
 	scene_free(scene);
 }
 
-static void another_name_is_told(void **state)
+static void another_name_is_reported(void **state)
 {
 	struct scene *scene = scene_of_two();
 	struct offered_answer answer;
@@ -312,7 +312,7 @@ static void another_name_is_told(void **state)
 	scene_free(scene);
 }
 
-static void a_node_that_is_gone_or_unreadable_is_told(void **state)
+static void a_node_that_is_gone_or_unreadable_is_reported(void **state)
 {
 	struct scene *scene = scene_of_two();
 
@@ -401,18 +401,18 @@ int main(void)
 		  a_device_is_offered_once_the_node_lists_a_unit, NULL);
 	suite_add(&suite, "what the kubelet does not list is not offered",
 		  what_the_kubelet_does_not_list_is_not_offered, NULL);
-	suite_add(&suite, "who waits is told once", who_waits_is_told_once, NULL);
+	suite_add(&suite, "who waits is reported once", who_waits_is_reported_once, NULL);
 	suite_add(&suite, "who waits is told of what is wrong", who_waits_is_told_of_what_is_wrong,
 		  NULL);
 	suite_add(&suite, "what the Node still lists is not offered before the kubelet has it",
 		  what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it, NULL);
-	suite_add(&suite, "what is offered is told when something is wrong and when no more",
-		  what_is_offered_is_told_when_something_is_wrong_and_when_no_more, NULL);
+	suite_add(&suite, "what is offered is reported when something is wrong and when no more",
+		  what_is_offered_is_reported_when_something_is_wrong_and_when_no_more, NULL);
 	suite_add(&suite, "a kubelet that restarts wakes nobody who knows it offered",
 		  a_kubelet_that_restarts_wakes_nobody_who_knows_it_offered, NULL);
-	suite_add(&suite, "another name is told", another_name_is_told, NULL);
-	suite_add(&suite, "a Node that is gone or unreadable is told",
-		  a_node_that_is_gone_or_unreadable_is_told, NULL);
+	suite_add(&suite, "another name is reported", another_name_is_reported, NULL);
+	suite_add(&suite, "a Node that is gone or unreadable is reported",
+		  a_node_that_is_gone_or_unreadable_is_reported, NULL);
 	suite_add(&suite, "a pod takes the group, but what it has itself is held",
 		  a_pod_takes_the_group_but_what_it_has_itself_is_held, NULL);
 	return suite_run(&suite, "offered");

@@ -58,7 +58,7 @@ static void switched_off_nothing_is_offered(void **state)
 }
 
 /* The clock stands still: an event tells, and nothing that looks from time to time. */
-static void a_nodes_end_is_told_at_once(void **state)
+static void a_nodes_end_is_reported_at_once(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
@@ -228,7 +228,7 @@ static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 	struct config config = { .pci = { .items = &entry, .len = 1 } };
 	struct config none = { 0 };
 	struct scene *scene = scene_of(two);
-	const struct pci_told *how;
+	const struct pci_last_offer *how;
 
 	node1_nodes(&scene->node, "13");
 	kubelet_start(&scene->kubelet);
@@ -258,7 +258,7 @@ static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 	scene_free(scene);
 }
 
-static void a_refused_allocation_is_told_with_its_device(void **state)
+static void a_refused_allocation_is_reported_with_its_device(void **state)
 {
 	struct scene *scene = *state;
 	struct captured captured;
@@ -285,8 +285,8 @@ int main(void)
 	suite_add(&suite, "what a HostDeviceConfig selects is known once it is offered",
 		  what_a_config_selects_is_known_once_it_is_offered, NULL);
 	suite_fixture(&suite, &scene_fixture);
-	suite_add(&suite, "a node that goes and comes is told at once", a_nodes_end_is_told_at_once,
-		  NULL);
+	suite_add(&suite, "a node that goes and comes is reported at once",
+		  a_nodes_end_is_reported_at_once, NULL);
 	suite_add(&suite, "claimed devices are registered", claimed_devices_are_registered, NULL);
 	suite_add(&suite, "what is claimed later is registered",
 		  what_is_claimed_later_is_registered, NULL);
@@ -301,7 +301,7 @@ int main(void)
 	suite_add(&suite, "a stop withdraws everything and ends", a_stop_withdraws_and_ends, NULL);
 	suite_add(&suite, "a stop without a kubelet ends at once",
 		  a_stop_without_a_kubelet_ends_at_once, NULL);
-	suite_add(&suite, "a refused allocation is told with its device",
-		  a_refused_allocation_is_told_with_its_device, NULL);
+	suite_add(&suite, "a refused allocation is reported with its device",
+		  a_refused_allocation_is_reported_with_its_device, NULL);
 	return suite_run(&suite, "offers");
 }

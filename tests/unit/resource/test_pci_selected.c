@@ -208,7 +208,7 @@ static void selected_is_given(void **state)
 	free(asked.text);
 }
 
-static void a_name_of_another_kind_is_told(void **state)
+static void a_name_of_another_kind_is_reported(void **state)
 {
 	struct config_troubles troubles = { 0 };
 	struct asked asked;
@@ -259,7 +259,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "a name of another kind is told", a_name_of_another_kind_is_told, NULL);
+	suite_add(&suite, "a name of another kind is reported", a_name_of_another_kind_is_reported,
+		  NULL);
 	suite_add(&suite, "so is one of USB or mediated devices",
 		  so_is_one_of_usb_or_mediated_devices, NULL);
 	suite_fixture(&suite, &node1_fixture);

@@ -84,7 +84,7 @@ static struct offer_case {
 	{ "devices of one model share a resource, in the order of their addresses",
 	  BOTH, { TWIN_CLAIM("", "", READY_OF("True")), NIC_CLAIM("", "", READY_OF("True")) },
 	  .offers = MODEL ": " NIC " " TWIN },
-	{ "NUMA node and PCIe root are told where they are known",
+	{ "NUMA node and PCIe root are reported where they are known",
 	  { FUNCTION(NIC, "vfio-pci", "12", ",'numaNode':1,'parents':['0000:00:01.0','0000:00:02.0']") },
 	  { NIC_CLAIM("", "", READY_OF("True")) }, .offers = MODEL ": " NIC "@1<0000:00:01.0" },
 	{ "a claim that is not bound yet offers nothing",

@@ -96,7 +96,7 @@ static struct plan_case {
 	{ "harvester 2.6: drivers of the node take them only if the spec says so", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") ",'driversAutoprobe':true", SEEN), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " count=2 autoprobe=1", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
-	{ "somebody else removed them: they are made anew, and that is told", { CARD },
+	{ "somebody else removed them: they are made anew, and that is reported", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("2"), READY_AT("3")), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " count=2 autoprobe=0", .accepted = "True Accepted", .ready = "False Applying",
 	  .event = " Drifted" },
@@ -237,7 +237,7 @@ static struct plan_case {
 	  "'02:00:00:00:00:0A'},{'index':0,'spoofCheck':'on','vlan':0,'qos':0}]", SEEN), .step = SRIOV_APPLY,
 	  .writes = 1, .job = JOB " count=3 autoprobe=0 vf=0 vlan=0 qos=0 spoofcheck=1 vf=2 mac=02:00:00:00:00:0A trust=0",
 	  .accepted = "True Accepted", .ready = "False Applying", .event = "" },
-	{ "settings of what there is not are told", { CARD_2 },
+	{ "settings of what there is not are reported", { CARD_2 },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") FAR, READY_AT("3")), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF",
 	  .says = "spec.virtualFunctions has settings for index 6, but numVFs is 2, and the 2 virtual functions have the "
@@ -248,7 +248,7 @@ static struct plan_case {
 	{ "settings of what there is not keep no others from being put in place", { CARD_2 },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") BOTH, SEEN), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " vf=1 vlan=5 vf=6 vlan=5", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
-	{ "and are told once these are", { CARD_2 }, OBJECT_OF(NAME, MARKED, SPEC("2") BOTH, SEEN), .verified = true,
+	{ "and are reported once these are", { CARD_2 }, OBJECT_OF(NAME, MARKED, SPEC("2") BOTH, SEEN), .verified = true,
 	  .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF" },
 	{ "settings of a card that has no virtual functions wait", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("0") FAR, SEEN), .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted",
@@ -275,7 +275,7 @@ static struct plan_case {
 	  OBJECT_OF(NAME, MARKED, SPEC("0"), READY_AT("3")), .step = SRIOV_APPLY, .writes = 1, .job = JOB,
 	  .accepted = "True Accepted", .ready = "False Applying", .event = "" },
 
-	{ "the last run failed: that is told, and tried again later", { CARD }, OBJECT_SEEN("2"),
+	{ "the last run failed: that is reported, and tried again later", { CARD }, OBJECT_SEEN("2"),
 	  .failed = "NumVFsFailed", .hold_ms = 2000, .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted",
 	  .ready = "False NumVFsFailed", .event = " NumVFsFailed" },
 	{ "the last run failed, and it is time to try again", { CARD }, OBJECT_SEEN("2"), .failed = "NumVFsFailed",
@@ -410,7 +410,7 @@ static void assert_end(const struct plan_case *c, const struct run *run,
 		assert_int_equal(decision->again_ms, c->hold_ms);
 }
 
-static void assert_told(const struct plan_case *c, struct run *run)
+static void assert_reported(const struct plan_case *c, struct run *run)
 {
 	void *decoded = NULL;
 	const struct sriovnetworkdevice *object;
@@ -454,7 +454,7 @@ static void plans_match_the_table(void **state)
 		write_it(&run, name, &decision);
 	}
 	assert_end(c, &run, &decision);
-	assert_told(c, &run);
+	assert_reported(c, &run);
 	sriov_decision_done(&decision);
 	json_decref(run.object);
 	str_done(&run.events);

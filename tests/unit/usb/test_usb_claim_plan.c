@@ -67,14 +67,14 @@ static struct plan_case {
 	  .step = "mark", .says = { "\"kind\":\"Pod\"", "\"kind\":\"USBDevice\"" } },
 	{ "others' finalizers stay", "1-2=5:A", { CLAIM_OF(STICK, ",'finalizers':['a.io/b']", "") }, .step = "mark",
 	  .says = { "[\"a.io/b\",\"wrangler" } },
-	{ "then it is told which device it is for", "1-2.3=5:A", { CLAIM(STICK, "") }, .step = "tell",
+	{ "then it is reported which device it is for", "1-2.3=5:A", { CLAIM(STICK, "") }, .step = "tell",
 	  .says = { "\"portPath\":\"1-2.3\"", "\"vendorID\":\"0951\",\"productID\":\"1666\",\"serialNumber\":\"A\"",
 		    "\"nodeName\":\"node1\",\"pciAddress\":\"0000:00:14.0\"",
 		    "port 1-2.3 is offered as kubevirt.io/node1-0951-1666-001005" },
 	  .event = "Normal Offered" },
-	{ "a device without a serial number is told without one", "1-2=5", { CLAIM(STICK, "") }, .step = "tell",
+	{ "a device without a serial number is reported without one", "1-2=5", { CLAIM(STICK, "") }, .step = "tell",
 	  .says = { "\"portPath\":\"1-2\"" }, .never = { "serialNumber" }, .event = "Normal Offered" },
-	{ "what is told already is not told again", "1-2=5:A",
+	{ "what is reported already is not told again", "1-2=5:A",
 	  { CLAIM(STICK, KNOWN("1-2", "A") ",'observedGeneration':1,'conditions':["
 		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in port 1-2 may be claimed',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'},"
@@ -110,7 +110,7 @@ static struct plan_case {
 	  .step = "rest", .again_ms = 1 },
 	{ "nor is it told that it is offered again", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "InUse")) },
 	  .unproven_ms = 3000, .step = "rest", .again_ms = 3000 },
-	{ "what else is wrong is told at once", "", { NEW }, .unproven_ms = 3000, .step = "tell",
+	{ "what else is wrong is reported at once", "", { NEW }, .unproven_ms = 3000, .step = "tell",
 	  .says = { "DeviceNotFound" }, .event = "Warning DeviceNotFound" },
 	{ "and a claim keeps what it has", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .unproven_ms = 3000,
 	  .step = "tell", .says = { "\"status\":\"True\"" }, .event = "Normal Offered" },
@@ -235,7 +235,7 @@ static struct plan_case {
 	{ "also when the device is gone", "", { DELETED }, .fresh = true, .step = "unmark", .event = "Normal Released" },
 	{ "also when another one is in the socket", "1-2=5:B", { DELETED }, .fresh = true, .step = "unmark",
 	  .event = "Normal Released" },
-	{ "while a pod has the device that is told", "1-2=5:A", { DELETED }, .pod = "pod default/vm", .fresh = true,
+	{ "while a pod has the device that is reported", "1-2=5:A", { DELETED }, .pod = "pod default/vm", .fresh = true,
 	  .step = "tell", .says = { "\"holder\":\"pod default/vm\"", "\"reason\":\"Held\"" }, .event = "Warning Held" },
 	{ "while nobody knows who has it, it waits a moment", "1-2=5:A", { DELETED }, .pod = "", .step = "rest",
 	  .again_ms = 500 },
@@ -243,8 +243,9 @@ static struct plan_case {
 };
 
 static const char *const steps[] = {
-	[USB_CLAIM_REST] = "rest", [USB_CLAIM_MARK] = "mark",     [USB_CLAIM_TELL] = "tell",
-	[USB_CLAIM_READ] = "read", [USB_CLAIM_REBIND] = "rebind", [USB_CLAIM_UNMARK] = "unmark",
+	[USB_CLAIM_REST] = "rest",         [USB_CLAIM_ADD_FINALIZER] = "mark",
+	[USB_CLAIM_PATCH_STATUS] = "tell", [USB_CLAIM_READ] = "read",
+	[USB_CLAIM_REBIND] = "rebind",     [USB_CLAIM_REMOVE_FINALIZER] = "unmark",
 };
 
 static const char *name_of(const struct plan_case *row)

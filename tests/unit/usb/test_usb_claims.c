@@ -103,7 +103,7 @@ static void a_held_device_is_looked_at_again(void **state)
 	bench_rebind(b);
 }
 
-static void a_rebind_that_fails_is_told_and_tried_again(void **state)
+static void a_rebind_that_fails_is_reported_and_tried_again(void **state)
 {
 	struct bench *b = *state;
 
@@ -154,7 +154,7 @@ static void another_helper_that_works_on_the_port_is_waited_for(void **state)
 	bench_rebind(b);
 }
 
-static void a_helper_that_cannot_be_started_is_told(void **state)
+static void a_helper_that_cannot_be_started_is_reported(void **state)
 {
 	struct bench *b = *state;
 
@@ -186,7 +186,7 @@ static void a_stuck_helper_keeps_the_claim(void **state)
 	bench_rebind(b);
 }
 
-static void a_slow_helper_is_told(void **state)
+static void a_slow_helper_is_reported(void **state)
 {
 	struct bench *b = *state;
 
@@ -251,7 +251,7 @@ static void a_claim_of_another_node_is_left_alone(void **state)
 	bench_look(b, "1-2=5:A");
 	b->claim = object_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
 			       "'status':{'nodeName':'node2'}}");
-	bench_tell(b, "ADDED");
+	bench_watch_event(b, "ADDED");
 	fake_clock_advance(b->clock, 60000);
 	assert_null(bench_next(b));
 }
@@ -305,16 +305,18 @@ int main(void)
 	suite_add(&suite, "a held device is looked at again", a_held_device_is_looked_at_again,
 		  NULL);
 	suite_add(&suite, "claims are counted by reason", claims_are_counted_by_reason, NULL);
-	suite_add(&suite, "a rebind that fails is told once, and tried again at growing intervals",
-		  a_rebind_that_fails_is_told_and_tried_again, NULL);
+	suite_add(&suite,
+		  "a rebind that fails is reported once, and tried again at growing intervals",
+		  a_rebind_that_fails_is_reported_and_tried_again, NULL);
 	suite_add(&suite, "what the node uses by now is released without",
 		  what_the_node_uses_by_now_is_released_without, NULL);
 	suite_add(&suite, "another helper that works on the port is waited for",
 		  another_helper_that_works_on_the_port_is_waited_for, NULL);
-	suite_add(&suite, "a helper that cannot be started is told",
-		  a_helper_that_cannot_be_started_is_told, NULL);
+	suite_add(&suite, "a helper that cannot be started is reported",
+		  a_helper_that_cannot_be_started_is_reported, NULL);
 	suite_add(&suite, "a stuck helper keeps the claim", a_stuck_helper_keeps_the_claim, NULL);
-	suite_add(&suite, "a slow helper is told, without an event", a_slow_helper_is_told, NULL);
+	suite_add(&suite, "a slow helper is reported, without an event", a_slow_helper_is_reported,
+		  NULL);
 	suite_add(&suite, "an unplugged device needs no helper",
 		  an_unplugged_device_needs_no_helper, NULL);
 	suite_add(&suite, "the next claim of the name is rebound for itself",

@@ -9,7 +9,7 @@
 static void somebody_writes(struct bench *b)
 {
 	json_object_set_new(b->claim, "spec", object_json("{'userName':'root'}"));
-	bench_tell(b, "MODIFIED");
+	bench_watch_event(b, "MODIFIED");
 }
 
 /* Its finalizer goes only when the write that takes it off has been made. */
@@ -97,7 +97,7 @@ static void a_claim_that_vanishes_is_forgotten(void **state)
 	bench_create(b);
 	path = bench_next(b);
 	assert_non_null(path);
-	bench_tell(b, "DELETED");
+	bench_watch_event(b, "DELETED");
 	fake_client_choose(b->client, path);
 	fake_client_answer(b->client, 404,
 			   "{\"kind\":\"Status\",\"details\":{\"name\":\"" STICK "\"}}");

@@ -111,7 +111,7 @@ static void a_node_that_was_made_anew_is_not_given(void **state)
 	nodes_close();
 }
 
-static void a_chown_that_is_refused_is_told(void **state)
+static void a_chown_that_is_refused_is_reported(void **state)
 {
 	struct usb_node_at five;
 	struct usb_node owner = qemu;
@@ -150,7 +150,8 @@ int main(void)
 	suite_rows(&suite, refused, is_refused);
 	suite_add(&suite, "a node that was made anew is not given",
 		  a_node_that_was_made_anew_is_not_given, NULL);
-	suite_add(&suite, "a chown that is refused is told", a_chown_that_is_refused_is_told, NULL);
+	suite_add(&suite, "a chown that is refused is reported",
+		  a_chown_that_is_refused_is_reported, NULL);
 	suite_add(&suite, "the kernel is asked by itself", the_kernel_is_asked_by_itself, NULL);
 	return suite_run(&suite, "usb_node");
 }

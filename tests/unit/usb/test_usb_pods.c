@@ -139,7 +139,7 @@ static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
 }
 
 /* The next PATCH of the claim contains @part. */
-static void assert_told(struct scene *scene, const char *part)
+static void assert_reported(struct scene *scene, const char *part)
 {
 	fake_client_choose(scene->client, "/usbdeviceclaims/");
 	assert_string_equal(fake_client_request(scene->client)->method, "PATCH");
@@ -147,7 +147,7 @@ static void assert_told(struct scene *scene, const char *part)
 		fail_msg("no %s in %s", part, fake_client_request(scene->client)->body);
 }
 
-static void a_claim_whose_resource_another_kind_has_is_told(void **state)
+static void a_claim_whose_resource_another_kind_has_is_reported(void **state)
 {
 	struct scene scene;
 
@@ -157,7 +157,7 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 	list_all(&scene,
 		 CLAIM(STICK, KNOWN("1-2", "A") ",'conditions':[{'type':'Ready','status':'False',"
 						"'reason':'NameTaken','message':'m'}]"));
-	assert_told(&scene, "NameTaken"); /* as it was, before anything is offered */
+	assert_reported(&scene, "NameTaken"); /* as it was, before anything is offered */
 	scene_close(&scene);
 
 	scene_open(&scene, true);
@@ -168,7 +168,7 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 	list(&scene, "/usbdevices?", "");
 	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/pcideviceclaims?", "");
-	assert_told(&scene, "NameTaken");
+	assert_reported(&scene, "NameTaken");
 	scene_close(&scene);
 
 	scene_open(&scene, true);
@@ -178,7 +178,7 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 	list(&scene, "/usbdevices?", "");
 	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/pcideviceclaims?", "");
-	assert_told(&scene, "is offered as");
+	assert_reported(&scene, "is offered as");
 	scene_close(&scene);
 }
 
@@ -186,8 +186,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "a claim whose resource claimed devices of another kind have is told",
-		  a_claim_whose_resource_another_kind_has_is_told, NULL);
+	suite_add(&suite, "a claim whose resource claimed devices of another kind have is reported",
+		  a_claim_whose_resource_another_kind_has_is_reported, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a pod has the device of its port", a_pod_has_the_device_of_its_socket,
 		  NULL);

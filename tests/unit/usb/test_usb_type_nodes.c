@@ -300,7 +300,7 @@ static void a_node_that_cannot_be_given_is_not_offered(void **state)
 }
 
 /* It was removed, or another thing took its place: the unit waits, and the HostDeviceConfig says why. */
-static void a_node_that_is_not_the_devices_is_told(void **state)
+static void a_node_that_is_not_the_devices_is_reported(void **state)
 {
 	struct scene *scene = *state;
 
@@ -334,8 +334,8 @@ int main(void)
 		  a_pod_that_is_listed_again_gets_its_node_again, NULL);
 	suite_add(&suite, "a listed pod gets no node of another device",
 		  a_listed_pod_gets_no_node_of_another_device, NULL);
-	suite_add(&suite, "a node that is not the device's is told",
-		  a_node_that_is_not_the_devices_is_told, NULL);
+	suite_add(&suite, "a node that is not the device's is reported",
+		  a_node_that_is_not_the_devices_is_reported, NULL);
 	suite_add(&suite, "a node is given back with its claim",
 		  a_node_is_given_back_with_its_claim, NULL);
 	suite_add(&suite, "a node that a process before gave is given back",

@@ -14,7 +14,7 @@ static void assert_selected(const struct scene *scene, const char *port, const c
 	assert_string_equal(text, wanted);
 }
 
-static void what_is_selected_is_known_and_its_change_is_told(void **state)
+static void what_is_selected_is_known_and_its_change_is_reported(void **state)
 {
 	struct scene *scene = *state;
 	struct config_troubles troubles = { 0 };
@@ -68,7 +68,7 @@ static void a_device_that_a_claim_waits_for_is_offered_by_the_entry(void **state
 }
 
 /* The only stick is claimed, so that the config's entry has none. */
-static void an_entry_that_gives_nothing_is_told(void **state)
+static void an_entry_that_gives_nothing_is_reported(void **state)
 {
 	struct scene *scene = *state;
 
@@ -218,16 +218,16 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &scene_fixture);
-	suite_add(&suite, "what is selected is known, and its change is told",
-		  what_is_selected_is_known_and_its_change_is_told, NULL);
+	suite_add(&suite, "what is selected is known, and its change is reported",
+		  what_is_selected_is_known_and_its_change_is_reported, NULL);
 	suite_add(&suite, "selected devices share a resource", selected_devices_share_a_resource,
 		  NULL);
 	suite_add(&suite, "a claim's resource is its device alone",
 		  a_claims_resource_is_its_device_alone, NULL);
 	suite_add(&suite, "a device that a claim waits for is offered by the entry",
 		  a_device_that_a_claim_waits_for_is_offered_by_the_entry, NULL);
-	suite_add(&suite, "an entry that gives nothing is told",
-		  an_entry_that_gives_nothing_is_told, NULL);
+	suite_add(&suite, "an entry that gives nothing is reported",
+		  an_entry_that_gives_nothing_is_reported, NULL);
 	suite_add(
 		&suite,
 		"kubevirt-contract 1.2 (USB): a bundle's nodes, made QEMU's, and its variable; it is "

@@ -192,7 +192,7 @@ SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
 /* --- the server ------------------------------------------------------------------------- */
 
-static inline void bench_tell(struct bench *b, const char *type)
+static inline void bench_watch_event(struct bench *b, const char *type)
 {
 	object_stamp(b->claim, &b->version);
 	kind_bench_show(b->client, CLAIMS, type, b->claim);
@@ -202,14 +202,14 @@ static inline void bench_create(struct bench *b)
 {
 	b->claim = object_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
 			       "'spec':{'userName':'admin'}}");
-	bench_tell(b, "ADDED");
+	bench_watch_event(b, "ADDED");
 	bench_settle(b);
 }
 
 static inline void bench_delete(struct bench *b)
 {
 	object_set_deleted(b->claim);
-	bench_tell(b, "MODIFIED");
+	bench_watch_event(b, "MODIFIED");
 	bench_settle(b);
 }
 
@@ -233,7 +233,7 @@ static inline void bench_patch(struct bench *b, const char *path)
 	}
 	object_merge(b->claim, body);
 	gone = object_is_gone(b->claim);
-	bench_tell(b, gone ? "DELETED" : "MODIFIED");
+	bench_watch_event(b, gone ? "DELETED" : "MODIFIED");
 	fake_client_choose(b->client, at);
 	kind_bench_answer(b->client, 200, b->claim);
 	if (gone) {

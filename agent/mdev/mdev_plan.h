@@ -2,9 +2,9 @@
  * mdev_plan: what must be made or removed so that this node has the mediated devices that are wanted,
  * and the condition of each parent.
  *
- * Pure: facts and wish in, one small plan for each parent out, the same each time. One type for each
+ * Pure: facts and desired types in, one small plan for each parent out, the same each time. One type for each
  * parent: the one that it has; those without any are dealt out, in the order of their addresses, to the
- * types in the order of the wish, to whichever has the fewest parents. Instances that the type manager
+ * types in the desired order, to whichever has the fewest parents. Instances that the type manager
  * has not made are never removed, nor are those that somebody has.
  */
 #pragma once
@@ -16,10 +16,10 @@
 
 struct config;
 struct facts;
-struct mdev_wish;
+struct mdev_desired;
 struct task_outcome;
 
-struct mdev_wish {
+struct mdev_desired {
 	bool enabled;           /* false: nothing is created and nothing removed    */
 	struct json_strs types; /* wanted, names or ids, in the user's order        */
 	struct json_strs kept;  /* not wanted, but another plugin's: never removed  */
@@ -68,7 +68,7 @@ struct mdev_plan {
 struct mdev_plan_case {
 	const char *node_name;
 	const struct facts *facts;
-	const struct mdev_wish *wish;
+	const struct mdev_desired *desired;
 	/* Is the instance @uuid free, for certain? NULL: all are free. */
 	bool (*is_free)(void *arg, const char *uuid);
 	void *arg;
@@ -104,9 +104,9 @@ void mdev_condition_done(struct mdev_condition *condition);
  * all entries whose nodeSelector takes the node, in their order, stand in for the cluster's list; where
  * they are none, that counts.
  */
-void mdev_wish_make(const struct config *config, const struct json_pairs *labels,
-		    struct mdev_wish *ret_wish);
+void mdev_desired_make(const struct config *config, const struct json_pairs *labels,
+		       struct mdev_desired *ret_desired);
 
-void mdev_wish_done(struct mdev_wish *wish);
+void mdev_desired_done(struct mdev_desired *desired);
 
-bool mdev_wish_equal(const struct mdev_wish *a, const struct mdev_wish *b);
+bool mdev_desired_equal(const struct mdev_desired *a, const struct mdev_desired *b);

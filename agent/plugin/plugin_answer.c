@@ -287,41 +287,41 @@ static void choose_by_rule(const struct plugin_source *source, const struct cand
 	}
 }
 
-static void choose(const struct plugin_source *source, const struct plugin_wish *wish,
+static void choose(const struct plugin_source *source, const struct plugin_preference *preference,
 		   struct json_strs *chosen)
 {
-	size_t room = wish->available.len + wish->must_include.len;
+	size_t room = preference->available.len + preference->must_include.len;
 	auto_free struct preferred_candidate *items = xcalloc(room + 1, sizeof(*items));
 	struct candidates candidates = { .items = items, .seen = map_new() };
 
-	for (size_t i = 0; i < wish->must_include.len; i++)
-		candidate_add(source, wish->must_include.items[i], true, &candidates);
-	for (size_t i = 0; i < wish->available.len; i++)
-		candidate_add(source, wish->available.items[i], false, &candidates);
-	choose_by_rule(source, &candidates, wish->size, chosen);
+	for (size_t i = 0; i < preference->must_include.len; i++)
+		candidate_add(source, preference->must_include.items[i], true, &candidates);
+	for (size_t i = 0; i < preference->available.len; i++)
+		candidate_add(source, preference->available.items[i], false, &candidates);
+	choose_by_rule(source, &candidates, preference->size, chosen);
 	map_free(candidates.seen);
 }
 
 void plugin_answer_preferred(const struct plugin_source *source, const char *request, size_t len,
 			     struct str *out)
 {
-	struct plugin_wishes wishes = { 0 };
+	struct plugin_preferences preferences = { 0 };
 	struct plugin_ids chosen = { 0 };
 
 	/* An empty message is an empty answer. */
-	if (plugin_codec_read_wishes(request, len, &wishes, NULL) < 0)
+	if (plugin_codec_read_preferences(request, len, &preferences, NULL) < 0)
 		return;
-	for (size_t i = 0; i < wishes.len; i++) {
-		order_by_list(source->list, &wishes.items[i].available);
+	for (size_t i = 0; i < preferences.len; i++) {
+		order_by_list(source->list, &preferences.items[i].available);
 		if (source->type->prefer)
 			source->type->prefer(source->arg, source->resource,
-					     &wishes.items[i].must_include,
-					     &wishes.items[i].available);
+					     &preferences.items[i].must_include,
+					     &preferences.items[i].available);
 		if (source->type->is_left)
-			leave_out_left(source, &wishes.items[i].available);
-		choose(source, &wishes.items[i], array_add(&chosen));
+			leave_out_left(source, &preferences.items[i].available);
+		choose(source, &preferences.items[i], array_add(&chosen));
 	}
 	(void)plugin_codec_write_preferred(&chosen, out, NULL);
-	plugin_wishes_done(&wishes);
+	plugin_preferences_done(&preferences);
 	plugin_ids_done(&chosen);
 }

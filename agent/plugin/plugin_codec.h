@@ -25,14 +25,14 @@ struct plugin_ids {
 };
 
 /* What GetPreferredAllocation asks for one container. */
-struct plugin_wish {
+struct plugin_preference {
 	struct json_strs available;
 	struct json_strs must_include;
 	size_t size;
 };
 
-struct plugin_wishes {
-	struct plugin_wish *items;
+struct plugin_preferences {
+	struct plugin_preference *items;
 	size_t len, cap;
 };
 
@@ -88,11 +88,11 @@ int plugin_codec_write_allocations(const struct plugin_allocations *response, st
 int plugin_codec_read_allocations(const char *data, size_t len,
 				  struct plugin_allocations *ret_response, struct err *err);
 
-int plugin_codec_write_wishes(const struct plugin_wishes *request, struct str *out,
-			      struct err *err);
+int plugin_codec_write_preferences(const struct plugin_preferences *request, struct str *out,
+				   struct err *err);
 /* A size below 0 is 0. */
-int plugin_codec_read_wishes(const char *data, size_t len, struct plugin_wishes *ret_request,
-			     struct err *err);
+int plugin_codec_read_preferences(const char *data, size_t len,
+				  struct plugin_preferences *ret_request, struct err *err);
 
 int plugin_codec_write_preferred(const struct plugin_ids *response, struct str *out,
 				 struct err *err);
@@ -102,7 +102,7 @@ int plugin_codec_read_preferred(const char *data, size_t len, struct plugin_ids 
 /* Release; the list is empty again. */
 void plugin_ids_done(struct plugin_ids *ids);
 
-void plugin_wishes_done(struct plugin_wishes *wishes);
+void plugin_preferences_done(struct plugin_preferences *preferences);
 
 void plugin_allocations_done(struct plugin_allocations *allocations);
 

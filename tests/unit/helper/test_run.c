@@ -224,7 +224,7 @@ static void steps_are_reported_with_what_they_are_about(void **state)
 		       "{\"kind\":\"step\",\"address\":\"0000:01:00.0\",\"step\":\"Unbind\"}\n");
 }
 
-static void of_a_holder_is_reported_what_is_known(void **state)
+static void what_is_known_of_a_holder_is_reported(void **state)
 {
 	char uuid[] = "u";
 	char command[] = "qemu";
@@ -337,7 +337,7 @@ int main(void)
 	suite_add(&suite, "steps are reported with what they are about, if with anything",
 		  steps_are_reported_with_what_they_are_about, NULL);
 	suite_add(&suite, "of a holder is reported what is known",
-		  of_a_holder_is_reported_what_is_known, NULL);
+		  what_is_known_of_a_holder_is_reported, NULL);
 	suite_rows(&suite, ends, end_matches_table);
 	suite_add(&suite, "the first cause stays", the_first_cause_stays, NULL);
 	suite_add(&suite, "nothing is written after a line that could not be",

@@ -176,7 +176,7 @@ static struct plan_case {
 	{ "another card of the same kind is at the address", { CARD_WITH(",'serial':'00-02'") },
 	  OBJECT_OF(NAME, MARKED, SPEC("2"), SEEN ",'serialNumber':'00-01'"), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "False DifferentDevice", .ready = "False DifferentDevice", .event = " DifferentDevice" },
-	{ "another card at another address is the user's wish", { CARD }, OBJECT_OF(NAME, MARKED, SPEC("0"),
+	{ "another card at another address is what the user wants", { CARD }, OBJECT_OF(NAME, MARKED, SPEC("0"),
 	  "'status':'sriovNetworkDeviceDisabled','address':'0000:04:00.0','device':'8086:1533'"), .step = SRIOV_REST,
 	  .writes = 1, .accepted = "True Accepted", .ready = "True Ready", .event = "" },
 	{ "two objects of one card: of those made in one second the first by name counts", { CARD }, OBJECT_SEEN("2"),

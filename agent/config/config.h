@@ -16,15 +16,15 @@
 struct hostdeviceconfig;
 
 enum {
-	CONFIG_ENTRIES_MAX = 128,  /* of one list                   */
-	CONFIG_SELECTORS_MAX = 16, /* USB devices of one bundle     */
-	CONFIG_LABELS_MAX = 16,    /* of one nodeSelector           */
-	CONFIG_TYPES_MAX = 64,     /* mdev types of one list        */
-	CONFIG_UNITS_MAX = 10000,  /* of one resource               */
-	CONFIG_UNITS = 1000,       /* the same, if nothing is said  */
-	CONFIG_TEXT_MAX = 255,     /* a type, a serial, a label     */
-	CONFIG_PATH_MAX = 255,     /* of a node or socket           */
-	CONFIG_TROUBLES_MAX = 64,  /* further ones are only counted */
+	CONFIG_ENTRIES_MAX = 128,    /* of one list                   */
+	CONFIG_SELECTORS_MAX = 16,   /* USB devices of one bundle     */
+	CONFIG_LABELS_MAX = 16,      /* of one nodeSelector           */
+	CONFIG_TYPES_MAX = 64,       /* mdev types of one list        */
+	CONFIG_COUNT_MAX = 10000,    /* of one resource               */
+	CONFIG_COUNT_DEFAULT = 1000, /* if the entry names none      */
+	CONFIG_TEXT_MAX = 255,       /* a type, a serial, a label     */
+	CONFIG_PATH_MAX = 255,       /* of a node or socket           */
+	CONFIG_TROUBLES_MAX = 64,    /* further ones are only counted */
 };
 
 /* The lists of the spec, as reports name them. */
@@ -52,7 +52,7 @@ struct config_usb_selector {
 	char *port_path; /* "1-2.3"; NULL: any */
 };
 
-/* More than one selector: a bundle, whose unit has one device for each. */
+/* With more than one selector, a bundle has one device for each. */
 struct config_usb {
 	size_t index;
 	char *resource;

@@ -27,7 +27,7 @@ int config_check_path(const char *what, const char *text, struct err *err);
 int config_check_text(const char *what, const char *text, struct err *err);
 /* Each of "rwm" at most once, at least one. */
 int config_check_permissions(const char *text, struct err *err);
-/* How many units; 0 stands for CONFIG_UNITS. */
+/* The number of devices; 0 means CONFIG_COUNT_DEFAULT. */
 int config_check_count(int64_t count, unsigned *ret_count, struct err *err);
 int config_check_labels(const struct json_pairs *labels, struct err *err);
 

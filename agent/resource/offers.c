@@ -144,8 +144,8 @@ bool offers_set_allocatable(struct offers *offers, const struct json_pairs *allo
 	return offered_set(offers->offered, allocatable);
 }
 
-bool offers_has_unit(const struct offers *offers, const struct device_type *type,
-		     const char *resource, const char *id)
+bool offers_can_allocate(const struct offers *offers, const struct device_type *type,
+			 const char *resource, const char *id)
 {
 	return !offers->plugins ||
 	       offered_counts(offers->offered, resource,

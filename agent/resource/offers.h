@@ -59,7 +59,7 @@ struct offers_type {
 	/* Add the device nodes ("/dev/vfio/12") without which what it offers is not healthy: when one of them comes or goes,
 	 * offer() is called again. NULL: none. */
 	void (*nodes)(void *arg, struct json_strs *nodes);
-	/* The kubelet has opened a resource's list: offers_has_unit() may have another answer. NULL: none. */
+	/* The kubelet has opened a resource's list: offers_can_allocate() may have another answer. NULL: none. */
 	void (*listed)(void *arg);
 };
 
@@ -82,8 +82,8 @@ bool offers_set_allocatable(struct offers *offers, const struct json_pairs *allo
 
 /* Would a pod get a unit of @resource now: has the kubelet the device @id of @type on its list, as healthy, and does the
  * Node count a unit? As offered_counts(); true without a kubelet. */
-bool offers_has_unit(const struct offers *offers, const struct device_type *type,
-		     const char *resource, const char *id);
+bool offers_can_allocate(const struct offers *offers, const struct device_type *type,
+			 const char *resource, const char *id);
 
 /* As offered_set_no_node(). */
 bool offers_set_no_node(struct offers *offers, const char *denied);

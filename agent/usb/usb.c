@@ -158,7 +158,7 @@ static bool is_offered(void *arg, const char *name, const char *port)
 	const struct usb *usb = arg;
 	auto_free char *resource = resource_name_usb(name);
 
-	return offers_has_unit(usb->deps.offers, &usb_device_type, resource, port);
+	return offers_can_allocate(usb->deps.offers, &usb_device_type, resource, port);
 }
 
 static bool is_out_of_reach(void *arg, const char *port)
@@ -250,7 +250,7 @@ static void offer(void *arg, struct plugins *plugins)
 	bool selected;
 	bool known = usb->node->inventory && informer_synced(usb->node->claims[INVENTORY_USB]);
 
-	/* A pod's unit of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
+	/* A pod's bundle of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
 	usb->view.config = informer_synced(usb->node->devices[INVENTORY_USB]) ? usb->config : NULL;
 	selected = usb_type_offer(usb->type, plugins, &troubles);
 	if (known && usb->view.config && usb->deps.report)
@@ -364,7 +364,7 @@ void usb_enqueue_all(struct usb *usb)
 	usb_claims_enqueue_all(usb->claims);
 }
 
-/* A pod may have a unit of the HostDeviceConfig that the claim's socket is, or was, in: of a device that was there
+/* A pod may have a bundle of the HostDeviceConfig that the claim's socket is, or was, in: of a device that was there
  * while the claimed one was not. */
 static bool is_by_claim(const struct usb *usb, const struct usbdeviceclaim *claim)
 {

@@ -188,7 +188,7 @@ static void judge_waiting(const struct usb_claim_case *c, const struct usbdevice
 
 static void judge_moved(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
-	if (c->held) { /* its unit has the socket's name */
+	if (c->held) { /* its bundle has the socket's name */
 		judge_gone(c, v);
 		return;
 	}

@@ -18,7 +18,7 @@ struct usb_claims_deps {
 	bool (*is_free)(void *arg, const char *port, char **ret_holder);
 	/* Have claimed devices of another kind the resource of the claim @name? */
 	bool (*is_taken)(void *arg, const char *name);
-	/* Would a pod get the device in socket @port, by the resource of the claim @name? As offers_has_unit(). */
+	/* Would a pod get the device in socket @port, by the resource of the claim @name? As offers_can_allocate(). */
 	bool (*is_offered)(void *arg, const char *name, const char *port);
 	/* Is the node of the device in socket @port not QEMU's, and cannot be made so? */
 	bool (*is_out_of_reach)(void *arg, const char *port);

@@ -10,11 +10,11 @@
 #include "agent/inventory/use_log.h"
 #include "agent/node/this_node.h"
 #include "agent/resource/offers.h"
+#include "agent/usb/usb_bundles.h"
 #include "agent/usb/usb_claim_judge.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_node.h"
 #include "agent/usb/usb_type.h"
-#include "agent/usb/usb_units.h"
 #include "api/pcidevice.h"
 #include "api/resource_name.h"
 #include "api/usbdevice.h"
@@ -136,25 +136,26 @@ static void add_claims(const struct usb_view *view, struct usb_offers *offers)
 	}
 }
 
-/* Is one of the unit's devices in a pod that got it as part of another unit? */
-static bool is_elsewhere(const struct usb_view *view, const struct usb_unit *unit, const char *port)
+/* Is one of the bundle's devices in a pod that got it as part of another bundle? */
+static bool is_elsewhere(const struct usb_view *view, const struct usb_bundle *bundle,
+			 const char *port)
 {
-	const struct pcidevice_allocations *own = offers_allocations(view->offers, unit->id);
+	const struct pcidevice_allocations *own = offers_allocations(view->offers, bundle->id);
 	const struct pcidevice_allocations *all = offers_allocations(view->offers, port);
 
 	return all && all->len > 0 && (!own || own->len == 0);
 }
 
-static char *unit_trouble(const struct usb_view *view, const struct usb_unit *unit)
+static char *bundle_trouble(const struct usb_view *view, const struct usb_bundle *bundle)
 {
 	char *trouble = NULL;
 
-	for (size_t i = 0; i < unit->len && !trouble; i++) {
-		const struct usbdevice *device = unit->devices[i];
+	for (size_t i = 0; i < bundle->len && !trouble; i++) {
+		const struct usbdevice *device = bundle->devices[i];
 
 		if (!device)
 			trouble = xstrdup("a port of it is empty");
-		else if (is_elsewhere(view, unit, device->status.port_path))
+		else if (is_elsewhere(view, bundle, device->status.port_path))
 			trouble = xstrdup("a pod has a device of it as part of another one");
 		else
 			trouble = device_trouble(view, device);
@@ -163,20 +164,21 @@ static char *unit_trouble(const struct usb_view *view, const struct usb_unit *un
 }
 
 /* What a pod has as another resource stays that one's: under two names the kubelet would give it to two pods. */
-static void keep_name(const struct usb_view *view, const struct usb_unit *unit,
+static void keep_name(const struct usb_view *view, const struct usb_bundle *bundle,
 		      struct usb_offer *offer)
 {
 	bool ours = false;
-	const char *held = offers_resource(view->offers, unit->id, &ours);
+	const char *held = offers_resource(view->offers, bundle->id, &ours);
 
 	if (held && ours && strcmp(held, offer->resource) != 0) {
 		free(offer->resource);
 		offer->resource = xstrdup(held);
 	}
-	for (size_t i = 0; i < unit->len && !offer->trouble; i++) {
-		held = unit->devices[i] ? offers_resource(view->offers,
-							  unit->devices[i]->status.port_path, &ours)
-					: NULL;
+	for (size_t i = 0; i < bundle->len && !offer->trouble; i++) {
+		held = bundle->devices[i]
+			       ? offers_resource(view->offers, bundle->devices[i]->status.port_path,
+						 &ours)
+			       : NULL;
 		if (held && strcmp(held, offer->resource) != 0)
 			offer->trouble = xasprintf("a pod has a device of it as %s", held);
 	}
@@ -192,23 +194,23 @@ static bool is_claims(const struct usb_offers *offers, const char *resource)
 }
 
 /* A resource of a claim is the claimed device's alone. */
-static void add_units(const struct usb_view *view, const struct usb_units *units,
-		      struct usb_offers *offers)
+static void add_bundles(const struct usb_view *view, const struct usb_bundles *bundles,
+			struct usb_offers *offers)
 {
-	for (size_t i = 0; i < units->len; i++) {
-		const struct usb_unit *unit = &units->items[i];
+	for (size_t i = 0; i < bundles->len; i++) {
+		const struct usb_bundle *bundle = &bundles->items[i];
 		struct usb_offer *offer;
 
-		if (is_claims(offers, unit->resource))
+		if (is_claims(offers, bundle->resource))
 			continue;
 		offer = array_add(offers);
-		*offer = (struct usb_offer){ .id = unit->id,
-					     .resource = xstrdup(unit->resource),
-					     .trouble = unit_trouble(view, unit) };
-		keep_name(view, unit, offer);
-		for (size_t k = 0; k < unit->len; k++) {
-			if (unit->devices[k])
-				add_device(offer, unit->devices[k]);
+		*offer = (struct usb_offer){ .id = bundle->id,
+					     .resource = xstrdup(bundle->resource),
+					     .trouble = bundle_trouble(view, bundle) };
+		keep_name(view, bundle, offer);
+		for (size_t k = 0; k < bundle->len; k++) {
+			if (bundle->devices[k])
+				add_device(offer, bundle->devices[k]);
 		}
 	}
 }
@@ -276,12 +278,12 @@ static char *node_trouble(const struct usb_view *view, const struct usbdevice *d
 	return usb_node_is_out_of_reach(&node) ? usb_node_advice(at.device_path) : NULL;
 }
 
-/* True: a device of the unit has a node that is not its own, or cannot be given away. */
+/* True: a device of the bundle has a node that is not its own, or cannot be given away. */
 static bool add_node_trouble(const struct usb_view *view, const struct config_usb *entry,
-			     const struct usb_unit *unit, struct config_troubles *troubles)
+			     const struct usb_bundle *bundle, struct config_troubles *troubles)
 {
-	for (size_t i = 0; i < unit->len; i++) {
-		const struct usbdevice *device = unit->devices[i];
+	for (size_t i = 0; i < bundle->len; i++) {
+		const struct usbdevice *device = bundle->devices[i];
 		const char *reason = NULL;
 		auto_free char *trouble = device ? node_trouble(view, device, &reason) : NULL;
 		auto_free char *text = NULL;
@@ -295,19 +297,19 @@ static bool add_node_trouble(const struct usb_view *view, const struct config_us
 	return false;
 }
 
-/* Of the entry's units the first one says it. */
+/* Of the entry's bundles the first one says it. */
 static void add_node_troubles(const struct usb_view *view, const struct config_usb *entry,
-			      const struct usb_units *units, struct config_troubles *troubles)
+			      const struct usb_bundles *bundles, struct config_troubles *troubles)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < units->len && !found; i++)
-		found = str_match(units->items[i].resource, entry->resource) &&
-			add_node_trouble(view, entry, &units->items[i], troubles);
+	for (size_t i = 0; i < bundles->len && !found; i++)
+		found = str_match(bundles->items[i].resource, entry->resource) &&
+			add_node_trouble(view, entry, &bundles->items[i], troubles);
 }
 
 static void add_unmet(const struct usb_view *view, const struct usb_candidates *candidates,
-		      const struct usb_units *units, const struct usb_offers *offers,
+		      const struct usb_bundles *bundles, const struct usb_offers *offers,
 		      struct config_troubles *troubles)
 {
 	const struct config *config = view->config;
@@ -315,7 +317,7 @@ static void add_unmet(const struct usb_view *view, const struct usb_candidates *
 	for (size_t i = 0; config && i < config->usb.len; i++) {
 		const struct config_usb *entry = &config->usb.items[i];
 		const char *reason = NULL;
-		auto_free char *text = usb_units_unmet(entry, candidates, units, &reason);
+		auto_free char *text = usb_bundles_unmet(entry, candidates, bundles, &reason);
 
 		if (!entry->external && is_claims(offers, entry->resource))
 			add_trouble(
@@ -326,11 +328,11 @@ static void add_unmet(const struct usb_view *view, const struct usb_candidates *
 		else if (text)
 			add_trouble(entry, reason, text, troubles);
 		else if (!entry->external)
-			add_node_troubles(view, entry, units, troubles);
+			add_node_troubles(view, entry, bundles, troubles);
 	}
 }
 
-void usb_offers_find(const struct usb_view *view, struct usb_units *units,
+void usb_offers_find(const struct usb_view *view, struct usb_bundles *bundles,
 		     struct usb_offers *ret_offers, struct config_troubles *troubles)
 {
 	struct usb_candidates candidates = { 0 };
@@ -340,11 +342,11 @@ void usb_offers_find(const struct usb_view *view, struct usb_units *units,
 		return;
 	candidates.facts = view->node->inventory->facts;
 	find_candidates(view, &candidates);
-	usb_units_make(view->config, &candidates, units);
+	usb_bundles_make(view->config, &candidates, bundles);
 	add_claims(view, ret_offers);
 	if (troubles)
-		add_unmet(view, &candidates, units, ret_offers, troubles);
-	add_units(view, units, ret_offers);
+		add_unmet(view, &candidates, bundles, ret_offers, troubles);
+	add_bundles(view, bundles, ret_offers);
 	if (ret_offers->len > 0)
 		qsort(ret_offers->items, ret_offers->len, sizeof(*ret_offers->items), by_resource);
 	array_done(&candidates);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct config_troubles;
-struct usb_units;
+struct usb_bundles;
 struct usb_view;
 struct usbdevice;
 
@@ -25,9 +25,9 @@ struct usb_offers {
 	size_t len, cap;
 };
 
-/* All of them, by resource and ID. @units is brought up to date, and lives as long as @ret_lents. Entries of the
- * config that have no unit are added to @troubles (may be NULL). */
-void usb_offers_find(const struct usb_view *view, struct usb_units *units,
+/* All of them, by resource and ID. @bundles is brought up to date, and lives as long as @ret_lents. Entries of the
+ * config that have no bundle are added to @troubles (may be NULL). */
+void usb_offers_find(const struct usb_view *view, struct usb_bundles *bundles,
 		     struct usb_offers *ret_offers, struct config_troubles *troubles);
 /* Is the device's node not QEMU's, and can this agent not make it so? */
 bool usb_offer_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device);

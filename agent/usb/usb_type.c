@@ -10,10 +10,10 @@
 #include "agent/plugin/plugins.h"
 #include "agent/resource/offers.h"
 #include "agent/resource/resource_env.h"
+#include "agent/usb/usb_bundles.h"
 #include "agent/usb/usb_node.h"
 #include "agent/usb/usb_offer.h"
 #include "agent/usb/usb_owners.h"
-#include "agent/usb/usb_units.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
 #include "base/array.h"
@@ -33,7 +33,7 @@ struct usb_selected_list {
 struct usb_type {
 	const struct usb_view *view;
 	struct usb_selected_list selected;
-	struct usb_units units;
+	struct usb_bundles bundles;
 	struct usb_owners *owners;
 	struct map *seen; /* port path -> uint64_t *: inode of its node when it was scanned */
 };
@@ -239,7 +239,7 @@ bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 	struct usb_offers offers;
 	bool changed;
 
-	usb_offers_find(type->view, &type->units, &offers, troubles);
+	usb_offers_find(type->view, &type->bundles, &offers, troubles);
 	set_resources(type, &offers, plugins);
 	chown_all_again(type, &offers);
 	changed = remember_selected(type, &offers);
@@ -318,7 +318,7 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	struct usb_offers offers;
 	int r;
 
-	usb_offers_find(type->view, &type->units, &offers, NULL);
+	usb_offers_find(type->view, &type->bundles, &offers, NULL);
 	r = add_all(type, &offers, resource, ids, allocation, err);
 	usb_offers_done(&offers);
 	return r;
@@ -343,7 +343,7 @@ static int find_nodes(void *arg, const char *id, struct json_strs *nodes, struct
 	size_t before = nodes->len;
 	int r = 0;
 
-	usb_offers_find(type->view, &type->units, &offers, NULL);
+	usb_offers_find(type->view, &type->bundles, &offers, NULL);
 	for (size_t i = 0; r == 0 && i < offers.len && nodes->len == before; i++) {
 		const struct usb_offer *offer = &offers.items[i];
 
@@ -390,7 +390,7 @@ struct usb_type *usb_type_free(struct usb_type *type)
 		return NULL;
 	usb_owners_free(type->owners);
 	inodes_free(type->seen);
-	usb_units_done(&type->units);
+	usb_bundles_done(&type->bundles);
 	selected_list_done(&type->selected);
 	free(type);
 	return NULL;

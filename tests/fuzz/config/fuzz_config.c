@@ -45,7 +45,7 @@ static void check_bounds(const struct config *config)
 	for (size_t i = 0; i < config->generics.len; i++) {
 		const struct config_generic *generic = &config->generics.items[i];
 
-		assert(generic->count >= 1 && generic->count <= CONFIG_UNITS_MAX);
+		assert(generic->count >= 1 && generic->count <= CONFIG_COUNT_MAX);
 		assert(strncmp(generic->path, "/dev/", 5) == 0 && !strstr(generic->path, "/../"));
 	}
 	assert(config->sockets.len <= CONFIG_ENTRIES_MAX);

@@ -120,13 +120,13 @@ static void without_a_kubelets_folder_too(void **state)
 	offers_begin(scene, true);
 	node_lists(scene, "2");
 	assert_int_equal(state_of(scene, NIC), OFFERED_BY_NOBODY);
-	assert_true(offers_has_unit(scene->offers, &pci_device_type, "example.com/other", NIC));
+	assert_true(offers_can_allocate(scene->offers, &pci_device_type, "example.com/other", NIC));
 	scene_free(scene);
 }
 
 static bool is_offered(const struct scene *scene, const char *resource, const char *address)
 {
-	return offers_has_unit(scene->offers, &pci_device_type, resource, address);
+	return offers_can_allocate(scene->offers, &pci_device_type, resource, address);
 }
 
 static void a_device_is_offered_once_the_node_lists_a_unit(void **state)
@@ -188,7 +188,7 @@ static void what_the_kubelet_does_not_list_is_not_offered(void **state)
 	assert_int_equal(lists, 1);
 	assert_true(is_offered(scene, MODEL, NIC));
 	assert_false(is_offered(scene, MODEL, TWIN));
-	assert_false(offers_has_unit(scene->offers, &other_type, MODEL, NIC));
+	assert_false(offers_can_allocate(scene->offers, &other_type, MODEL, NIC));
 	scene_free(scene);
 }
 

@@ -68,8 +68,8 @@ bool offers_is_on(const struct offers *offers)
 	return offers->on;
 }
 
-bool offers_has_unit(const struct offers *offers, const struct device_type *type,
-		     const char *resource, const char *id)
+bool offers_can_allocate(const struct offers *offers, const struct device_type *type,
+			 const char *resource, const char *id)
 {
 	(void)type;
 	(void)resource;

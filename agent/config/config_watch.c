@@ -85,7 +85,7 @@ static const char *const accepted = "Accepted";
 
 /* --- what is wrong with the spec ------------------------------------------------------------ */
 
-static bool is_judged(const struct config_case *c)
+static bool has_verdict(const struct config_case *c)
 {
 	const struct hostdeviceconfig_status *status = &c->object->status;
 
@@ -116,7 +116,7 @@ json_t *config_verdict_body(const struct config_case *c)
 	json_t *body;
 	json_t *json;
 
-	if (is_judged(c) || c->object->meta.deletion_timestamp)
+	if (has_verdict(c) || c->object->meta.deletion_timestamp)
 		return NULL;
 	json_map_copy(hostdeviceconfig_status_map, &status, &c->object->status);
 	api_conditions_make_room(&status.conditions, &accepted, 1);
@@ -174,7 +174,7 @@ json_t *config_node_body(const struct config_case *c)
 	auto_json json_t *before = NULL;
 	auto_json json_t *item = NULL;
 
-	if (!is_judged(c) || c->object->meta.deletion_timestamp)
+	if (!has_verdict(c) || c->object->meta.deletion_timestamp)
 		return NULL;
 	if (c->here->len == 0)
 		return has ? json_pack("{s:{}}", "status") : NULL;

@@ -86,7 +86,7 @@ static void add_pci(struct inventory *inventory, const struct inventory_options 
 static void add_usb(struct inventory_set *set, const struct inventory_options *options,
 		    const struct facts *facts, const struct id_names *names, int64_t now_wall_ms)
 {
-	struct verdict *verdicts = claimable_judge_usb(facts);
+	struct verdict *verdicts = claimable_check_usb(facts);
 
 	for (size_t i = 0; i < facts->usb.len; i++) {
 		struct inventory_usb_source source = {
@@ -125,7 +125,7 @@ struct inventory *inventory_new(const struct inventory_options *options, struct 
 	struct inventory *inventory = xcalloc(1, sizeof(*inventory));
 
 	inventory->facts = facts;
-	inventory->pci_verdicts = claimable_judge_pci(facts);
+	inventory->pci_verdicts = claimable_check_pci(facts);
 	for (int i = 0; i < INVENTORY_KINDS; i++) {
 		inventory->sets[i].kind = inventory_kinds[i];
 		inventory->sets[i].by_name = map_new();

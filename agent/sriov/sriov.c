@@ -8,7 +8,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/sriov/sriov_card.h"
-#include "agent/sriov/sriov_judge.h"
+#include "agent/sriov/sriov_check.h"
 #include "agent/sriov/sriov_plan.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
@@ -248,7 +248,7 @@ static bool awaits_settings(const struct sriov_case *c)
 
 	if (!c->object || !c->pf || !c->pf->vendor || !c->pf->device)
 		return false;
-	sriov_judge(c, &verdict);
+	sriov_check(c, &verdict);
 	awaits = verdict.ok && verdict.settings && !c->verified && !c->failure;
 	sriov_verdict_done(&verdict);
 	return awaits;

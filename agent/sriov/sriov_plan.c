@@ -11,7 +11,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/limits.h"
 #include "agent/sriov/sriov_card.h"
-#include "agent/sriov/sriov_judge.h"
+#include "agent/sriov/sriov_check.h"
 #include "agent/task/task_line.h"
 #include "api/json_map.h"
 #include "api/names.h"
@@ -87,7 +87,7 @@ static void set_identity(const struct sriov_case *c, const struct sriov_verdict 
 	if (!c->pf || strcmp(verdict->reason, "DifferentDevice") == 0)
 		return;
 	if (!same) {
-		auto_free char *device = sriov_judge_device(c);
+		auto_free char *device = sriov_other_device(c);
 
 		put(&want->address, c->pf->address);
 		put(&want->device, device);
@@ -570,7 +570,7 @@ static bool await_publishing(struct pass *pass)
 	return true;
 }
 
-static void plan_judged(struct pass *pass)
+static void plan_checked(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;
 	const struct sriov_verdict *v = &pass->verdict;
@@ -604,8 +604,8 @@ static void plan_object(struct pass *pass)
 		write_step(pass, SRIOV_PATCH, body);
 		return;
 	}
-	sriov_judge(c, &pass->verdict);
-	plan_judged(pass);
+	sriov_check(c, &pass->verdict);
+	plan_checked(pass);
 	sriov_verdict_done(&pass->verdict);
 }
 

@@ -5,7 +5,7 @@
 
 #include "agent/inventory/use_log.h"
 #include "agent/task/task_line.h"
-#include "agent/usb/usb_claim_judge.h"
+#include "agent/usb/usb_claim_check.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_names.h"
 #include "agent/usb/usb_node.h"
@@ -110,7 +110,7 @@ static bool is_ready(const struct sketch *s)
 	return api_conditions_status(&s->c->claim->status.conditions, "Ready") == API_TRUE;
 }
 
-static void say_judged(struct sketch *s)
+static void add_verdict(struct sketch *s)
 {
 	const struct usb_claim_verdict *v = s->verdict;
 	auto_free char *message = NULL;
@@ -157,7 +157,7 @@ static void fill(struct sketch *s)
 	put(&s->want.holder, !s->verdict && s->c->held ? s->c->holder : NULL);
 	set_identity(s);
 	if (s->verdict)
-		say_judged(s);
+		add_verdict(s);
 	else
 		patch_status_condition(&s->status, "Ready", API_FALSE, s->reason, s->message);
 }
@@ -370,7 +370,7 @@ static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision 
 	struct usb_claim_verdict verdict;
 	bool offered;
 
-	usb_claim_judge(c, &verdict);
+	usb_claim_check(c, &verdict);
 	offered = verdict.ok ||
 		  (verdict.seen.sight != USB_UNKNOWN && !usbdeviceclaim_waits(c->claim));
 	if (is_unclear(c, &verdict) || is_unproven(c, &verdict)) {

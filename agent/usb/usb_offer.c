@@ -11,7 +11,7 @@
 #include "agent/node/this_node.h"
 #include "agent/resource/offers.h"
 #include "agent/usb/usb_bundles.h"
-#include "agent/usb/usb_claim_judge.h"
+#include "agent/usb/usb_claim_check.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_node.h"
 #include "agent/usb/usb_type.h"

@@ -181,15 +181,15 @@ static void no_config_is_handed_on_as_an_empty_one(void **state)
 	"'reason':'EntriesLeftOut'}]"
 
 /* What others wrote of an older state is replaced; nodes' items go with the generation. */
-static void a_new_generation_is_judged(void **state)
+static void a_new_generation_is_checked(void **state)
 {
 	auto_free char *object = NULL;
-	auto_free char *judged = NULL;
+	auto_free char *checked = NULL;
 	auto_json json_t *status = NULL;
 	struct scene *scene = *state;
 
 	object = object_text(scene, KVM "," WRONG, 7, "'observedGeneration':6");
-	judged = object_text(scene, KVM "," WRONG, 7, REFUSED("7"));
+	checked = object_text(scene, KVM "," WRONG, 7, REFUSED("7"));
 	answer_list(scene, object);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 1);
@@ -204,7 +204,7 @@ static void a_new_generation_is_judged(void **state)
 	assert_true(json_is_null(json_object_get(status, "nodes")));
 	assert_non_null(
 		strstr(fake_client_request(scene->client)->body, "\"resourceVersion\":\"1\""));
-	fake_client_answer(scene->client, 200, judged);
+	fake_client_answer(scene->client, 200, checked);
 	fake_clock_settle(scene->clock);
 	assert_int_equal(writes(scene), 1);
 	fake_client_choose(scene->client, "/events"); /* and an event tells it to people */
@@ -226,18 +226,18 @@ static void valid_entries_are_not_called_applied(void **state)
 	assert_string_equal(text_at(status, "conditions", "message"), "all entries are valid");
 }
 
-/* A thousand agents see the same change: the others find it judged. */
-static void what_is_judged_is_left_alone(void **state)
+/* A thousand agents see the same change: the others find it checked. */
+static void what_is_checked_is_left_alone(void **state)
 {
 	auto_free char *object = NULL;
-	auto_free char *judged = NULL;
+	auto_free char *checked = NULL;
 	struct scene *scene = *state;
 
 	fake_clock_fix_random(scene->clock, 499); /* the last to come */
 	object = object_text(scene, KVM "," WRONG, 1, "");
-	judged = object_text(scene, KVM "," WRONG, 1, REFUSED("1"));
+	checked = object_text(scene, KVM "," WRONG, 1, REFUSED("1"));
 	answer_list(scene, object);
-	watch_event(scene, "MODIFIED", judged);
+	watch_event(scene, "MODIFIED", checked);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(fake_client_sent(scene->client), 2); /* the list and the watch */
 }
@@ -246,24 +246,24 @@ static void what_is_judged_is_left_alone(void **state)
 static void who_comes_second_gives_way(void **state)
 {
 	auto_free char *object = NULL;
-	auto_free char *judged = NULL;
+	auto_free char *checked = NULL;
 	struct scene *scene = *state;
 
 	object = object_text(scene, WRONG, 1, "");
-	judged = object_text(scene, WRONG, 1, REFUSED("1"));
+	checked = object_text(scene, WRONG, 1, REFUSED("1"));
 	answer_list(scene, object);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	json_decref(written(scene, "hostdev-agent"));
 	fake_client_answer(scene->client, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
 	fake_clock_advance(scene->clock, 2900);
 	assert_int_equal(writes(scene), 0);
-	watch_event(scene, "MODIFIED", judged);
+	watch_event(scene, "MODIFIED", checked);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
 }
 
-/* One that the watch does not show yet may ask for something else: it is not judged by the old. */
-static void an_answer_of_another_generation_is_not_judged(void **state)
+/* One that the watch does not show yet may ask for something else: it is not checked by the old. */
+static void an_answer_of_another_generation_is_not_checked(void **state)
 {
 	auto_free char *object = NULL;
 	auto_free char *edited = NULL;
@@ -409,18 +409,18 @@ static void silent_parts_have_no_trouble_in_the_end(void **state)
 static void a_nodes_trouble_waits_for_the_verdict(void **state)
 {
 	auto_free char *object = NULL;
-	auto_free char *judged = NULL;
+	auto_free char *checked = NULL;
 	struct scene *scene = *state;
 
 	object = object_text(scene, KVM, 2, JUDGED);
-	judged = object_text(scene, KVM, 2, "'observedGeneration':2," ACCEPTED);
+	checked = object_text(scene, KVM, 2, "'observedGeneration':2," ACCEPTED);
 	answer_list(scene, object);
 	report(scene, "it is taken");
 	send_away_events(scene);
 	assert_int_equal(writes(scene), 0);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	json_decref(written(scene, "hostdev-agent"));
-	fake_client_answer(scene->client, 200, judged);
+	fake_client_answer(scene->client, 200, checked);
 	fake_clock_settle(scene->clock);
 	json_decref(written(scene, "hostdev-agent-node1"));
 }
@@ -452,13 +452,13 @@ int main(void)
 	suite_add(&suite, "a change is handed on", a_change_is_handed_on, NULL);
 	suite_add(&suite, "no config is handed on as an empty one",
 		  no_config_is_handed_on_as_an_empty_one, NULL);
-	suite_add(&suite, "a new generation is judged", a_new_generation_is_judged, NULL);
+	suite_add(&suite, "a new generation is checked", a_new_generation_is_checked, NULL);
 	suite_add(&suite, "valid entries are not called applied",
 		  valid_entries_are_not_called_applied, NULL);
-	suite_add(&suite, "what is judged is left alone", what_is_judged_is_left_alone, NULL);
+	suite_add(&suite, "what is checked is left alone", what_is_checked_is_left_alone, NULL);
 	suite_add(&suite, "who comes second gives way", who_comes_second_gives_way, NULL);
-	suite_add(&suite, "an answer of another generation is not judged",
-		  an_answer_of_another_generation_is_not_judged, NULL);
+	suite_add(&suite, "an answer of another generation is not checked",
+		  an_answer_of_another_generation_is_not_checked, NULL);
 	suite_add(&suite, "a node's item of others is applied once",
 		  a_nodes_item_of_others_is_applied_once, NULL);
 	suite_add(&suite, "a node's trouble is its own item", a_nodes_trouble_is_its_own_item,

@@ -1,4 +1,4 @@
-/* usb_claim_judge: which device does a claim mean, may it be offered, and if not, why not? Pure. */
+/* usb_claim_check: which device does a claim mean, may it be offered, and if not, why not? Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,5 +22,5 @@ struct usb_claim_verdict {
 bool usb_claim_spares(const struct usbdeviceclaim *claim, const struct usbdevice *device);
 
 /* The caller releases *@ret_verdict. */
-void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict);
+void usb_claim_check(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict);
 void usb_claim_verdict_done(struct usb_claim_verdict *verdict);

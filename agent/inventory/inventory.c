@@ -10,7 +10,7 @@
 #include "agent/inventory/inventory_pci.h"
 #include "agent/inventory/inventory_usb.h"
 #include "agent/inventory/limits.h"
-#include "agent/inventory/twin.h"
+#include "agent/inventory/lookalike.h"
 #include "api/mediateddevice.h"
 #include "api/mediateddeviceparent.h"
 #include "api/meta.h"
@@ -63,7 +63,7 @@ static void add_pci(struct inventory *inventory, const struct inventory_options 
 	struct inventory_set *set = &inventory->sets[INVENTORY_PCI];
 	const struct facts *facts = inventory->facts;
 	struct map *groups = inventory_pci_groups(facts);
-	auto_free struct twin *twins = twins_find(facts);
+	auto_free struct lookalike *lookalikes = lookalikes_find(facts);
 
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
@@ -73,8 +73,9 @@ static void add_pci(struct inventory *inventory, const struct inventory_options 
 			.names = names,
 			.groups = groups,
 			.verdict = &inventory->pci_verdicts[i],
-			.twin = is_of_the_machine(&inventory->pci_verdicts[i]) ? NULL
-									       : twins[i].pci,
+			.lookalike = is_of_the_machine(&inventory->pci_verdicts[i])
+					     ? NULL
+					     : lookalikes[i].pci,
 		};
 
 		if (options->show_bridges || !is_port(pci))

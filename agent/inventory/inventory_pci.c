@@ -179,19 +179,19 @@ static void set_status(struct pcidevice_status *status, const struct inventory_p
 }
 
 /* Said only of those that need it: most devices have no equal. */
-static void set_twin(struct api_conditions *conditions, const struct inventory_pci_source *source,
-		     int64_t now_wall_ms)
+static void set_distinguishable(struct api_conditions *conditions,
+				const struct inventory_pci_source *source, int64_t now_wall_ms)
 {
 	const char *pf = source->pci->physical_function;
 	auto_free char *message = NULL;
 
-	if (!source->twin)
+	if (!source->lookalike)
 		return;
 	message = xasprintf(
 		"only the address distinguishes %s%s from %s, which is of the same model: "
 		"after a boot, a claim of it waits until you confirm its address",
 		pf ? "its physical function " : "", pf ? pf : source->pci->address,
-		source->twin->address);
+		source->lookalike->address);
 	api_conditions_set(conditions,
 			   &(struct api_condition_value){
 				   .type = "Distinguishable",
@@ -225,6 +225,6 @@ struct pcidevice *inventory_pci_object(const struct inventory_pci_source *source
 				   .message = source->verdict->message,
 			   },
 			   now_wall_ms);
-	set_twin(&device->status.conditions, source, now_wall_ms);
+	set_distinguishable(&device->status.conditions, source, now_wall_ms);
 	return device;
 }

@@ -20,7 +20,8 @@ struct inventory_pci_source {
 	const struct id_names *names;
 	const struct map *groups;
 	const struct verdict *verdict;
-	const struct pci_facts *twin; /* nothing but the address tells it from that; NULL: none */
+	const struct pci_facts
+		*lookalike; /* nothing but the address tells it from that; NULL: none */
 };
 
 /* The caller frees with api_object_free. */

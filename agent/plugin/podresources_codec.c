@@ -111,7 +111,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* A kubelet may list a pod twice while it ends. */
-static void sort_and_drop_twins(struct pod_devices *devices)
+static void sort_and_drop_duplicates(struct pod_devices *devices)
 {
 	size_t kept = 0;
 
@@ -145,7 +145,7 @@ static struct pod_devices devices_from(struct reading *r)
 							.pod = texts + at->pod,
 							.container = texts + at->container };
 	}
-	sort_and_drop_twins(&devices);
+	sort_and_drop_duplicates(&devices);
 	return devices;
 }
 

@@ -243,7 +243,7 @@ static bool is_first_function(const struct pci_function *function)
 	return function->address[strlen(function->address) - 1] == '0';
 }
 
-static void read_twin_identity(struct reading *reading)
+static void read_model_identity(struct reading *reading)
 {
 	auto_str struct str identity = STR_INIT;
 
@@ -291,7 +291,7 @@ static void read_details(struct reading *reading)
 		(void)pci_serial_read(reading->dir_fd, &reading->context->config_denied,
 				      function->serial);
 	if (!bridge)
-		read_twin_identity(reading);
+		read_model_identity(reading);
 }
 
 void pci_function_init(struct pci_function *function, const char *address)

@@ -1,5 +1,5 @@
 /*
- * twin: functions of one model, which a boot may give each other's addresses.
+ * lookalike: functions of one model, which a boot may give each other's addresses.
  *
  * Pure. A serial number, or another fact that is known of both, tells two of them apart
  * (base/device_identity.h).
@@ -14,17 +14,17 @@ struct facts;
 struct pci_facts;
 
 /* Are they of one model, and could each have the other's address after a boot? */
-bool twin_may_swap(const struct pci_facts *a, const struct pci_facts *b);
+bool lookalike_may_swap(const struct pci_facts *a, const struct pci_facts *b);
 
 /* By serial number, else by what else is known of both. Any may be NULL. */
-enum device_identity_match twin_compare(const char *serial, const char *identity,
-					const char *other_serial, const char *other_identity);
+enum device_identity_match lookalike_compare(const char *serial, const char *identity,
+					     const char *other_serial, const char *other_identity);
 
 /* A function that nothing tells another from but the address. */
-struct twin {
+struct lookalike {
 	const struct pci_facts *pci; /* NULL: there is none */
 };
 
 /* One for each facts->pci. Of a virtual function it is what its physical function cannot be told from. The caller
  * frees the array. */
-struct twin *twins_find(const struct facts *facts);
+struct lookalike *lookalikes_find(const struct facts *facts);

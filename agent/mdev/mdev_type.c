@@ -333,15 +333,15 @@ static int find_nodes(void *arg, const char *uuid, struct json_strs *nodes, stru
 	return 0;
 }
 
-static bool is_left(void *arg, const char *uuid)
+static bool is_busy(void *arg, const char *uuid)
 {
 	const struct mdev_type *type = arg;
 
-	return type->view->left && type->view->left(type->view->arg, uuid);
+	return type->view->busy && type->view->busy(type->view->arg, uuid);
 }
 
 const struct device_type mdev_device_type = {
-	.name = "mdev", .allocate = allocate, .nodes = find_nodes, .is_left = is_left
+	.name = "mdev", .allocate = allocate, .nodes = find_nodes, .is_busy = is_busy
 };
 
 struct mdev_type *mdev_type_new(const struct mdev_view *view)

@@ -33,8 +33,8 @@ struct mdev_view {
 	char *(*number)(void *arg, const char *uuid);
 	/* As offers_start_trouble(). May be NULL. */
 	char *(*start)(void *arg, const char *uuid);
-	/* As offers_is_left(). May be NULL. */
-	bool (*left)(void *arg, const char *uuid);
+	/* As offers_is_busy(). May be NULL. */
+	bool (*busy)(void *arg, const char *uuid);
 	void *arg;
 };
 

@@ -516,11 +516,11 @@ static char *start(void *arg, const char *uuid)
 	return offers_start_trouble(mdevs->deps.offers, uuid);
 }
 
-static bool left(void *arg, const char *uuid)
+static bool busy(void *arg, const char *uuid)
 {
 	const struct mdevs *mdevs = arg;
 
-	return offers_is_left(mdevs->deps.offers, uuid);
+	return offers_is_busy(mdevs->deps.offers, uuid);
 }
 
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps)
@@ -535,7 +535,7 @@ struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *d
 					  .held_as = held_as,
 					  .number = number,
 					  .start = start,
-					  .left = left,
+					  .busy = busy,
 					  .arg = mdevs };
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->parents = map_new();

@@ -143,7 +143,7 @@ struct device_type {
 
 	/* Optional: does a process of a pod that has gone still have the device @id, which the kubelet
 	 * counts as free? It is not proposed: the kubelet takes it only if there is no other. */
-	bool (*is_left)(void *arg, const char *id);
+	bool (*is_busy)(void *arg, const char *id);
 
 	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and
 	 * remove those that `allocate` would refuse. The order decides where the rule leaves a

@@ -224,12 +224,12 @@ static void order_by_list(const struct device_list *list, struct json_strs *ids)
 	*ids = ordered;
 }
 
-static void leave_out_left(const struct plugin_source *source, struct json_strs *ids)
+static void leave_out_busy(const struct plugin_source *source, struct json_strs *ids)
 {
 	struct json_strs kept = { 0 };
 
 	for (size_t i = 0; i < ids->len; i++) {
-		if (!source->type->is_left(source->arg, ids->items[i]))
+		if (!source->type->is_busy(source->arg, ids->items[i]))
 			json_strs_add(&kept, ids->items[i]);
 	}
 	json_strs_done(ids);
@@ -317,8 +317,8 @@ void plugin_answer_preferred(const struct plugin_source *source, const char *req
 			source->type->prefer(source->arg, source->resource,
 					     &preferences.items[i].must_include,
 					     &preferences.items[i].available);
-		if (source->type->is_left)
-			leave_out_left(source, &preferences.items[i].available);
+		if (source->type->is_busy)
+			leave_out_busy(source, &preferences.items[i].available);
 		choose(source, &preferences.items[i], array_add(&chosen));
 	}
 	(void)plugin_codec_write_preferred(&chosen, out, NULL);

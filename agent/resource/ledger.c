@@ -669,7 +669,7 @@ const char *ledger_written(struct ledger *ledger, const char *id)
 	return NULL;
 }
 
-bool ledger_is_left(struct ledger *ledger, const char *id)
+bool ledger_is_busy(struct ledger *ledger, const char *id)
 {
 	return gone_pods_have(ledger->gone, id);
 }

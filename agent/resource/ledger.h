@@ -92,7 +92,7 @@ char *ledger_former(struct ledger *ledger, const char *id);
 
 /* Has a process of a pod the device, which the kubelet counts as free? Its checkpoint may name that pod until it gives something
  * to another one. */
-bool ledger_is_left(struct ledger *ledger, const char *id);
+bool ledger_is_busy(struct ledger *ledger, const char *id);
 
 /* Add the IDs of the devices that pods have, or are about to, as far as is known; of those in the kubelet's checkpoint what
  * counts for ledger_written(), which may be other plugins'. In any order, perhaps twice. */

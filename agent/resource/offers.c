@@ -296,22 +296,22 @@ char *offers_start_trouble(struct offers *offers, const char *id)
 		      : NULL;
 }
 
-bool offers_is_left(struct offers *offers, const char *id)
+bool offers_is_busy(struct offers *offers, const char *id)
 {
 	auto_free char *copy = xstrdup(id);
 	char *rest = copy;
 	const char *part;
 
 	while (offers->ledger && (part = strsep(&rest, ","))) {
-		if (ledger_is_left(offers->ledger, part))
+		if (ledger_is_busy(offers->ledger, part))
 			return true;
 	}
 	return false;
 }
 
-static bool is_left(void *arg, const char *id)
+static bool is_busy(void *arg, const char *id)
 {
-	return offers_is_left(arg, id);
+	return offers_is_busy(arg, id);
 }
 
 static char *start_trouble(void *arg, const char *id)
@@ -685,7 +685,7 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 					  .same_pod = is_same_pod,
 					  .number = number_trouble,
 					  .start = start_trouble,
-					  .left = is_left,
+					  .busy = is_busy,
 					  .arg = offers };
 	offers->numbers = node_numbers_new(
 		node, &(struct node_numbers_deps){ add_held, holder_of, is_same_pod, offers });

@@ -128,8 +128,8 @@ char *offers_number_trouble(struct offers *offers, const char *id);
  * is none. The caller frees. */
 char *offers_start_trouble(struct offers *offers, const char *id);
 
-/* As ledger_is_left(); @id may be several that are joined by ','. */
-bool offers_is_left(struct offers *offers, const char *id);
+/* As ledger_is_busy(); @id may be several that are joined by ','. */
+bool offers_is_busy(struct offers *offers, const char *id);
 
 /* As node_numbers_bind_trouble(). */
 char *offers_bind_trouble(struct offers *offers, const char *id);

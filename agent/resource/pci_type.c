@@ -581,17 +581,17 @@ static void prefer(void *arg, const char *resource, const struct json_strs *must
 	*ids = kept;
 }
 
-static bool is_left(void *arg, const char *address)
+static bool is_busy(void *arg, const char *address)
 {
 	const struct pci_type *type = arg;
 
-	return type->view->left && type->view->left(type->view->arg, address);
+	return type->view->busy && type->view->busy(type->view->arg, address);
 }
 
 const struct device_type pci_device_type = { .name = "pci",
 					     .allocate = allocate,
 					     .nodes = find_nodes,
-					     .is_left = is_left,
+					     .is_busy = is_busy,
 					     .prefer = prefer };
 
 struct pci_type *pci_type_new(const struct pci_view *view)

@@ -45,8 +45,8 @@ struct pci_view {
 	char *(*number)(void *arg, const char *address);
 	/* As offers_start_trouble(). May be NULL. */
 	char *(*start)(void *arg, const char *address);
-	/* As offers_is_left(). May be NULL. */
-	bool (*left)(void *arg, const char *address);
+	/* As offers_is_busy(). May be NULL. */
+	bool (*busy)(void *arg, const char *address);
 	void *arg;
 };
 

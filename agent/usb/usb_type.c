@@ -361,15 +361,15 @@ static int find_nodes(void *arg, const char *id, struct json_strs *nodes, struct
 	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is gone from the node", id);
 }
 
-static bool is_left(void *arg, const char *id)
+static bool is_busy(void *arg, const char *id)
 {
 	const struct usb_type *type = arg;
 
-	return offers_is_left(type->view->offers, id);
+	return offers_is_busy(type->view->offers, id);
 }
 
 const struct device_type usb_device_type = {
-	.name = "usb", .allocate = allocate, .nodes = find_nodes, .is_left = is_left
+	.name = "usb", .allocate = allocate, .nodes = find_nodes, .is_busy = is_busy
 };
 
 /* --- life -------------------------------------------------------------------------------------- */

@@ -364,7 +364,7 @@ static void allocate_matches_table(void **state)
 	allocation_done(&gift);
 }
 
-static bool left_of(void *arg, const char *uuid)
+static bool busy_of(void *arg, const char *uuid)
 {
 	return strcmp(arg, uuid) == 0;
 }
@@ -386,11 +386,11 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
 	w->view.start = start_of;
 	w->view.arg = held;
-	w->view.left = left_of;
+	w->view.busy = busy_of;
 	json_strs_add(&ids, U1);
 	assert_same_nodes(&mdev_device_type, w->type, &ids, NULL, "a process has it");
-	assert_true(mdev_device_type.is_left(w->type, U1));
-	assert_false(mdev_device_type.is_left(w->type, U2));
+	assert_true(mdev_device_type.is_busy(w->type, U1));
+	assert_false(mdev_device_type.is_busy(w->type, U2));
 	json_strs_done(&ids);
 }
 

@@ -5,7 +5,7 @@
 
 #include "agent/resource/offers.h"
 
-bool offers_is_left(struct offers *offers, const char *id)
+bool offers_is_busy(struct offers *offers, const char *id)
 {
 	(void)offers;
 	(void)id;

@@ -610,9 +610,9 @@ static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **s
 	process_begin(scene, "7", "/kubepods/podu-1/c");
 	begin_with_pod(scene);
 	assert_start(scene, NULL);                       /* it is its own */
-	assert_true(offers_is_left(scene->offers, NIC)); /* should the kubelet count it as free */
-	assert_false(offers_is_left(scene->offers, "1-2"));
-	assert_true(offers_is_left(scene->offers, "1-2," NIC));
+	assert_true(offers_is_busy(scene->offers, NIC)); /* should the kubelet count it as free */
+	assert_false(offers_is_busy(scene->offers, "1-2"));
+	assert_true(offers_is_busy(scene->offers, "1-2," NIC));
 	checkpoint_put(scene, "{", "{");
 	assert_start(scene, NULL); /* no other has had it */
 	process_begin(scene, "8", "/kubepods/podu-2/pause");

@@ -418,7 +418,7 @@ static void gives(void **state)
 	pci_type_free(type);
 }
 
-static bool left_of(void *arg, const char *address)
+static bool busy_of(void *arg, const char *address)
 {
 	return strcmp(arg, address) == 0;
 }
@@ -444,16 +444,16 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	open_case(node, both, claims, NULL);
 	type = pci_type_new(&node->view);
 	node->view.start = start_of;
-	node->view.left = left_of;
+	node->view.busy = busy_of;
 	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
 		auto_free char *says = xasprintf("a process has %s", held[i]);
 
 		node->view.arg = held[i];
 		assert_same_nodes(&pci_device_type, type, &ids, NULL, says);
-		assert_int_equal(pci_device_type.is_left(type, NIC), i == 0);
+		assert_int_equal(pci_device_type.is_busy(type, NIC), i == 0);
 	}
 	node->view.start = NULL;
-	node->view.left = NULL;
+	node->view.busy = NULL;
 	json_strs_done(&ids);
 	pci_type_free(type);
 }

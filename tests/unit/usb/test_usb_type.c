@@ -106,9 +106,9 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	stage.left = "1-2";
 	json_strs_add(&ids, "1-2");
 	assert_same_nodes(&usb_device_type, scene->type, &ids, NULL, "a process has 1-2");
-	assert_true(usb_device_type.is_left(scene->type, "1-2"));
+	assert_true(usb_device_type.is_busy(scene->type, "1-2"));
 	stage.left = "1-3";
-	assert_false(usb_device_type.is_left(scene->type, "1-2"));
+	assert_false(usb_device_type.is_busy(scene->type, "1-2"));
 	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	json_strs_done(&ids);
 }

@@ -83,7 +83,7 @@ const struct pcidevice_allocations *offers_allocations(const struct offers *offe
 	return stage_is_held(id) ? &some : &none;
 }
 
-bool offers_is_left(struct offers *offers, const char *id)
+bool offers_is_busy(struct offers *offers, const char *id)
 {
 	(void)offers;
 	return stage.left && strcmp(id, stage.left) == 0;

@@ -202,7 +202,7 @@ struct config_parts {
 struct config_part {
 	const char *name;
 	struct config_troubles troubles;
-	bool heard;
+	bool reported;
 };
 
 static bool same(const struct config_trouble *a, const struct config_trouble *b)
@@ -248,22 +248,22 @@ static struct config_part *part_of(struct config_parts *parts, const char *name)
  * trouble changed, or if this is the part's first report since config_parts_ask(). */
 static bool config_parts_set(struct config_parts *parts, const char *name,
 			     const struct config_troubles *troubles,
-			     void (*news)(void *arg, const struct config_trouble *trouble),
+			     void (*report)(void *arg, const struct config_trouble *trouble),
 			     void *arg)
 {
 	struct config_part *part = part_of(parts, name);
 	struct config_troubles before = part->troubles;
-	bool changed = before.len != troubles->len || !part->heard;
+	bool changed = before.len != troubles->len || !part->reported;
 
-	part->heard = true;
+	part->reported = true;
 	part->troubles = (struct config_troubles){ 0 };
 	config_troubles_join(&part->troubles, troubles);
 	for (size_t i = 0; i < part->troubles.len; i++) {
 		if (has(&before, &part->troubles.items[i]))
 			continue;
 		changed = true;
-		if (news)
-			news(arg, &part->troubles.items[i]);
+		if (report)
+			report(arg, &part->troubles.items[i]);
 	}
 	config_troubles_done(&before);
 	return changed;
@@ -273,17 +273,17 @@ static bool config_parts_set(struct config_parts *parts, const char *name,
 static void config_parts_ask(struct config_parts *parts)
 {
 	for (size_t i = 0; i < parts->len; i++)
-		parts->items[i].heard = false;
+		parts->items[i].reported = false;
 }
 
 /* How many parts have told something of it. */
-static size_t config_parts_heard(const struct config_parts *parts)
+static size_t config_parts_reported(const struct config_parts *parts)
 {
-	size_t heard = 0;
+	size_t reported = 0;
 
 	for (size_t i = 0; i < parts->len; i++)
-		heard += parts->items[i].heard;
-	return heard;
+		reported += parts->items[i].reported;
+	return reported;
 }
 
 /* Append all troubles of all parts, always in the same order. */
@@ -401,7 +401,7 @@ static void plan_status(void *arg, const struct reconcile_view *view, struct dec
 		ret_decision->again_ms = watch->verdict_ms - now_ms;
 	else if (verdict)
 		plan_verdict(watch, take_ptr(verdict), ret_decision);
-	else if (config_parts_heard(&watch->parts) < watch->parts_wanted &&
+	else if (config_parts_reported(&watch->parts) < watch->parts_wanted &&
 		 now_ms < watch->report_ms)
 		ret_decision->again_ms = watch->report_ms - now_ms;
 	else
@@ -410,7 +410,7 @@ static void plan_status(void *arg, const struct reconcile_view *view, struct dec
 
 /* --- what parts report ------------------------------------------------------------------------- */
 
-static void on_news(void *arg, const struct config_trouble *trouble)
+static void on_trouble(void *arg, const struct config_trouble *trouble)
 {
 	const struct config_watch *watch = arg;
 	const struct hostdeviceconfig *object =
@@ -429,7 +429,7 @@ static void on_news(void *arg, const struct config_trouble *trouble)
 void config_watch_report(struct config_watch *watch, const char *name,
 			 const struct config_troubles *troubles)
 {
-	if (config_parts_set(&watch->parts, name, troubles, on_news, watch))
+	if (config_parts_set(&watch->parts, name, troubles, on_trouble, watch))
 		reconcile_enqueue(watch->reconcile, HOSTDEVICECONFIG_NAME);
 }
 

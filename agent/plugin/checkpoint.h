@@ -16,11 +16,11 @@ struct json_strs;
 
 enum { CHECKPOINT_MAX = 16 << 20 }; /* bytes; a longer one counts as unreadable */
 
-enum checkpoint_says {
-	CHECKPOINT_MISSING, /* there is no such file: no container was given anything */
-	CHECKPOINT_UNKNOWN, /* it cannot be read, or is not understood                */
-	CHECKPOINT_NAMES,   /* a container has the device                             */
-	CHECKPOINT_NAMES_NOT,
+enum checkpoint_answer {
+	CHECKPOINT_MISSING,   /* there is no such file: no container was given anything */
+	CHECKPOINT_UNKNOWN,   /* it cannot be read, or is not understood                */
+	CHECKPOINT_ALLOCATED, /* a container has the device                             */
+	CHECKPOINT_FREE,
 };
 
 /* @path is copied; nothing is read yet. */
@@ -33,7 +33,7 @@ uint64_t checkpoint_version(struct checkpoint *checkpoint);
 
 /* Of the device @id, of whatever resource; an ID of several that are joined by ',' names each of them. What it
  * says is read again only if it was written. */
-enum checkpoint_says checkpoint_find(struct checkpoint *checkpoint, const char *id);
+enum checkpoint_answer checkpoint_find(struct checkpoint *checkpoint, const char *id);
 
 /* The UID of the pod that has the device @id; NULL: it names none, or several. Valid until the next question. */
 const char *checkpoint_pod(struct checkpoint *checkpoint, const char *id);

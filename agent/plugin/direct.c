@@ -100,7 +100,7 @@ static int call(struct direct *d, struct err *err)
 	return grpc_uv_client_call(d->client, &request, NULL, err);
 }
 
-static void call_anew(struct direct *d)
+static void call_again(struct direct *d)
 {
 	struct err err = { 0 };
 
@@ -119,7 +119,7 @@ static void step(struct direct *d, enum registration_event event, const struct e
 	switch (registration_fsm_next(&d->fsm, event, clock_now_ms(d->clock),
 				      clock_random(d->clock))) {
 	case REGISTRATION_CALL:
-		call_anew(d);
+		call_again(d);
 		return;
 	case REGISTRATION_WAIT:
 		d->client = grpc_uv_client_free(d->client);

@@ -216,7 +216,7 @@ static void serve(struct offer *offer)
 		notify(offer, (struct plugin_event){ .kind = PLUGIN_WAITING, .err = &err });
 }
 
-static void serve_anew(struct offer *offer)
+static void serve_again(struct offer *offer)
 {
 	log_info("socket was removed, serving on another", log_str("resource", offer->resource));
 	serve_no_more(offer);
@@ -240,7 +240,7 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 
 	switch (event) {
 	case KUBELET_TOOK_OWN:
-		serve_anew(offer);
+		serve_again(offer);
 		return;
 	case KUBELET_POLLED:
 		check_stream(offer);

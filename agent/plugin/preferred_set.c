@@ -191,15 +191,15 @@ static void step_init(struct step *step, struct search *search, unsigned mask, i
 
 /* --- the best division ----------------------------------------------------------------- */
 
-static uint64_t divide_anew(struct search *search, unsigned mask, size_t len, size_t nmusts,
-			    uint32_t least);
+static uint64_t divide_set(struct search *search, unsigned mask, size_t len, size_t nmusts,
+			   uint32_t least);
 
 static uint64_t divide(struct search *search, unsigned mask, size_t len)
 {
 	uint64_t *best = &search->best[mask >> 1];
 
 	if (!*best)
-		*best = divide_anew(search, mask, len, 0, 0);
+		*best = divide_set(search, mask, len, 0, 0);
 	return *best;
 }
 
@@ -241,8 +241,8 @@ static void visit_others(struct step *step, unsigned set)
 	/* Only one set of all devices leaves these others: for the next steps they have to be
 	 * known. */
 	if (step->len == search->len)
-		others = divide_anew(search, step->mask & ~set, step->len - step->size, 0,
-				     least > weight ? least - weight : 0);
+		others = divide_set(search, step->mask & ~set, step->len - step->size, 0,
+				    least > weight ? least - weight : 0);
 	else
 		others = divide(search, step->mask & ~set, step->len - step->size);
 	if (!others)
@@ -302,8 +302,8 @@ static void try_sets(struct step *step, size_t nfirsts, size_t size)
 
 /* The best division that weighs at least @least; 0: there is none. @nmusts: the first devices have
  * to be in one full set; 0: none. */
-static uint64_t divide_anew(struct search *search, unsigned mask, size_t len, size_t nmusts,
-			    uint32_t least)
+static uint64_t divide_set(struct search *search, unsigned mask, size_t len, size_t nmusts,
+			   uint32_t least)
 {
 	struct step step;
 
@@ -408,7 +408,7 @@ static bool improve(struct search *search, unsigned *sets, size_t n)
 		for (size_t k = i + 1; k < n; k++) {
 			unsigned both = sets[i] | sets[k];
 			uint64_t division =
-				divide_anew(search, both, (size_t)__builtin_popcount(both), 0, 0);
+				divide_set(search, both, (size_t)__builtin_popcount(both), 0, 0);
 
 			if (total_of(division) <=
 			    weight_of(search, sets[i]) + weight_of(search, sets[k]))
@@ -467,7 +467,7 @@ static unsigned heaviest_of(struct search *search, uint64_t division)
 			heaviest = set;
 		mask &= ~set;
 		len -= n;
-		division = divide_anew(search, mask, len, 0, 0);
+		division = divide_set(search, mask, len, 0, 0);
 	}
 	return heaviest;
 }
@@ -489,7 +489,7 @@ static void choose_exactly(const uint16_t *weights, size_t len, size_t nmusts, s
 	} else {
 		search.set_max = UINT32_MAX; /* not known, nor needed */
 	}
-	division = divide_anew(&search, (1U << len) - 1, len, nmusts, least);
+	division = divide_set(&search, (1U << len) - 1, len, nmusts, least);
 	set = nmusts > 0 ? set_of(division) : heaviest_of(&search, division);
 	for (size_t i = 0; i < len; i++)
 		chosen[i] = set >> i & 1;

@@ -42,7 +42,7 @@ struct registry {
 	struct clock_timer *timer;     /* until the socket is created, or created again */
 	struct backoff backoff;
 	bool begun;         /* the socket was ours once   */
-	bool heard;         /* of the kubelet, or told that nothing is */
+	bool reported;      /* of the kubelet, or told that nothing is */
 	uint64_t opened_ms; /* when the socket was made   */
 };
 
@@ -78,7 +78,7 @@ static void on_notify(void *arg, struct grpc_call *call, const char *request, si
 	}
 	/* The kubelet forgets us again if this does not reach it. */
 	grpc_call_answer(call, "", 0);
-	r->heard = true;
+	r->reported = true;
 	if (!registered) {
 		err_set(&err, ERR_RETRY, -EPROTO, "the kubelet refuses to register '%s': %s",
 			r->resource, error);
@@ -160,7 +160,7 @@ static int open_socket(struct registry *r, struct err *err)
 	if (result < 0)
 		return result;
 	r->begun = true;
-	r->heard = false;
+	r->reported = false;
 	r->opened_ms = clock_now_ms(r->clock);
 	return 0;
 }
@@ -186,9 +186,9 @@ static void report_late(struct registry *r)
 {
 	struct err err = { 0 };
 
-	if (r->heard || clock_now_ms(r->clock) - r->opened_ms < KUBELET_LATE_MS)
+	if (r->reported || clock_now_ms(r->clock) - r->opened_ms < KUBELET_LATE_MS)
 		return;
-	r->heard = true;
+	r->reported = true;
 	err_set(&err, ERR_RETRY, -ETIMEDOUT,
 		"the kubelet has not come to '%s'; is it running, and its folder mounted here?",
 		r->path);

@@ -95,7 +95,7 @@ static void recall(struct gone_pods *gone)
 void gone_pods_note(struct gone_pods *gone)
 {
 	struct json_strs ids = { 0 };
-	bool news = false;
+	bool changed = false;
 
 	if (checkpoint_version(gone->checkpoint) == gone->version) {
 		if (boot_record_is_behind(gone->record))
@@ -108,10 +108,10 @@ void gone_pods_note(struct gone_pods *gone)
 		const char *uid = checkpoint_pod(gone->checkpoint, ids.items[i]);
 
 		if (uid && *uid)
-			news |= note(gone, uid, ids.items[i]);
+			changed |= note(gone, uid, ids.items[i]);
 	}
 	json_strs_done(&ids);
-	if (news || boot_record_is_behind(gone->record))
+	if (changed || boot_record_is_behind(gone->record))
 		keep(gone);
 }
 

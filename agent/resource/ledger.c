@@ -32,50 +32,50 @@
  */
 
 enum {
-	SETTLED_YOUNG_MS = 10000, /* without a heartbeat: a kubelet knows its pods by then    */
-	SETTLED_AFTER_MS = 30000, /* after the first heartbeat                                */
-	SETTLED_AGAIN_MS = 5000,  /* without one since it began: nothing says when it comes   */
+	KUBELET_YOUNG_MS = 10000,   /* without a heartbeat: a kubelet knows its pods by then    */
+	HEARTBEAT_AFTER_MS = 30000, /* after the first heartbeat                                */
+	HEARTBEAT_AGAIN_MS = 5000,  /* without one since it began: nothing says when it comes   */
 };
 
 /* All zero at first. */
-struct settled {
+struct kubelet_age {
 	int64_t heartbeat_ms; /* wall clock, the last one that was heard of; 0: none ever */
 	int64_t began_ms;     /* wall clock, of the kubelet                               */
-	int64_t touch_ms;     /* its first heartbeat since; 0: not heard of               */
+	int64_t first_ms;     /* its first heartbeat since; 0: not heard of               */
 };
 
 enum { HEARTBEAT_GRAIN_MS = 999 }; /* metav1.Time has whole seconds, and cuts */
 
-static void settled_hear(struct settled *settled, int64_t heartbeat_ms)
+static void set_heartbeat(struct kubelet_age *age, int64_t heartbeat_ms)
 {
-	settled->heartbeat_ms = heartbeat_ms;
+	age->heartbeat_ms = heartbeat_ms;
 }
 
-static uint64_t left_ms(int64_t until_ms, int64_t now_ms)
+static uint64_t remaining_ms(int64_t until_ms, int64_t now_ms)
 {
 	return until_ms > now_ms ? (uint64_t)(until_ms - now_ms) : 0;
 }
 
 /* For how many ms a list of the kubelet that began at @began_ms is not all there is; 0: it is. Wall clock. */
-static uint64_t settled_wait_ms(struct settled *settled, int64_t began_ms, int64_t now_ms)
+static uint64_t kubelet_wait_ms(struct kubelet_age *age, int64_t began_ms, int64_t now_ms)
 {
-	uint64_t young_ms = left_ms(began_ms + SETTLED_YOUNG_MS, now_ms);
-	uint64_t touch_ms;
+	uint64_t young_ms = remaining_ms(began_ms + KUBELET_YOUNG_MS, now_ms);
+	uint64_t first_ms;
 
 	if (began_ms > now_ms)
 		return 0; /* the clock was set back: nothing can be said of that kubelet's age */
-	if (began_ms != settled->began_ms) {
-		settled->began_ms = began_ms;
-		settled->touch_ms = 0;
+	if (began_ms != age->began_ms) {
+		age->began_ms = began_ms;
+		age->first_ms = 0;
 	}
-	if (!settled->heartbeat_ms)
+	if (!age->heartbeat_ms)
 		return young_ms;
-	if (settled->heartbeat_ms + HEARTBEAT_GRAIN_MS < began_ms)
-		return SETTLED_AGAIN_MS;
-	if (!settled->touch_ms)
-		settled->touch_ms = settled->heartbeat_ms;
-	touch_ms = left_ms(settled->touch_ms + SETTLED_AFTER_MS, now_ms);
-	return touch_ms > young_ms ? touch_ms : young_ms;
+	if (age->heartbeat_ms + HEARTBEAT_GRAIN_MS < began_ms)
+		return HEARTBEAT_AGAIN_MS;
+	if (!age->first_ms)
+		age->first_ms = age->heartbeat_ms;
+	first_ms = remaining_ms(age->first_ms + HEARTBEAT_AFTER_MS, now_ms);
+	return first_ms > young_ms ? first_ms : young_ms;
 }
 
 /* --- ledger ---------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ struct ledger {
 	struct map *starting; /* ID -> struct starting *              */
 	struct unlisted unlisted;
 	struct gone_pods *gone;
-	struct settled settled;
+	struct kubelet_age kubelet_age;
 	struct clock_timer *grown; /* the kubelet may have settled, and is asked again */
 	bool asked_grown;
 	struct clock_timer *passed; /* what was not known for a while is by then, said or not */
@@ -170,7 +170,7 @@ static uint64_t unsure_for_ms(struct ledger *ledger)
 
 	if (stat(ledger->deps.socket_path, &st) < 0)
 		return 0;
-	return settled_wait_ms(&ledger->settled,
+	return kubelet_wait_ms(&ledger->kubelet_age,
 			       (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
 			       clock_wall_ms(ledger->node->clock));
 }
@@ -283,10 +283,10 @@ static void on_podresources(void *arg)
 /* A checkpoint that cannot be read names what it named last. */
 static bool is_in_checkpoint(struct ledger *ledger, const char *id)
 {
-	enum checkpoint_says says = checkpoint_find(ledger->checkpoint, id);
+	enum checkpoint_answer answer = checkpoint_find(ledger->checkpoint, id);
 
-	return says == CHECKPOINT_NAMES ||
-	       (says == CHECKPOINT_UNKNOWN && json_strs_has(&ledger->unlisted.ids, id));
+	return answer == CHECKPOINT_ALLOCATED ||
+	       (answer == CHECKPOINT_UNKNOWN && json_strs_has(&ledger->unlisted.ids, id));
 }
 
 /* An ID of the forms that are ours is a device of ours whatever its resource: the entry of the HostDeviceConfig by which it was
@@ -394,9 +394,9 @@ void ledger_offered(struct ledger *ledger)
 		match_pods(ledger, unsure_for_ms(ledger) == 0);
 }
 
-void ledger_hear(struct ledger *ledger, int64_t heartbeat_ms)
+void ledger_set_heartbeat(struct ledger *ledger, int64_t heartbeat_ms)
 {
-	settled_hear(&ledger->settled, heartbeat_ms);
+	set_heartbeat(&ledger->kubelet_age, heartbeat_ms);
 }
 
 static void notify_when_passed(struct ledger *ledger, uint64_t wait_ms)
@@ -514,11 +514,11 @@ static bool is_written(struct ledger *ledger, const struct starting *starting)
 static bool is_open(struct ledger *ledger, const char *id, const struct starting *starting)
 {
 	uint64_t ago_ms = clock_now_ms(ledger->node->clock) - starting->since_ms;
-	enum checkpoint_says says = checkpoint_find(ledger->checkpoint, id);
+	enum checkpoint_answer answer = checkpoint_find(ledger->checkpoint, id);
 
-	if (says == CHECKPOINT_NAMES && !is_written(ledger, starting))
-		says = CHECKPOINT_NAMES_NOT;
-	return says == CHECKPOINT_NAMES_NOT && ago_ms <= LEDGER_RECENT_MS;
+	if (answer == CHECKPOINT_ALLOCATED && !is_written(ledger, starting))
+		answer = CHECKPOINT_FREE;
+	return answer == CHECKPOINT_FREE && ago_ms <= LEDGER_RECENT_MS;
 }
 
 /* A list may name the pod before its containers have all of theirs. */
@@ -578,9 +578,9 @@ static const struct pcidevice_allocation *listed_pod(const struct ledger *ledger
 
 static bool is_readable(struct ledger *ledger, const char *id)
 {
-	enum checkpoint_says says = checkpoint_find(ledger->checkpoint, id);
+	enum checkpoint_answer answer = checkpoint_find(ledger->checkpoint, id);
 
-	return says == CHECKPOINT_NAMES || says == CHECKPOINT_NAMES_NOT;
+	return answer == CHECKPOINT_ALLOCATED || answer == CHECKPOINT_FREE;
 }
 
 bool ledger_same_pod(struct ledger *ledger, const char *a, const char *b)
@@ -603,7 +603,7 @@ bool ledger_same_pod(struct ledger *ledger, const char *a, const char *b)
 static bool is_written_nobodys(struct ledger *ledger, const char *id)
 {
 	return clock_now_ms(ledger->node->clock) >= ledger->began_ms + LEDGER_RECENT_MS &&
-	       checkpoint_find(ledger->checkpoint, id) == CHECKPOINT_NAMES_NOT;
+	       checkpoint_find(ledger->checkpoint, id) == CHECKPOINT_FREE;
 }
 
 /* NULL: it is not known yet whether the pod has ended. */
@@ -655,7 +655,7 @@ const char *ledger_written(struct ledger *ledger, const char *id)
 			       ? "a pod in the kubelet's checkpoint, which lists init containers too"
 			       : NULL;
 	switch (checkpoint_find(ledger->checkpoint, id)) {
-	case CHECKPOINT_NAMES:
+	case CHECKPOINT_ALLOCATED:
 		doubt(ledger);
 		return "a pod in the kubelet's checkpoint; the kubelet does not say who has what";
 	case CHECKPOINT_UNKNOWN:
@@ -663,7 +663,7 @@ const char *ledger_written(struct ledger *ledger, const char *id)
 		return "a pod that is not known; the kubelet does not say who has what, and its "
 		       "checkpoint cannot be read";
 	case CHECKPOINT_MISSING:
-	case CHECKPOINT_NAMES_NOT:
+	case CHECKPOINT_FREE:
 		break;
 	}
 	return NULL;

@@ -55,7 +55,7 @@ void ledger_ask(struct ledger *ledger);
 void ledger_offered(struct ledger *ledger);
 
 /* The Node's heartbeat; 0: the Node has no such condition, because no kubelet has written it. */
-void ledger_hear(struct ledger *ledger, int64_t heartbeat_ms);
+void ledger_set_heartbeat(struct ledger *ledger, int64_t heartbeat_ms);
 
 /* The devices @ids of @resource were just given to a pod, whose name is not known yet. */
 void ledger_allocate(struct ledger *ledger, const char *resource, const struct json_strs *ids);

@@ -476,7 +476,7 @@ static void begin(struct offers *offers)
 	offers->node_watch =
 		node_watch_new(offers->node->loop, offers->node->clock, on_nodes, offers);
 	offers->ledger = ledger_new(offers->node, &ledger);
-	ledger_hear(offers->ledger, offers->heartbeat_ms);
+	ledger_set_heartbeat(offers->ledger, offers->heartbeat_ms);
 	log_info("offering devices to the kubelet", log_str("folder", offers->plugins_dir),
 		 log_str("registration", offers->registration.mode == REGISTRATION_REGISTRY
 						 ? "registry"
@@ -489,7 +489,7 @@ void offers_set_heartbeat(struct offers *offers, int64_t heartbeat_ms)
 {
 	offers->heartbeat_ms = heartbeat_ms;
 	if (offers->ledger)
-		ledger_hear(offers->ledger, heartbeat_ms);
+		ledger_set_heartbeat(offers->ledger, heartbeat_ms);
 }
 
 static void on_kubelet(void *arg, enum kubelet_event event)

@@ -494,7 +494,7 @@ static bool write_status(struct pass *pass, const char *reason, const char *mess
 }
 
 /* Is autoprobe still switched for virtual functions that are gone? */
-static bool is_left_switched(const struct sriov_case *c)
+static bool needs_autoprobe_reset(const struct sriov_case *c)
 {
 	return c->pf->virtual_functions.len == 0 &&
 	       json_strs_has(&c->inventory->facts->autoprobes, c->pf->address);
@@ -574,7 +574,8 @@ static void plan_checked(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;
 	const struct sriov_verdict *v = &pass->verdict;
-	bool due = v->ok && (v->change || (v->settings && !c->verified) || is_left_switched(c));
+	bool due =
+		v->ok && (v->change || (v->settings && !c->verified) || needs_autoprobe_reset(c));
 
 	if (c->stuck) {
 		(void)write_status(pass, "Stuck", c->stuck);

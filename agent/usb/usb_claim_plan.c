@@ -28,7 +28,7 @@ static bool usb_claim_is_marked(const struct usbdeviceclaim *claim)
 }
 
 /* The patch that puts finalizer and owner on the claim; NULL if they are there. */
-static json_t *usb_claim_finalizer_added(const struct usb_claim_case *c)
+static json_t *usb_claim_body_with_finalizer(const struct usb_claim_case *c)
 {
 	bool owner =
 		c->owner && c->owner->uid && !api_meta_owner(&c->claim->meta, usbdevice_kind.kind);
@@ -45,7 +45,7 @@ static json_t *usb_claim_finalizer_added(const struct usb_claim_case *c)
 }
 
 /* The patch that takes the finalizer off. */
-static json_t *usb_claim_finalizer_removed(const struct usbdeviceclaim *claim)
+static json_t *usb_claim_body_without_finalizer(const struct usbdeviceclaim *claim)
 {
 	json_t *body = patch_new(&claim->meta);
 
@@ -297,13 +297,13 @@ static bool plan_failed(const struct usb_claim_case *c, struct usb_claim_decisio
 	return true;
 }
 
-static void plan_unmark(const struct usb_claim_case *c, bool open,
-			struct usb_claim_decision *decision)
+static void plan_finalizer_removal(const struct usb_claim_case *c, bool open,
+				   struct usb_claim_decision *decision)
 {
 	const char *port = c->claim->status.port_path;
 
 	decision->step = USB_CLAIM_REMOVE_FINALIZER;
-	decision->body = usb_claim_finalizer_removed(c->claim);
+	decision->body = usb_claim_body_without_finalizer(c->claim);
 	if (!port)
 		return;
 	decision->event_reason = "Released";
@@ -335,7 +335,7 @@ static void plan_deleted(const struct usb_claim_case *c, struct usb_claim_decisi
 	if (rebinds)
 		decision->step = USB_CLAIM_REBIND;
 	else
-		plan_unmark(c, open, decision);
+		plan_finalizer_removal(c, open, decision);
 }
 
 /* The message has no time, so it is written once. */
@@ -378,7 +378,7 @@ static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision 
 		usb_claim_verdict_done(&verdict);
 		return;
 	}
-	decision->body = offered ? usb_claim_finalizer_added(c) : NULL;
+	decision->body = offered ? usb_claim_body_with_finalizer(c) : NULL;
 	if (decision->body)
 		decision->step = USB_CLAIM_ADD_FINALIZER;
 	else

@@ -459,7 +459,7 @@ static void remove_stale(int folder_fd, const char *file)
 }
 
 /* Does the file say what @text says? */
-static bool says(int folder_fd, const char *file, const struct str *text)
+static bool has_text(int folder_fd, const char *file, const struct str *text)
 {
 	auto_free char *old = NULL;
 	size_t len = 0;
@@ -481,7 +481,7 @@ int record_write(const struct record_kind *kind, int state_fd, const void *recor
 	record_format(kind, record, &text);
 	remove_stale(fd, file);
 	/* The process that wrote the same text may have died before it reached the disk. */
-	if (says(fd, file, &text))
+	if (has_text(fd, file, &text))
 		return file_sync_names(fd, err);
 	return file_replace_at(fd, file, str_cstr(&text), text.len, FILE_MODE, err);
 }

@@ -120,7 +120,7 @@ static int read_namespace(struct use_scanner *scanner, const char *pid, struct s
 	return r;
 }
 
-static void say_unread(struct use_scanner *scanner, const char *pid, int code)
+static void report_unread(struct use_scanner *scanner, const char *pid, int code)
 {
 	uses_add_unknown(
 		&scanner->uses, USE_ASK_MOUNTS,
@@ -145,7 +145,7 @@ void use_namespaces_read(struct use_scanner *scanner, use_wants_fn *wants)
 		int r = str_to_u64(name, &pid) ? read_namespace(scanner, name, &seen, wants) : 0;
 
 		if (r < 0 && !has_ended(r)) {
-			say_unread(scanner, name, r);
+			report_unread(scanner, name, r);
 			break; /* one such line is enough */
 		}
 	}

@@ -40,7 +40,7 @@ static const enum bind_act next_act[BIND_NWANTS][BIND_NDRIVERS][BIND_NOVERRIDES]
 		[DRIVER_VFIO]   = { ACT_UNBIND,       ACT_CLEAR_OVERRIDE, ACT_REFUSE,         ACT_REFUSE },
 		[DRIVER_OTHER]  = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
 	},
-	[WANT_LEFT] = {
+	[WANT_PASSTHROUGH] = {
 		[DRIVER_NONE]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
 		[DRIVER_NATIVE] = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
 		[DRIVER_VFIO]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
@@ -88,8 +88,8 @@ enum bind_override bind_step_override(const struct bind_target *target,
 		return OVERRIDE_CLEAR;
 	/* Of two equal words the first was another's, who wants it to stay. */
 	if (strcmp(seen->override, target->driver) == 0)
-		return target->want == WANT_LEFT && target->overridden ? OVERRIDE_OTHER
-								       : OVERRIDE_OURS;
+		return target->want == WANT_PASSTHROUGH && target->overridden ? OVERRIDE_OTHER
+									      : OVERRIDE_OURS;
 	/* A bind finds it there if a release was cut off; without a record of ours it is somebody else's. */
 	if (target->want == WANT_VFIO && !target->recorded)
 		return OVERRIDE_OTHER;
@@ -103,7 +103,7 @@ enum bind_want bind_step_back(const struct bind_target *target)
 		return WANT_ANY;
 	if (!target->native[0])
 		return WANT_NONE;
-	return strcmp(target->native, target->driver) == 0 ? WANT_LEFT : WANT_NATIVE;
+	return strcmp(target->native, target->driver) == 0 ? WANT_PASSTHROUGH : WANT_NATIVE;
 }
 
 enum bind_act bind_step_next(const struct bind_target *target, const struct bind_state *seen)

@@ -18,7 +18,7 @@ enum bind_want {
 	WANT_NATIVE, /* back on the native driver                                */
 	WANT_NONE,   /* back to no driver                                        */
 	WANT_ANY,    /* back, with the native driver not known: the kernel picks */
-	WANT_LEFT,   /* back on the passthrough driver, which it had before: it stays, without our override */
+	WANT_PASSTHROUGH, /* back on the passthrough driver, which it had before: it stays, without our override */
 	BIND_NWANTS,
 };
 

@@ -456,7 +456,7 @@ static int bind_all(struct transition *t)
 /* A function that does not come back keeps its record; the others come back all the same. */
 static void release_part(struct transition *t, struct transition_part *part)
 {
-	if (!part->stranger && part->moving && transition_move(t, part) < 0)
+	if (!part->replaced && part->moving && transition_move(t, part) < 0)
 		return;
 	if (part->has_file)
 		(void)transition_remove_record(t, part);

@@ -109,7 +109,7 @@ static void aim(const struct transition *t, struct transition_part *part, bool b
 		target->want = WANT_NONE;
 	if (binding || !is_hosts(t, part))
 		return;
-	target->want = WANT_LEFT;
+	target->want = WANT_PASSTHROUGH;
 	target->overridden = true;
 }
 
@@ -171,7 +171,7 @@ static int check_identity(struct transition *t, struct transition_part *part, bo
 	const char *known = NULL;
 	const char *other = part->first.present ? other_than_meant(part, &known) : NULL;
 
-	part->stranger = !part->first.present || other;
+	part->replaced = !part->first.present || other;
 	if (!binding)
 		return 0;
 	if (!part->first.present)
@@ -209,7 +209,7 @@ static int check_function(struct transition *t, struct transition_part *part, bo
 	aim(t, part, binding);
 	if (check_identity(t, part, binding) < 0)
 		return RUN_STOPPED;
-	if (part->stranger)
+	if (part->replaced)
 		return 0;
 	act = bind_step_next(&part->target, &part->first);
 	part->moving = act != ACT_DONE;
@@ -269,7 +269,7 @@ bool transition_may_be_held(const struct transition_part *part, bool binding)
 {
 	enum bind_driver driver;
 
-	if (!part->moving || part->stranger)
+	if (!part->moving || part->replaced)
 		return false;
 	driver = bind_step_driver(&part->target, &part->first);
 	if (binding)

@@ -19,7 +19,7 @@ struct transition_part {
 	struct device_record record; /* as it was at the beginning                             */
 	bool recorded;               /* there was one                                          */
 	bool has_file;               /* ... or at least a file where it should be              */
-	bool stranger;               /* gone, or another device than ours: nothing to restore  */
+	bool replaced;               /* gone, or another device than ours: nothing to restore  */
 	bool moving;                 /* it was not where it is wanted                          */
 	struct bind_state first;     /* at the beginning                                     */
 	struct bind_state seen;      /* at last                                              */

@@ -19,8 +19,8 @@ static struct watch_case {
 	const char *name;
 	const char *before[6];
 	const char *path;
-	const char *deeds[4];
-	const char *log; /* of all the deeds: each is reported at most once */
+	const char *changes[4];
+	const char *log; /* of all the changes: each is reported at most once */
 } rows[] = {
 	{ "a file that comes", { NULL }, "x", { "put x" }, "changed|" },
 	{ "a file that goes", { "put x" }, "x", { "rm x" }, "changed|" },
@@ -83,7 +83,7 @@ static struct watch_case {
 	  "changed|" },
 };
 
-static void do_deed(const struct folder *folder, const char *deed)
+static void do_deed(const struct folder *folder, const char *change)
 {
 	char verb[16] = "";
 	char one[64] = "";
@@ -91,7 +91,7 @@ static void do_deed(const struct folder *folder, const char *deed)
 	auto_free char *from = NULL;
 	auto_free char *to = NULL;
 
-	assert_true(sscanf(deed, "%15s %63s %63s", verb, one, other) >= 2);
+	assert_true(sscanf(change, "%15s %63s %63s", verb, one, other) >= 2);
 	from = folder_path(folder, one);
 	to = folder_path(folder, other);
 	if (strcmp(verb, "mkdir") == 0)
@@ -107,7 +107,7 @@ static void do_deed(const struct folder *folder, const char *deed)
 	else if (strcmp(verb, "link") == 0)
 		assert_int_equal(symlink(from, to), 0);
 	else
-		fail_msg("no such deed: %s", deed);
+		fail_msg("no such change: %s", change);
 }
 
 static void quiet(struct stage *stage)
@@ -129,7 +129,7 @@ static void set_path(struct node_watch *watch, const struct folder *folder, cons
 }
 
 /* No time goes by: it is inotify that tells. */
-static void deeds_are_reported(void **state)
+static void changes_are_reported(void **state)
 {
 	const struct watch_case *row = suite_row(state);
 	struct stage *stage = *state;
@@ -140,8 +140,8 @@ static void deeds_are_reported(void **state)
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, row->path);
 	stage_settle(stage, "");
-	for (size_t i = 0; i < ARRAY_LEN(row->deeds) && row->deeds[i]; i++) {
-		do_deed(&stage->folder, row->deeds[i]);
+	for (size_t i = 0; i < ARRAY_LEN(row->changes) && row->changes[i]; i++) {
+		do_deed(&stage->folder, row->changes[i]);
 		quiet(stage);
 	}
 	stage_settle(stage, row->log);
@@ -215,7 +215,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &stage_fixture);
-	suite_rows(&suite, rows, deeds_are_reported);
+	suite_rows(&suite, rows, changes_are_reported);
 	suite_add(&suite, "a storm is reported once", a_storm_is_reported_once, NULL);
 	suite_add(&suite, "other paths follow", other_paths_follow, NULL);
 	suite_add(&suite, "what no event tells is seen in time",

@@ -1,8 +1,8 @@
 /*
  * config: what the HostDeviceConfig asks for, as plain values that have been checked.
  *
- * An entry that cannot be carried out anywhere is left out and reported in `troubles`; the others go
- * on. Nothing here depends on the node: nodeSelectors are for config_selects().
+ * An entry that cannot be carried out anywhere is left out and reported in `troubles`; the others
+ * go on. Nothing here depends on the node: nodeSelectors are for config_selects().
  */
 #pragma once
 

@@ -221,7 +221,8 @@ int config_take_mdev(struct config_maker *maker, size_t i, struct err *err)
 	return 0;
 }
 
-/* Wrong ones are left out, and the first of them is what @err tells. @old counts if there are none. */
+/* Wrong ones are left out, and the first of them is what @err tells. @old counts if there are
+ * none. */
 static int take_type_list(const struct json_strs *now, const struct json_strs *old,
 			  struct json_strs *types, struct err *err)
 {
@@ -286,7 +287,8 @@ int config_take_node_types(struct config_maker *maker, size_t i, struct err *err
 	return 0;
 }
 
-/* --- nodes and sockets -------------------------------------------------------------------------- */
+/* --- nodes and sockets
+ * -------------------------------------------------------------------------- */
 
 void config_generic_done(struct config_generic *generic)
 {

@@ -141,7 +141,8 @@ json_t *config_verdict_body(const struct config_case *c)
 	return body;
 }
 
-/* --- what this node cannot carry out ------------------------------------------------------------- */
+/* --- what this node cannot carry out
+ * ------------------------------------------------------------- */
 
 static const struct hostdeviceconfig_node *own_item(const struct config_case *c)
 {
@@ -190,9 +191,10 @@ json_t *config_node_body(const struct config_case *c)
 /* --- the watch -------------------------------------------------------------------------------- */
 
 /*
- * What the parts of the agent cannot do of a valid HostDeviceConfig on this node. Each part reports all of its troubles
- * again and again. Its troubles with the previous config count until its next report, but must not be written for the
- * current config: config_parts_ask() and config_parts_heard() handle that. Zero at first.
+ * What the parts of the agent cannot do of a valid HostDeviceConfig on this node. Each part reports
+ * all of its troubles again and again. Its troubles with the previous config count until its next
+ * report, but must not be written for the current config: config_parts_ask() and
+ * config_parts_heard() handle that. Zero at first.
  */
 struct config_parts {
 	struct config_part *items;
@@ -244,8 +246,9 @@ static struct config_part *part_of(struct config_parts *parts, const char *name)
 	return bsearch(&key, parts->items, parts->len, sizeof(key), by_name);
 }
 
-/* Set all troubles of the part @name (static); copied. @news, if not NULL, is called for each new one. True if a
- * trouble changed, or if this is the part's first report since config_parts_ask(). */
+/* Set all troubles of the part @name (static); copied. @news, if not NULL, is called for each new
+ * one. True if a trouble changed, or if this is the part's first report since
+ * config_parts_ask(). */
 static bool config_parts_set(struct config_parts *parts, const char *name,
 			     const struct config_troubles *troubles,
 			     void (*report)(void *arg, const struct config_trouble *trouble),
@@ -324,7 +327,8 @@ struct config_watch {
 	struct reconcile *reconcile; /* of the status */
 };
 
-/* --- as struct reconcile_spec has them ---------------------------------------------------------- */
+/* --- as struct reconcile_spec has them
+ * ---------------------------------------------------------- */
 
 static bool is_known(void *arg)
 {
@@ -408,7 +412,8 @@ static void plan_status(void *arg, const struct reconcile_view *view, struct dec
 		plan_node(watch, view, &c, ret_decision);
 }
 
-/* --- what parts report ------------------------------------------------------------------------- */
+/* --- what parts report
+ * ------------------------------------------------------------------------- */
 
 static void on_trouble(void *arg, const struct config_trouble *trouble)
 {
@@ -433,7 +438,8 @@ void config_watch_report(struct config_watch *watch, const char *name,
 		reconcile_enqueue(watch->reconcile, HOSTDEVICECONFIG_NAME);
 }
 
-/* --- what is asked for --------------------------------------------------------------------------- */
+/* --- what is asked for
+ * --------------------------------------------------------------------------- */
 
 static void take(struct config_watch *watch, const struct hostdeviceconfig *object)
 {
@@ -492,7 +498,8 @@ bool config_watch_ready(struct config_watch *watch, struct str *reason)
 	return reconcile_is_synced(watch->reconcile, reason);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life
+ * ------------------------------------------------------------------------------------------ */
 
 static void make_reconcile(struct config_watch *watch)
 {

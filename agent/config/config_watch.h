@@ -1,6 +1,6 @@
 /*
- * config_watch: follows the HostDeviceConfig, hands it to the parts that carry it out, and writes back
- * what they cannot.
+ * config_watch: follows the HostDeviceConfig, hands it to the parts that carry it out, and writes
+ * back what they cannot.
  *
  * Owns the informer, the config as it is now, and the writes of its status.
  */
@@ -40,8 +40,8 @@ struct config_watch *config_watch_free(struct config_watch *watch);
 
 void config_watch_start(struct config_watch *watch);
 
-/* These are all entries that the part @name ("generic", static) cannot carry out on this node, right though
- * they are. Copied; the same as before costs nothing. */
+/* These are all entries that the part @name ("generic", static) cannot carry out on this node,
+ * right though they are. Copied; the same as before costs nothing. */
 void config_watch_report(struct config_watch *watch, const char *name,
 			 const struct config_troubles *troubles);
 
@@ -53,6 +53,6 @@ bool config_watch_ready(struct config_watch *watch, struct str *reason);
  * it for this generation. It empties status.nodes. */
 json_t *config_verdict_body(const struct config_case *c);
 
-/* A server-side apply of the status by this node's field manager; NULL: nothing is to be written now.
- * Waits for the verdict of the generation, and for room in the list. */
+/* A server-side apply of the status by this node's field manager; NULL: nothing is to be written
+ * now. Waits for the verdict of the generation, and for room in the list. */
 json_t *config_node_body(const struct config_case *c);

@@ -246,7 +246,8 @@ static bool check_mediated(const struct facts *facts, const struct pci_facts *pc
 				len, len == 1 ? " is" : "s are", len == 1 ? "it" : "them"));
 }
 
-/* What each function is refused for on its own account, its group left aside; reason NULL: nothing. */
+/* What each function is refused for on its own account, its group left aside; reason NULL:
+ * nothing. */
 static struct verdict *check_alone(const struct facts *facts, const struct map *records)
 {
 	struct verdict *alone = xcalloc(facts->pci.len, sizeof(*alone));
@@ -379,7 +380,8 @@ static void refuse_without_group(const struct facts *facts, struct verdict *v)
 
 /*
  * virt-launcher takes an address "dddd:bb:dd.f" and no other (PCI_ADDRESS_PATTERN of KubeVirt's
- * pkg/util/hardware), so a machine with such a device would not start. VMD has domains of five digits.
+ * pkg/util/hardware), so a machine with such a device would not start. VMD has domains of five
+ * digits.
  */
 static void refuse_wide_domain(const struct pci_facts *pci, struct verdict *v)
 {

@@ -16,8 +16,8 @@ struct err;
 
 enum { FACTS_MAX = 1 << 17 }; /* devices, uses, problems and records together; more is no machine */
 
-/* One PCI function. Text that the kernel does not give, or that could not be read, is NULL; only the
- * address is always there. */
+/* One PCI function. Text that the kernel does not give, or that could not be read, is NULL; only
+ * the address is always there. */
 struct pci_facts {
 	char *address;
 	char *vendor, *device, *class_code; /* 4, 4 and 6 hex digits */
@@ -89,8 +89,8 @@ struct problem_facts {
 	char *message;
 };
 
-/* A function that hostdev has taken, or is about to: the record of its intent on the node's disk. Only
- * the address is always there. */
+/* A function that hostdev has taken, or is about to: the record of its intent on the node's disk.
+ * Only the address is always there. */
 struct record_facts {
 	char *address;
 	char *claim, *uid;
@@ -147,8 +147,8 @@ struct mdev_record_facts {
 	bool this_boot; /* of the kernel that runs; else the instance is gone */
 };
 
-/* A virtual function that its driver lets be a vGPU without mediated devices; only the address is always
- * there. */
+/* A virtual function that its driver lets be a vGPU without mediated devices; only the address is
+ * always there. */
 struct vgpu_facts {
 	char *address;
 	char *current;              /* number of the type that it is; "0": none            */
@@ -164,8 +164,8 @@ struct facts {
 	ARRAY(struct unknown_facts) unknowns;
 	ARRAY(struct problem_facts) problems;
 	ARRAY(struct record_facts) records;
-	/* Addresses of physical functions whose sriov_drivers_autoprobe was switched for its virtual
-	 * functions, and is to be put back after them. */
+	/* Addresses of physical functions whose sriov_drivers_autoprobe was switched for its
+	 * virtual functions, and is to be put back after them. */
 	struct json_strs autoprobes;
 	ARRAY(struct mdev_parent_facts) mdev_parents;
 	ARRAY(struct mdev_facts) mdevs;
@@ -180,6 +180,6 @@ struct facts *facts_new(void);
 struct facts *facts_free(struct facts *facts);
 
 /* Take one line of the helper's output. ERR_INVALID for a line that is no object of a known shape
- * (-EINVAL) or one too many (-EMSGSIZE), which then leaves @facts as it was; a kind that is not known
- * is passed over, so that a newer helper may say more. */
+ * (-EINVAL) or one too many (-EMSGSIZE), which then leaves @facts as it was; a kind that is not
+ * known is passed over, so that a newer helper may say more. */
 int facts_add_line(struct facts *facts, const char *line, size_t len, struct err *err);

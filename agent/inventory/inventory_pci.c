@@ -213,7 +213,8 @@ struct pcidevice *inventory_pci_object(const struct inventory_pci_source *source
 	device->meta.name = names_pcidevice(source->node_name, source->pci->address);
 	json_pairs_set(&device->meta.labels, NAMES_LABEL_NODE, label);
 	driver = device->status.kernel_driver_in_use;
-	/* The driver that the device returns to when a claim ends, so never a passthrough driver. */
+	/* The driver that the device returns to when a claim ends, so never a passthrough
+	 * driver. */
 	if (native_driver_valid(driver))
 		json_pairs_set(&device->meta.annotations, NAMES_ANNOTATION_DRIVER, driver);
 

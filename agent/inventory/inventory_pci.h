@@ -10,7 +10,8 @@ struct pci_facts;
 struct pcidevice;
 struct verdict;
 
-/* The functions of each IOMMU group: group -> struct json_strs of addresses, in the scan's order. */
+/* The functions of each IOMMU group: group -> struct json_strs of addresses, in the scan's
+ * order. */
 struct map *inventory_pci_groups(const struct facts *facts);
 void inventory_pci_groups_free(struct map *groups);
 

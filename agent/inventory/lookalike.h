@@ -25,6 +25,6 @@ struct lookalike {
 	const struct pci_facts *pci; /* NULL: there is none */
 };
 
-/* One for each facts->pci. Of a virtual function it is what its physical function cannot be told from. The caller
- * frees the array. */
+/* One for each facts->pci. Of a virtual function it is what its physical function cannot be told
+ * from. The caller frees the array. */
 struct lookalike *lookalikes_find(const struct facts *facts);

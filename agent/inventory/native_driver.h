@@ -3,7 +3,8 @@
 
 #include <stdbool.h>
 
-/* Does @driver (NULL: none) hold devices for others: vfio-pci, its variants by their names, pci-stub? */
+/* Does @driver (NULL: none) hold devices for others: vfio-pci, its variants by their names,
+ * pci-stub? */
 bool native_driver_is_passthrough(const char *driver);
 
 /* Can @text, from whomever, be the name of a driver that a device is given back to? */

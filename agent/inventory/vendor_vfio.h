@@ -1,9 +1,9 @@
 /*
- * vendor_vfio: functions that their vendor's own driver hands over to virtual machines, with no need of
- * vfio-pci. Pure.
+ * vendor_vfio: functions that their vendor's own driver hands over to virtual machines, with no
+ * need of vfio-pci. Pure.
  *
- * As KubeVirt has it: on the driver nvidia, no physical function, and a vGPU (its current_vgpu_type is not
- * zero). Such a driver serves the function's IOMMU group as vfio-pci would.
+ * As KubeVirt has it: on the driver nvidia, no physical function, and a vGPU (its current_vgpu_type
+ * is not zero). Such a driver serves the function's IOMMU group as vfio-pci would.
  */
 #pragma once
 

@@ -206,7 +206,8 @@ static void plan_instance(struct planner *p, const struct mdev_facts *mdev)
 
 /* --- who gets what ---------------------------------------------------------------------------- */
 
-/* The first parent without any instance that can make one of the @desired-th type; NULL: there is none. */
+/* The first parent without any instance that can make one of the @desired-th type; NULL: there is
+ * none. */
 static struct parent *find_parent(const struct planner *p, size_t desired)
 {
 	for (struct parent *parent = p->first; parent; parent = parent->next) {
@@ -219,7 +220,8 @@ static struct parent *find_parent(const struct planner *p, size_t desired)
 	return NULL;
 }
 
-/* The type with the fewest parents of those for which there is one more; the first of them counts. */
+/* The type with the fewest parents of those for which there is one more; the first of them
+ * counts. */
 static bool deal_one(struct planner *p, size_t *counts)
 {
 	struct parent *parent = NULL;

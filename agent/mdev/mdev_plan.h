@@ -1,11 +1,11 @@
 /*
- * mdev_plan: what must be made or removed so that this node has the mediated devices that are wanted,
- * and the condition of each parent.
+ * mdev_plan: what must be made or removed so that this node has the mediated devices that are
+ * wanted, and the condition of each parent.
  *
- * Pure: facts and desired types in, one small plan for each parent out, the same each time. One type for each
- * parent: the one that it has; those without any are dealt out, in the order of their addresses, to the
- * types in the desired order, to whichever has the fewest parents. Instances that the type manager
- * has not made are never removed, nor are those that somebody has.
+ * Pure: facts and desired types in, one small plan for each parent out, the same each time. One
+ * type for each parent: the one that it has; those without any are dealt out, in the order of their
+ * addresses, to the types in the desired order, to whichever has the fewest parents. Instances that
+ * the type manager has not made are never removed, nor are those that somebody has.
  */
 #pragma once
 
@@ -100,9 +100,9 @@ void mdev_condition_make(const struct mdev_parent_plan *plan, const struct mdev_
 void mdev_condition_done(struct mdev_condition *condition);
 
 /*
- * Of @config, for a node with @labels; NULL for either: not known yet, then nothing is done. The types of
- * all entries whose nodeSelector takes the node, in their order, stand in for the cluster's list; where
- * they are none, that counts.
+ * Of @config, for a node with @labels; NULL for either: not known yet, then nothing is done. The
+ * types of all entries whose nodeSelector takes the node, in their order, stand in for the
+ * cluster's list; where they are none, that counts.
  */
 void mdev_desired_make(const struct config *config, const struct json_pairs *labels,
 		       struct mdev_desired *ret_desired);

@@ -77,8 +77,8 @@ static char *own_trouble(const struct mdev_view *view, const struct mediateddevi
 	return view->number ? view->number(view->arg, device->status.uuid) : NULL;
 }
 
-/* False: it is not offered. Under two names the kubelet could give it to two pods, so while a pod has it, it keeps that
- * pod's resource. */
+/* False: it is not offered. Under two names the kubelet could give it to two pods, so while a pod
+ * has it, it keeps that pod's resource. */
 static bool find_offer(const struct mdev_view *view, const struct mediateddevice *device,
 		       struct mdev_offer *ret_offer)
 {
@@ -148,8 +148,8 @@ static void set_resources(struct mdev_type *type, const struct mdev_offers *offe
 	free(devices);
 }
 
-/* The entry before @entry that has all instances that it selects; NULL: it has one, or there are none, which
- * is how most nodes are. */
+/* The entry before @entry that has all instances that it selects; NULL: it has one, or there are
+ * none, which is how most nodes are. */
 static const struct config_mdev *taken_by(const struct mdev_view *view,
 					  const struct config_mdev *entry)
 {
@@ -251,8 +251,8 @@ static void add_nodes(const struct mdev_view *view, const struct mediateddevice 
 		allocation_add_device(allocation, own, "mrw");
 }
 
-/* The number of a group that is gone is the next one's: its node would be there, and another's. NULL: it is in the group
- * that the last scan saw it in. */
+/* The number of a group that is gone is the next one's: its node would be there, and another's.
+ * NULL: it is in the group that the last scan saw it in. */
 static char *trouble_now(const struct mdev_view *view, const struct mediateddevice *device)
 {
 	const char *sysfs_root = view->node->helper.sysfs_root;

@@ -33,24 +33,27 @@ struct mdevs_deps {
 	void (*on_moved)(void *arg);
 	/* Conditions of parents, or resources of instances, may have changed. */
 	void (*on_changed)(void *arg);
-	/* All that this node cannot carry out of the HostDeviceConfig's entries of mediated devices,
-	 * once these are known. May be NULL. */
+	/* All that this node cannot carry out of the HostDeviceConfig's entries of mediated
+	 * devices, once these are known. May be NULL. */
 	void (*report)(void *arg, const struct config_troubles *troubles);
 	/* As mdev_view has it. May be NULL. */
 	const char *(*otherwise)(void *arg, const char *uuid);
 	void *arg;
 };
 
-/* Adds itself to @deps' offers. @node and what @deps names are borrowed; the offers are freed first. */
+/* Adds itself to @deps' offers. @node and what @deps names are borrowed; the offers are freed
+ * first. */
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct mdevs *mdevs_free(struct mdevs *mdevs);
 
-/* Decide at once, so that the conditions of the inventory's parents are known when these are published. */
+/* Decide at once, so that the conditions of the inventory's parents are known when these are
+ * published. */
 void mdevs_plan(struct mdevs *mdevs);
 
-/* What the HostDeviceConfig says now; borrowed until the next call or the end. What is offered, and the
- * resource of each instance, may be another then: offers_update_soon() and publish_enqueue_all() are to follow. */
+/* What the HostDeviceConfig says now; borrowed until the next call or the end. What is offered, and
+ * the resource of each instance, may be another then: offers_update_soon() and
+ * publish_enqueue_all() are to follow. */
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config);
 
 /* The labels of the Node, copied. */

@@ -141,8 +141,9 @@ struct device_type {
 	 */
 	int (*nodes)(void *arg, const char *id, struct json_strs *nodes, struct err *err);
 
-	/* Optional: does a process of a pod that has gone still have the device @id, which the kubelet
-	 * counts as free? It is not proposed: the kubelet takes it only if there is no other. */
+	/* Optional: does a process of a pod that has gone still have the device @id, which the
+	 * kubelet counts as free? It is not proposed: the kubelet takes it only if there is no
+	 * other. */
 	bool (*is_busy)(void *arg, const char *id);
 
 	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and

@@ -147,8 +147,8 @@ static void on_timer(void *arg)
 	step(d, REGISTRATION_TIMER, &err);
 }
 
-/* A late event may be about the kubelet of the current registration or call, or about one that is gone; another event
- * follows then. */
+/* A late event may be about the kubelet of the current registration or call, or about one that is
+ * gone; another event follows then. */
 static void on_kubelet(void *arg, enum kubelet_event event)
 {
 	struct direct *d = arg;

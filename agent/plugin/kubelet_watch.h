@@ -1,10 +1,11 @@
 /*
- * kubelet_watch: tells when the kubelet's registration socket comes and goes, and when one of our own
- * sockets is removed. One per agent.
+ * kubelet_watch: tells when the kubelet's registration socket comes and goes, and when one of our
+ * own sockets is removed. One per agent.
  *
- * Looks at each inotify event of the folders, which may be created again, and every five seconds: inotify
- * instances may be used up, and a mounted folder has no events once its host has replaced it. It reports
- * the difference to its previous look, so it does not matter what caused the look, or how late it was.
+ * Looks at each inotify event of the folders, which may be created again, and every five seconds:
+ * inotify instances may be used up, and a mounted folder has no events once its host has replaced
+ * it. It reports the difference to its previous look, so it does not matter what caused the look,
+ * or how late it was.
  */
 #pragma once
 
@@ -27,15 +28,15 @@ enum kubelet_event {
 	KUBELET_POLLED,   /* five seconds passed: look at what has no events here         */
 };
 
-/* @arg may be freed in it, and so may the listener. Never runs before a function below has returned,
- * but for kubelet_watch_check(). */
+/* @arg may be freed in it, and so may the listener. Never runs before a function below has
+ * returned, but for kubelet_watch_check(). */
 typedef void kubelet_watch_fn(void *arg, enum kubelet_event event);
 
 /* On the folder @dir (copied), which need not be there. */
 struct kubelet_watch *kubelet_watch_new(struct uv_loop_s *loop, struct clock *clock,
 					const char *dir);
-/* Look too when something happens in the folder @dir (copied), where own sockets are. Twice the same, and
- * the folder of kubelet_watch_new(), is once. */
+/* Look too when something happens in the folder @dir (copied), where own sockets are. Twice the
+ * same, and the folder of kubelet_watch_new(), is once. */
 void kubelet_watch_also(struct kubelet_watch *watch, const char *dir);
 /* Takes NULL, returns NULL; its listeners are freed before. The loop must run once more. */
 struct kubelet_watch *kubelet_watch_free(struct kubelet_watch *watch);

@@ -183,7 +183,8 @@ static void on_due(void *arg)
 		watch->changed(watch->arg);
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events
+ * ------------------------------------------------------------------------------------- */
 
 static bool concerns(const struct node_watch *watch, const struct inotify_event *event)
 {
@@ -225,7 +226,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		clock_timer_start(watch->clock, watch->timer, 0);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life
+ * ------------------------------------------------------------------------------------------ */
 
 static void paths_done(struct node_watch *watch)
 {

@@ -1,6 +1,6 @@
 /*
- * node_watch: reports when one of some paths appears, disappears or becomes another file, also when one
- * of its parent folders is replaced.
+ * node_watch: reports when one of some paths appears, disappears or becomes another file, also when
+ * one of its parent folders is replaced.
  *
  * Owns one inotify descriptor with a watch on every folder on the way. Does not open the paths.
  */

@@ -68,7 +68,8 @@ void offer_show(const struct offer *offer)
 		registration_show_none(offer->s.deps, offer->resource);
 }
 
-/* Names come and go with the configuration: those that went would take the room of those that are there. */
+/* Names come and go with the configuration: those that went would take the room of those that are
+ * there. */
 static void forget(const struct offer *offer)
 {
 	metric_forget(offer->devices, offer->resource);

@@ -19,8 +19,9 @@
 
 enum {
 	STOP_CHECK_MS = 10, /* between two looks of a stop whether the connections are gone */
-	/* What hinders a start, such as the processes of a pod that was deleted by force, has ended within some seconds as a
-	 * rule. A kubelet that is refused tries again only after 10 s or more; it waits for 30 s. */
+	/* What hinders a start, such as the processes of a pod that was deleted by force, has ended
+	 * within some seconds as a rule. A kubelet that is refused tries again only after 10 s or
+	 * more; it waits for 30 s. */
 	START_WAIT_MS = 8000,
 	START_CHECK_MS = 250,
 };
@@ -93,8 +94,9 @@ static void on_stream_cancelled(void *arg)
 }
 
 /*
- * The kubelet asks for the options on its connection before it opens its stream there (PluginConnected() of
- * pkg/kubelet/cm/devicemanager/manager.go, 1.34). Until such a stream comes the first one is taken for its.
+ * The kubelet asks for the options on its connection before it opens its stream there
+ * (PluginConnected() of pkg/kubelet/cm/devicemanager/manager.go, 1.34). Until such a stream comes
+ * the first one is taken for its.
  */
 static void note_kubelet(struct plugin *plugin, const struct stream *stream)
 {

@@ -1,5 +1,6 @@
 /*
- * plugin_codec: the messages of the kubelet's device plugin API as structs of ours, and back. No I/O.
+ * plugin_codec: the messages of the kubelet's device plugin API as structs of ours, and back. No
+ * I/O.
  *
  * Both directions of each stand side by side; a plugin uses one of them, its tests the other.
  * Reading: < 0 with *ret untouched: -EBADMSG for bytes that are no such message, -EMSGSIZE for ones

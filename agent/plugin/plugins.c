@@ -72,7 +72,8 @@ static struct refusal *refusal_new(const char *reason)
 	return refusal;
 }
 
-/* Tell of the device @id (NULL: the whole resource), unless that was told before with this reason. */
+/* Tell of the device @id (NULL: the whole resource), unless that was told before with this
+ * reason. */
 static void refusals_add(struct refusals *refusals, const char *resource, const char *id,
 			 const struct err *err)
 {
@@ -305,8 +306,8 @@ static void offer_begin(struct plugins *plugins, const struct family *family,
 	map_set(plugins->offers, want->name, offer_new(&settings));
 }
 
-/* The type with claimed devices of this name. Of several the first type, not the earliest offer, so that it is the same
- * one after a restart. */
+/* The type with claimed devices of this name. Of several the first type, not the earliest offer, so
+ * that it is the same one after a restart. */
 static const struct device_type *claimant(const struct plugins *plugins, const char *name)
 {
 	for (size_t i = 0; i < plugins->families.len; i++) {
@@ -378,7 +379,8 @@ static void reconcile(struct plugins *plugins)
 	}
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life
+ * ------------------------------------------------------------------------------------------ */
 
 /* What cannot be looked at is not there yet. */
 static void sweep(const struct plugins *plugins)

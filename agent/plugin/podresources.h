@@ -1,9 +1,9 @@
 /*
  * podresources: knows which container has which device, from the kubelet's podresources socket.
  *
- * The device plugin API has no call for a released device, and Allocate does not name the pod; so this
- * asks soon after podresources_ask(), and every thirty seconds while anything is allocated. While the
- * kubelet does not answer, its last answer is kept and called stale.
+ * The device plugin API has no call for a released device, and Allocate does not name the pod; so
+ * this asks soon after podresources_ask(), and every thirty seconds while anything is allocated.
+ * While the kubelet does not answer, its last answer is kept and called stale.
  */
 #pragma once
 
@@ -39,8 +39,8 @@ struct pod_device {
 	const char *container;
 };
 
-/* In the order of resource and device. A device may be listed for several containers: those of a pod
- * that has ended may still be there. */
+/* In the order of resource and device. A device may be listed for several containers: those of a
+ * pod that has ended may still be there. */
 struct pod_devices {
 	struct pod_device *items;
 	size_t len;
@@ -54,7 +54,8 @@ struct podresources_deps {
 	const char *socket_path;                        /* PODRESOURCES_SOCKET           */
 	bool (*wants)(void *arg, const char *resource); /* NULL: every resource          */
 	void (*changed)(void *arg); /* what the functions below say is not what it was */
-	/* The kubelet has answered; after `changed`, which then must not free the podresources. NULL: none. */
+	/* The kubelet has answered; after `changed`, which then must not free the podresources.
+	 * NULL: none. */
 	void (*answered)(void *arg);
 	void *arg;
 	struct metrics *metrics; /* may be NULL */
@@ -76,8 +77,10 @@ const struct pod_devices *podresources_devices(const struct podresources *p);
 const struct pod_device *podresources_find(const struct podresources *p, const char *resource,
 					   const char *device);
 
-/* When that was asked, by the clock; 0 before the first answer. It may not tell of what happened later. */
+/* When that was asked, by the clock; 0 before the first answer. It may not tell of what happened
+ * later. */
 uint64_t podresources_asked_ms(const struct podresources *p);
 
-/* NULL: the last answer is what there is now. Else why no newer one came; before the first answer, too. */
+/* NULL: the last answer is what there is now. Else why no newer one came; before the first answer,
+ * too. */
 const struct err *podresources_stale(const struct podresources *p);

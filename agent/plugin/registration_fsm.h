@@ -63,7 +63,8 @@ struct registration_fsm {
 /* Waiting; the first event is a TIMER. */
 void registration_fsm_init(struct registration_fsm *fsm);
 
-/* The kubelet has only just made its socket: should the call fail, try again soon. CAME does this, too. */
+/* The kubelet has only just made its socket: should the call fail, try again soon. CAME does this,
+ * too. */
 void registration_fsm_hurry(struct registration_fsm *fsm);
 
 /* @random: 64 random bits, for the wait. */

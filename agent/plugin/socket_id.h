@@ -1,8 +1,8 @@
 /*
  * socket_id: distinguishes a file from a later file of the same name.
  *
- * The inode number is not enough: file systems reuse it at once. So the birth time counts too, or the
- * time of the last status change on file systems without a birth time.
+ * The inode number is not enough: file systems reuse it at once. So the birth time counts too, or
+ * the time of the last status change on file systems without a birth time.
  */
 #pragma once
 

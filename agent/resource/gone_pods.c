@@ -43,7 +43,8 @@ static struct json_strs *devices_free(struct json_strs *devices)
 	return NULL;
 }
 
-/* --- which pods there were ---------------------------------------------------------------------- */
+/* --- which pods there were
+ * ---------------------------------------------------------------------- */
 
 /* Returns whether that is new. */
 static bool note(struct gone_pods *gone, const char *uid, const char *id)
@@ -141,7 +142,8 @@ static void forget(struct gone_pods *gone, const struct json_strs *uids)
 		keep(gone);
 }
 
-/* --- their processes ---------------------------------------------------------------------------- */
+/* --- their processes
+ * ---------------------------------------------------------------------------- */
 
 static int find_process(const struct gone_pods *gone, const struct json_strs *uids,
 			const char **ret_uid, int *ret_pid, struct err *err)
@@ -154,7 +156,8 @@ static int find_process(const struct gone_pods *gone, const struct json_strs *ui
 				  ret_pid, err);
 }
 
-/* Adds the UIDs of the pods but @but (NULL: none) that had the device @id and may still have processes. */
+/* Adds the UIDs of the pods but @but (NULL: none) that had the device @id and may still have
+ * processes. */
 static void add_pods_of(const struct gone_pods *gone, const char *id, const char *but,
 			struct json_strs *uids)
 {
@@ -192,7 +195,8 @@ static char *find_holder(struct gone_pods *gone, const char *id, const char *but
 	return holder;
 }
 
-/* While the checkpoint does not name the pod, the only one that has ever had the device is taken for it. */
+/* While the checkpoint does not name the pod, the only one that has ever had the device is taken
+ * for it. */
 char *gone_pods_other(struct gone_pods *gone, const char *id)
 {
 	auto_free char *now = NULL;
@@ -271,7 +275,8 @@ void gone_pods_ids(struct gone_pods *gone, struct json_strs *ids)
 	json_strs_done(&all);
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life
+ * --------------------------------------------------------------------------------------- */
 
 struct gone_pods *gone_pods_new(const struct this_node *node, struct checkpoint *checkpoint,
 				void (*ended)(void *arg, const char *id), void *arg)

@@ -78,8 +78,8 @@ static const char *written(const struct pci_view *view, const char *address)
 	return view->written ? view->written(view->arg, address) : NULL;
 }
 
-/* NULL: no pod has the function at @address, or the calling pod has it. The message does not name the pod, because its
- * reader may not be allowed to see that pod. */
+/* NULL: no pod has the function at @address, or the calling pod has it. The message does not name
+ * the pod, because its reader may not be allowed to see that pod. */
 static char *taken(const struct pci_view *view, const char *group, const struct asked *asked,
 		   const char *address)
 {

@@ -21,9 +21,9 @@ struct last_holder {
 /* Is @holder (NULL: none), from last_holder_pod(), a pod and not a process? */
 bool last_holder_is_pod(const char *holder);
 
-/* "pod NAMESPACE/NAME" that had the device @id (a PCI address or a UUID), for the caller to free; NULL: none is known.
- * From its object, or from a claim that waits for the pod, because a PCIDevice that was created again has lost the
- * allocation. */
+/* "pod NAMESPACE/NAME" that had the device @id (a PCI address or a UUID), for the caller to free;
+ * NULL: none is known. From its object, or from a claim that waits for the pod, because a PCIDevice
+ * that was created again has lost the allocation. */
 char *last_holder_pod(const struct last_holder *last, const char *id);
 
 /* Who had the function at @address by its PCIDevice, which owns the list; NULL: there is none. */

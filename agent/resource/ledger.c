@@ -24,11 +24,11 @@
  * From when on a restarted kubelet lists all of its pods. Pure.
  *
  * Until it has read them from the API server it lists none, or only those of the node's own files,
- * although they run: such a list shows holders, but not that a device has none. The Node shows that the
- * kubelet has reached the API server: the heartbeat of the condition Ready is the kubelet's own (the node
- * controller, which makes the condition Unknown, leaves the heartbeat), and the first one is posted as it
- * begins. The list of its pods comes by another request, which it may try again only after half a minute
- * (client-go's reflector).
+ * although they run: such a list shows holders, but not that a device has none. The Node shows that
+ * the kubelet has reached the API server: the heartbeat of the condition Ready is the kubelet's own
+ * (the node controller, which makes the condition Unknown, leaves the heartbeat), and the first one
+ * is posted as it begins. The list of its pods comes by another request, which it may try again
+ * only after half a minute (client-go's reflector).
  */
 
 enum {
@@ -56,7 +56,8 @@ static uint64_t remaining_ms(int64_t until_ms, int64_t now_ms)
 	return until_ms > now_ms ? (uint64_t)(until_ms - now_ms) : 0;
 }
 
-/* For how many ms a list of the kubelet that began at @began_ms is not all there is; 0: it is. Wall clock. */
+/* For how many ms a list of the kubelet that began at @began_ms is not all there is; 0: it is. Wall
+ * clock. */
 static uint64_t kubelet_wait_ms(struct kubelet_age *age, int64_t began_ms, int64_t now_ms)
 {
 	uint64_t young_ms = remaining_ms(began_ms + KUBELET_YOUNG_MS, now_ms);
@@ -148,7 +149,8 @@ static bool is_offered(void *arg, const char *resource)
 	size_t cursor = 0;
 	void *starting;
 
-	/* What was given is ours, although the resource may have gone before the kubelet listed the pod. */
+	/* What was given is ours, although the resource may have gone before the kubelet listed the
+	 * pod. */
 	while (map_next(ledger->starting, &cursor, NULL, &starting)) {
 		if (strcmp(((const struct starting *)starting)->resource, resource) == 0)
 			return true;
@@ -175,7 +177,8 @@ static uint64_t unsure_for_ms(struct ledger *ledger)
 			       clock_wall_ms(ledger->node->clock));
 }
 
-/* Has a list named its pod? What was asked for before the device was given says who had it before. */
+/* Has a list named its pod? What was asked for before the device was given says who had it
+ * before. */
 static bool is_listed(const struct ledger *ledger, const char *id, const struct starting *starting)
 {
 	return starting->listed ||
@@ -216,7 +219,8 @@ static bool is_silent(struct ledger *ledger)
 	       unsure_for_ms(ledger) > 0;
 }
 
-/* The first whole answer tells of every device, since nothing was known of any; and so does one that ends a doubt. */
+/* The first whole answer tells of every device, since nothing was known of any; and so does one
+ * that ends a doubt. */
 static void take_pods(struct ledger *ledger, bool whole)
 {
 	bool all = whole && (!ledger->answered || ledger->doubted);
@@ -230,7 +234,8 @@ static void take_pods(struct ledger *ledger, bool whole)
 	ledger->deps.changed(ledger->deps.arg, NULL);
 }
 
-/* The kubelet was unsure at its last answer. Its next answer may be the same, and an equal answer causes no callback. */
+/* The kubelet was unsure at its last answer. Its next answer may be the same, and an equal answer
+ * causes no callback. */
 static void on_grown(void *arg)
 {
 	struct ledger *ledger = arg;
@@ -275,9 +280,10 @@ static void on_podresources(void *arg)
 
 /*
  * The kubelet lists the devices of containers, but not those of init containers (List() of
- * pkg/kubelet/apis/podresources/server_v1.go, 1.34); it keeps them for their pod until that ends. Its checkpoint names them, but
- * may name pods that have ended, too. The kubelet forgets these when it is asked for its list, and writes what it knows when a
- * plugin sends it a list: so after each of its answers it is made to write.
+ * pkg/kubelet/apis/podresources/server_v1.go, 1.34); it keeps them for their pod until that ends.
+ * Its checkpoint names them, but may name pods that have ended, too. The kubelet forgets these when
+ * it is asked for its list, and writes what it knows when a plugin sends it a list: so after each
+ * of its answers it is made to write.
  */
 
 /* A checkpoint that cannot be read names what it named last. */
@@ -289,8 +295,8 @@ static bool is_in_checkpoint(struct ledger *ledger, const char *id)
 	       (answer == CHECKPOINT_UNKNOWN && json_strs_has(&ledger->unlisted.ids, id));
 }
 
-/* An ID of the forms that are ours is a device of ours whatever its resource: the entry of the HostDeviceConfig by which it was
- * given may have gone while no agent ran. */
+/* An ID of the forms that are ours is a device of ours whatever its resource: the entry of the
+ * HostDeviceConfig by which it was given may have gone while no agent ran. */
 static bool is_unlisted(struct ledger *ledger, const char *id)
 {
 	return (pod_allocations_is_device(id) || pod_allocations_is_port(id)) &&
@@ -413,7 +419,8 @@ static uint64_t known_ms(const struct ledger *ledger)
 	return ledger->began_ms + LEDGER_UNKNOWN_MS;
 }
 
-/* A device counts as free after a time without an answer, or when no list names its pod. No event reports that. */
+/* A device counts as free after a time without an answer, or when no list names its pod. No event
+ * reports that. */
 static void on_passed(void *arg)
 {
 	struct ledger *ledger = arg;
@@ -565,8 +572,8 @@ static bool is_one_pods(const struct pcidevice_allocations *list)
 	return list->len > 0;
 }
 
-/* The pod in the list; NULL: it names none since the device was given last, or several: kubelets up to 1.33 list pods that
- * have ended beside the one that has the device now. */
+/* The pod in the list; NULL: it names none since the device was given last, or several: kubelets up
+ * to 1.33 list pods that have ended beside the one that has the device now. */
 static const struct pcidevice_allocation *listed_pod(const struct ledger *ledger, const char *id)
 {
 	const struct starting *starting = map_get(ledger->starting, id);
@@ -598,8 +605,8 @@ bool ledger_same_pod(struct ledger *ledger, const char *a, const char *b)
 	return uid && other && strcmp(uid, other) == 0;
 }
 
-/* The checkpoint may name too many, but has all devices that were given, but for those that a process before this one has just
- * given. */
+/* The checkpoint may name too many, but has all devices that were given, but for those that a
+ * process before this one has just given. */
 static bool is_written_nobodys(struct ledger *ledger, const char *id)
 {
 	return clock_now_ms(ledger->node->clock) >= ledger->began_ms + LEDGER_RECENT_MS &&
@@ -641,7 +648,8 @@ bool ledger_is_free(struct ledger *ledger, const char *id, char **ret_holder)
 	return false;
 }
 
-/* The checkpoint counts only while the kubelet is silent. An equal answer ends that without a callback: ask again. */
+/* The checkpoint counts only while the kubelet is silent. An equal answer ends that without a
+ * callback: ask again. */
 static void doubt(struct ledger *ledger)
 {
 	ledger->doubted = true;

@@ -312,8 +312,8 @@ void node_numbers_allocate(struct node_numbers *numbers, const struct json_strs 
 	keep(numbers);
 }
 
-/* May the device @id have the number of @other, which a pod has? Devices of one group have one node; that a group has one
- * pod is seen to elsewhere (group_pods.h). */
+/* May the device @id have the number of @other, which a pod has? Devices of one group have one
+ * node; that a group has one pod is seen to elsewhere (group_pods.h). */
 static bool goes_along(const struct node_numbers *numbers, const char *id, const char *other)
 {
 	auto_free char *group = group_of(numbers, id);

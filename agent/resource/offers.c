@@ -61,7 +61,8 @@ struct offers {
 
 /* --- who has what ------------------------------------------------------------------------ */
 
-/* A restarted agent may wait long for the kubelet's first answer, and pods keep their devices meanwhile. */
+/* A restarted agent may wait long for the kubelet's first answer, and pods keep their devices
+ * meanwhile. */
 bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 {
 	*ret_holder = NULL;
@@ -519,8 +520,8 @@ static void nodes_of_pci(void *arg, struct json_strs *nodes)
 }
 
 /*
- * The kubelet writes its checkpoint for whichever resource it has a stream of. If nothing else is offered, a resource without
- * devices is, as long as the checkpoint has to be written.
+ * The kubelet writes its checkpoint for whichever resource it has a stream of. If nothing else is
+ * offered, a resource without devices is, as long as the checkpoint has to be written.
  */
 #define STREAM_RESOURCE "hostdev.io/no-devices"
 
@@ -631,7 +632,8 @@ void offers_stop(struct offers *offers, void (*stopped)(void *arg), void *arg)
 		clock_timer_start(offers->node->clock, offers->timer, 0);
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life
+ * --------------------------------------------------------------------------------------- */
 
 static void make_paths(struct offers *offers)
 {

@@ -98,8 +98,9 @@ static char *other_trouble(const struct pci_view *view, const char *folder, cons
 }
 
 /*
- * Why @device cannot be handed out, for the caller to free; NULL: it is there, in its group and on the driver that
- * @device names, and the group's others have drivers that the kernel lets beside it. Reads links, which asks no driver.
+ * Why @device cannot be handed out, for the caller to free; NULL: it is there, in its group and on
+ * the driver that @device names, and the group's others have drivers that the kernel lets beside
+ * it. Reads links, which asks no driver.
  */
 static char *pci_now_trouble(const struct pci_view *view, const struct pcidevice *device)
 {
@@ -178,7 +179,8 @@ static bool on_driver(const struct pci_view *view, const struct pcidevice *devic
 	       vendor_vfio_serves_at(view->node->inventory->facts, device->status.address);
 }
 
-/* The claim that has, or had, the device bound; NULL: none. A claim has its node's name before the bind. */
+/* The claim that has, or had, the device bound; NULL: none. A claim has its node's name before the
+ * bind. */
 static const struct pcideviceclaim *claim_of(const struct pci_view *view,
 					     const struct pcidevice *device)
 {

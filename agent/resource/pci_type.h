@@ -1,11 +1,12 @@
 /*
  * pci_type: offers PCI functions to pods through the kubelet.
  *
- * A function is offered when its claim has bound it, or when it has no claim and the HostDeviceConfig
- * selects it (pci_selected.h); its ID is its address. A claimed function is healthy while its claim is not being deleted
- * and is Ready (or waits only for the kubelet), the function is on the claim's driver, and its VFIO node exists. All of
- * this is read back, and again from the kernel before an allocation. Each offer is computed from the view
- * alone. If a resource is renamed while a pod has the device, the device keeps the old name until the pod is gone.
+ * A function is offered when its claim has bound it, or when it has no claim and the
+ * HostDeviceConfig selects it (pci_selected.h); its ID is its address. A claimed function is
+ * healthy while its claim is not being deleted and is Ready (or waits only for the kubelet), the
+ * function is on the claim's driver, and its VFIO node exists. All of this is read back, and again
+ * from the kernel before an allocation. Each offer is computed from the view alone. If a resource
+ * is renamed while a pod has the device, the device keeps the old name until the pod is gone.
  */
 #pragma once
 
@@ -31,7 +32,8 @@ struct pci_view {
 	const struct config *config;  /* NULL: not known yet, it selects nothing */
 	/* As offers_resource(); NULL: no pod has anything. */
 	const char *(*held_as)(void *arg, const char *address, bool *ret_ours);
-	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be NULL. */
+	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be
+	 * NULL. */
 	const struct pcidevice_allocations *(*pods)(void *arg, const char *address);
 	/* As ledger_allocation(). May be NULL. */
 	struct ledger_allocation (*allocation)(void *arg, const char *address);

@@ -391,7 +391,8 @@ static void on_rest(void *arg, const char *name, const void *object,
 		forget_card(sriov, name);
 }
 
-/* --- tasks ------------------------------------------------------------------------------------- */
+/* --- tasks
+ * ------------------------------------------------------------------------------------- */
 
 static void on_task_end(void *arg, struct task_outcome *outcome)
 {
@@ -464,7 +465,8 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	return false;
 }
 
-/* --- changes ----------------------------------------------------------------------------------- */
+/* --- changes
+ * ----------------------------------------------------------------------------------- */
 
 /* Nothing can be decided before all of it is there. */
 static bool is_informed(const struct sriov *sriov)
@@ -552,7 +554,8 @@ void sriov_set_node_address(struct sriov *sriov, const char *address)
 	sriov->node_address = xstrdup_or_null(address);
 }
 
-/* --- questions --------------------------------------------------------------------------------- */
+/* --- questions
+ * --------------------------------------------------------------------------------- */
 
 bool sriov_ready(struct sriov *sriov, struct str *reason)
 {
@@ -593,7 +596,8 @@ const char *sriov_parent(struct sriov *sriov, const char *address)
 	return sriov->label;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life
+ * -------------------------------------------------------------------------------------- */
 
 static struct reconcile *new_reconcile(struct sriov *sriov)
 {

@@ -43,17 +43,17 @@ bool sriov_ready(struct sriov *sriov, struct str *reason);
  * sriov_enqueue_all() is to follow. */
 void sriov_map_functions(struct sriov *sriov);
 
-/* Anything else that decisions depend on changed, such as a claim, the inventory, or which pod has a device:
- * enqueue each object, and each card that has or should have one. */
+/* Anything else that decisions depend on changed, such as a claim, the inventory, or which pod has
+ * a device: enqueue each object, and each card that has or should have one. */
 void sriov_enqueue_all(struct sriov *sriov);
 
 /* The node's address, whose interface is never taken away (copied; NULL: not known). */
 void sriov_set_node_address(struct sriov *sriov, const char *address);
 
-/* Is the PCI function at @address a virtual function whose settings are being applied, so that no pod
- * may get it yet? */
+/* Is the PCI function at @address a virtual function whose settings are being applied, so that no
+ * pod may get it yet? */
 bool sriov_holds(struct sriov *sriov, const char *address);
 
-/* The label that names the card of the virtual function at @address; NULL: it is none. Valid until the
- * next call. */
+/* The label that names the card of the virtual function at @address; NULL: it is none. Valid until
+ * the next call. */
 const char *sriov_parent(struct sriov *sriov, const char *address);

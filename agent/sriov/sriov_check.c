@@ -130,7 +130,8 @@ static bool check_kind(const struct sriov_case *c, struct sriov_verdict *v)
 	return false;
 }
 
-/* The node needs the card itself: what is done to its virtual functions, its driver does to the card. */
+/* The node needs the card itself: what is done to its virtual functions, its driver does to the
+ * card. */
 static bool check_critical(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const struct verdict *verdict = sriov_card_verdict(c->inventory, c->pf->address);

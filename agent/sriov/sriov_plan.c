@@ -361,8 +361,8 @@ bool sriov_is_as_found(const struct sriovnetworkdevice *object)
 	return found && strcmp(found, count) == 0;
 }
 
-/* The object for a card without one. Its spec is the state that was found; an annotation marks that no
- * user has set it. */
+/* The object for a card without one. Its spec is the state that was found; an annotation marks that
+ * no user has set it. */
 static json_t *new_object(const struct sriov_case *c)
 {
 	auto_free char *label = names_label_value(c->node_name);
@@ -555,7 +555,8 @@ static void plan_due(struct pass *pass)
 		apply(pass);
 }
 
-/* Ready says that the virtual functions can be claimed, so they have PCIDevices. It stays if one is deleted later. */
+/* Ready says that the virtual functions can be claimed, so they have PCIDevices. It stays if one is
+ * deleted later. */
 static bool await_publishing(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;

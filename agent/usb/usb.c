@@ -26,7 +26,8 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-/* No event reports that a pod never started after Allocate, so the agent checks at this interval. */
+/* No event reports that a pod never started after Allocate, so the agent checks at this
+ * interval. */
 enum { OWNERS_MS = 30000 };
 
 struct usb {
@@ -62,7 +63,8 @@ static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *
 	return NULL;
 }
 
-/* The USBDevice that was in the socket @port when it was written last, rather one that a pod had; NULL: none. */
+/* The USBDevice that was in the socket @port when it was written last, rather one that a pod had;
+ * NULL: none. */
 static const struct usbdevice *published_device(const struct usb *usb, const char *port)
 {
 	const struct store *devices = informer_store(usb->node->devices[INVENTORY_USB]);
@@ -80,7 +82,8 @@ static const struct usbdevice *published_device(const struct usb *usb, const cha
 	return found;
 }
 
-/* The pod that had it when its USBDevice or its claim was written last, for the caller to free; NULL: none. */
+/* The pod that had it when its USBDevice or its claim was written last, for the caller to free;
+ * NULL: none. */
 static char *last_pod(const struct usb *usb, const char *port)
 {
 	const struct usbdeviceclaim *claim = claim_of(usb, port);
@@ -199,7 +202,8 @@ static uint64_t unproven_ms(void *arg, const char *port, bool refused)
 	return use_log_unproven_ms(usb->uses, port, refused, clock_now_ms(usb->node->clock));
 }
 
-/* What has been free for long enough is offered without another scan; the claims wait by themselves. */
+/* What has been free for long enough is offered without another scan; the claims wait by
+ * themselves. */
 static void on_free(void *arg)
 {
 	const struct usb *usb = arg;
@@ -250,7 +254,8 @@ static void offer(void *arg, struct plugins *plugins)
 	bool selected;
 	bool known = usb->node->inventory && informer_synced(usb->node->claims[INVENTORY_USB]);
 
-	/* A pod's bundle of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
+	/* A pod's bundle of an entry that was renamed meanwhile is not offered before it is known
+	 * to be that pod's. */
 	usb->view.config = informer_synced(usb->node->devices[INVENTORY_USB]) ? usb->config : NULL;
 	selected = usb_type_offer(usb->type, plugins, &troubles);
 	if (known && usb->view.config && usb->deps.report)
@@ -364,8 +369,8 @@ void usb_enqueue_all(struct usb *usb)
 	usb_claims_enqueue_all(usb->claims);
 }
 
-/* A pod may have a bundle of the HostDeviceConfig that the claim's socket is, or was, in: of a device that was there
- * while the claimed one was not. */
+/* A pod may have a bundle of the HostDeviceConfig that the claim's socket is, or was, in: of a
+ * device that was there while the claimed one was not. */
 static bool is_by_claim(const struct usb *usb, const struct usbdeviceclaim *claim)
 {
 	auto_free char *own = resource_name_usb(claim->meta.name);
@@ -375,8 +380,8 @@ static bool is_by_claim(const struct usb *usb, const struct usbdeviceclaim *clai
 	return !held || strcmp(held, own) == 0;
 }
 
-/* The socket of a device: a claimed one's is known although the device is gone. What a pod has of a socket by a claim
- * is the claimed device, whatever is in that socket now. */
+/* The socket of a device: a claimed one's is known although the device is gone. What a pod has of a
+ * socket by a claim is the claimed device, whatever is in that socket now. */
 static const char *socket_of(const struct usb *usb, const char *name)
 {
 	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);

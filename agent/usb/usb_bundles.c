@@ -94,7 +94,8 @@ static struct usb_member member_of(const struct usbdevice *device)
 				    xstrdup_or_null(is->serial_number) };
 }
 
-/* The members are taken. @before: the bundle of before with this ID; NULL: none, and all members are there. */
+/* The members are taken. @before: the bundle of before with this ID; NULL: none, and all members
+ * are there. */
 static void bundle_add(struct making *making, const struct config_usb *entry,
 		       struct usb_candidate **members, const char *id,
 		       const struct usb_bundle *before)
@@ -228,7 +229,8 @@ static char *selector_text(const struct config_usb_selector *selector)
 	return str_detach(&text);
 }
 
-/* The best match for the message about @selector: prefer a device that is taken to one that is not claimable. */
+/* The best match for the message about @selector: prefer a device that is taken to one that is not
+ * claimable. */
 static const struct usb_candidate *nearest(const struct config_usb_selector *selector,
 					   const struct usb_candidates *candidates)
 {

@@ -1,13 +1,13 @@
 /*
  * usb_bundles: which USB devices of a node the selectors of a HostDeviceConfig hand out together.
  *
- * With one selector, each device that matches is a bundle. With several, a bundle has one device for
- * each of them. Entries take devices in their order, and a device is in one bundle only. A bundle's ID is
- * the port paths of its devices, joined by ','.
+ * With one selector, each device that matches is a bundle. With several, a bundle has one device
+ * for each of them. Entries take devices in their order, and a device is in one bundle only. A
+ * bundle's ID is the port paths of its devices, joined by ','.
  *
- * Pure: the same devices give the same bundles, also after a restart. An existing bundle stays as it is
- * while each of its ports has a device that matches, or is empty and had such a device. So plugging a
- * device in does not change it.
+ * Pure: the same devices give the same bundles, also after a restart. An existing bundle stays as
+ * it is while each of its ports has a device that matches, or is empty and had such a device. So
+ * plugging a device in does not change it.
  */
 #pragma once
 
@@ -54,14 +54,14 @@ struct usb_bundles {
 	size_t len, cap;
 };
 
-/* Replace the earlier @bundles (their resources, IDs and members are used) by those of now. Sorts @candidates by
- * port and marks those in bundles as taken. @candidates must outlive the bundles. */
+/* Replace the earlier @bundles (their resources, IDs and members are used) by those of now. Sorts
+ * @candidates by port and marks those in bundles as taken. @candidates must outlive the bundles. */
 void usb_bundles_make(const struct config *config, struct usb_candidates *candidates,
 		      struct usb_bundles *bundles);
 /*
- * Explain why @entry of the HostDeviceConfig has no bundle on this node. Call it after usb_bundles_make() with
- * the same arguments. The caller frees the text. NULL: it has a bundle, or another device plugin offers the
- * resource. *@ret_reason is one of config.h's.
+ * Explain why @entry of the HostDeviceConfig has no bundle on this node. Call it after
+ * usb_bundles_make() with the same arguments. The caller frees the text. NULL: it has a bundle, or
+ * another device plugin offers the resource. *@ret_reason is one of config.h's.
  */
 char *usb_bundles_unmet(const struct config_usb *entry, const struct usb_candidates *candidates,
 			const struct usb_bundles *bundles, const char **ret_reason);

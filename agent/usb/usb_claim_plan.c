@@ -72,8 +72,9 @@ static void put(char **member, const char *text)
 }
 
 /*
- * Which device it is, is written when it is accepted, when it has moved, and while it is refused: plugged in again it
- * has another name, and the claim is for it all the same. A claim that has our finalizer would have got it by that.
+ * Which device it is, is written when it is accepted, when it has moved, and while it is refused:
+ * plugged in again it has another name, and the claim is for it all the same. A claim that has our
+ * finalizer would have got it by that.
  */
 static bool tells_identity(const struct sketch *s)
 {
@@ -256,8 +257,8 @@ static void plan_held(const struct usb_claim_case *c, struct usb_claim_decision 
 	decision->again_ms = c->holder ? HELD_AGAIN_MS : UNKNOWN_AGAIN_MS;
 }
 
-/* The claim's device, if pods that had it may have passed on open descriptors that still work; NULL: it has been
- * unplugged since, or has been rebound. */
+/* The claim's device, if pods that had it may have passed on open descriptors that still work;
+ * NULL: it has been unplugged since, or has been rebound. */
 static const struct usbdevice *find_open(const struct usb_claim_case *c)
 {
 	struct usb_sighting seen;
@@ -356,8 +357,8 @@ static bool is_unclear(const struct usb_claim_case *c, const struct usb_claim_ve
 		usbdeviceclaim_waits(c->claim));
 }
 
-/* It would get a device now that the node used a moment ago, or say that one is offered which is not yet. What it says is
- * true until then. */
+/* It would get a device now that the node used a moment ago, or say that one is offered which is
+ * not yet. What it says is true until then. */
 static bool is_unproven(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict)
 {
 	return verdict->ok && c->unproven_ms > 0 &&

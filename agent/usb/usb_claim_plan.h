@@ -1,14 +1,15 @@
 /*
  * usb_claim_plan: the next single step for one USBDeviceClaim, from what is true now.
  *
- * Pure: the claim, the devices of the node, the other claims and who has the device go in; one step comes
- * out, with the text to write. Nothing is remembered: a crash between two steps is just another case.
+ * Pure: the claim, the devices of the node, the other claims and who has the device go in; one step
+ * comes out, with the text to write. Nothing is remembered: a crash between two steps is just
+ * another case.
  *
- *	live:    MARK -> TELL -> REST      offered as soon as the status names the device
- *	deleted: READ -> REBIND -> UNMARK  (a pod has it, or REBIND failed: TELL -> REST, looked at again)
+ * 	live:    MARK -> TELL -> REST      offered as soon as the status names the device
+ * 	deleted: READ -> REBIND -> UNMARK  (a pod has it, or REBIND failed: TELL -> REST, looked at again)
  *
- * REBIND ends what pods that had the device have passed on to others. There is none for a device that is gone, nor for
- * one that the node uses by now: the claim is released without.
+ * REBIND ends what pods that had the device have passed on to others. There is none for a device
+ * that is gone, nor for one that the node uses by now: the claim is released without.
  */
 #pragma once
 

@@ -1,13 +1,13 @@
 /*
  * usb_identity: which USB device a claim is for, also after the kernel has enumerated it again.
  *
- * A device is known by its socket (port path), ids and serial number, which the claim's status keeps, also while
- * the claim is refused and waits.
- * Bus and device number say nothing: the kernel gives another one each time. Pure.
+ * A device is known by its socket (port path), ids and serial number, which the claim's status
+ * keeps, also while the claim is refused and waits. Bus and device number say nothing: the kernel
+ * gives another one each time. Pure.
  *
- * A device that left its socket empty and is in another one is still the claim's, if it is the only one
- * that it can be: by its serial number or, without one, because it hangs on the same ports of the same
- * controller (whose bus has another number after a reboot).
+ * A device that left its socket empty and is in another one is still the claim's, if it is the only
+ * one that it can be: by its serial number or, without one, because it hangs on the same ports of
+ * the same controller (whose bus has another number after a reboot).
  */
 #pragma once
 
@@ -41,8 +41,8 @@ struct usb_sighting usb_identity_find(const struct usbdeviceclaim *claim,
 /* Is it the device that the claim is for, wherever it is? */
 bool usb_identity_is(const struct usbdeviceclaim *claim, const struct usbdevice *device);
 
-/* The other claim that is for this very device in this very socket: the one that has it, else the first by name of
- * those that wait for it; NULL: none. */
+/* The other claim that is for this very device in this very socket: the one that has it, else the
+ * first by name of those that wait for it; NULL: none. */
 const struct usbdeviceclaim *usb_identity_claim(const struct store *claims, const char *node_name,
 						const struct usbdevice *device, const char *except);
 

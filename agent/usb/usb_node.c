@@ -56,8 +56,8 @@ static int kernel_chown(int fd, uid_t uid, gid_t gid)
 	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH);
 }
 
-/* A container has the capabilities that its pod's security context leaves it, and mounts of /dev of its own. What
- * cannot be found out is tried. */
+/* A container has the capabilities that its pod's security context leaves it, and mounts of /dev of
+ * its own. What cannot be found out is tried. */
 static bool kernel_may_chown(int fd)
 {
 	struct __user_cap_header_struct self = { .version = _LINUX_CAPABILITY_VERSION_3 };

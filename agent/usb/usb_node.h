@@ -2,8 +2,8 @@
  * usb_node: the device node of a USB device, and whose it is.
  *
  * Nodes are never opened as devices (O_PATH), and no link is followed on the way: what a path below
- * /dev leads to is checked to be the character device of that bus and device number before anything is
- * done to it.
+ * /dev leads to is checked to be the character device of that bus and device number before anything
+ * is done to it.
  */
 #pragma once
 

@@ -163,7 +163,8 @@ static char *bundle_trouble(const struct usb_view *view, const struct usb_bundle
 	return trouble;
 }
 
-/* What a pod has as another resource stays that one's: under two names the kubelet would give it to two pods. */
+/* What a pod has as another resource stays that one's: under two names the kubelet would give it to
+ * two pods. */
 static void keep_name(const struct usb_view *view, const struct usb_bundle *bundle,
 		      struct usb_offer *offer)
 {
@@ -259,7 +260,8 @@ static void add_trouble(const struct config_usb *entry, const char *reason, cons
 				      });
 }
 
-/* What is the matter with the device's node, for the caller to free; NULL: nothing. *@ret_reason is one of config.h's. */
+/* What is the matter with the device's node, for the caller to free; NULL: nothing. *@ret_reason is
+ * one of config.h's. */
 static char *node_trouble(const struct usb_view *view, const struct usbdevice *device,
 			  const char **ret_reason)
 {

@@ -1,5 +1,5 @@
-/* usb_offer: which USB devices are offered under which resource, and whether they are healthy. Pure, except
- * that it looks at the nodes. */
+/* usb_offer: which USB devices are offered under which resource, and whether they are healthy.
+ * Pure, except that it looks at the nodes. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,8 +25,8 @@ struct usb_offers {
 	size_t len, cap;
 };
 
-/* All of them, by resource and ID. @bundles is brought up to date, and lives as long as @ret_lents. Entries of the
- * config that have no bundle are added to @troubles (may be NULL). */
+/* All of them, by resource and ID. @bundles is brought up to date, and lives as long as @ret_lents.
+ * Entries of the config that have no bundle are added to @troubles (may be NULL). */
 void usb_offers_find(const struct usb_view *view, struct usb_bundles *bundles,
 		     struct usb_offers *ret_offers, struct config_troubles *troubles);
 /* Is the device's node not QEMU's, and can this agent not make it so? */

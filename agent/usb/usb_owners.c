@@ -181,7 +181,8 @@ static enum recalled read_record(const struct usb_owners *owners, const char *pa
 	return check_node(owners, *ret_json, ret_owner, err);
 }
 
-/* Without its record, a node would stay the pod's for good: one that could not be read is left to the next agent. */
+/* Without its record, a node would stay the pod's for good: one that could not be read is left to
+ * the next agent. */
 static void recall(struct usb_owners *owners, const char *port_path)
 {
 	auto_free char *path = record_path(owners, port_path);

@@ -82,8 +82,8 @@ void usb_type_restore_node(struct usb_type *type, const char *port_path)
 	usb_owners_restore(type->owners, port_path);
 }
 
-/* Its node must be the one that was there when the device was scanned: the kernel makes another one for
- * each device that it enumerates. */
+/* Its node must be the one that was there when the device was scanned: the kernel makes another one
+ * for each device that it enumerates. */
 static int chown_node(struct usb_type *type, const struct usbdevice_status *device, struct err *err)
 {
 	const uint64_t *seen = map_get(type->seen, device->port_path);
@@ -114,8 +114,9 @@ static bool pod_has(const struct usb_type *type, const char *port_path)
 	return list && list->len > 0;
 }
 
-/* The owner of a pod's node was restored while the kubelet did not list the pod, or udev set its rule's owner
- * again: set it for the pod again, because a restarted container gets the owner that the node has then. */
+/* The owner of a pod's node was restored while the kubelet did not list the pod, or udev set its
+ * rule's owner again: set it for the pod again, because a restarted container gets the owner that
+ * the node has then. */
 static void chown_again(struct usb_type *type, const struct usbdevice_status *is)
 {
 	struct usb_node_at at = node_at(type, is->device_path);
@@ -372,7 +373,8 @@ const struct device_type usb_device_type = {
 	.name = "usb", .allocate = allocate, .nodes = find_nodes, .is_busy = is_busy
 };
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life
+ * -------------------------------------------------------------------------------------- */
 
 struct usb_type *usb_type_new(const struct usb_view *view)
 {

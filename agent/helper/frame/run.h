@@ -164,8 +164,8 @@ int run_stop_busy(struct run *run, int pid, const char *fmt, ...)
 void run_report_holders(struct run *run, const struct holders *holders);
 
 /* Write @line, which report_open() and report_close() have made. After a failed write nothing more
- * is written, because the reader is gone. The transition goes on, because half a transition is worse
- * than a whole one. */
+ * is written, because the reader is gone. The transition goes on, because half a transition is
+ * worse than a whole one. */
 void run_report(struct run *run, struct str *line);
 
 /* Write @text to the attribute @path below sysfs_fd, and take the time. 0, or < 0: -errno. */

@@ -36,7 +36,7 @@ int mdev_create(const struct run_options *options, const struct mdev_job *job, s
 
 /*
  * Remove the instances of @job that its owner created and that have no holder. The others stay, and
- * the last line names the first of them. If the instance of a record is gone or has another creator,
- * only the record is removed.
+ * the last line names the first of them. If the instance of a record is gone or has another
+ * creator, only the record is removed.
  */
 int mdev_remove(const struct run_options *options, const struct mdev_job *job, struct err *err);

@@ -439,8 +439,9 @@ int record_read(const struct record_kind *kind, int state_fd, const char *name, 
 	return r == 0 ? read_at(kind, fd, name, ret_record, err) : r;
 }
 
-/* Remove the temporary files of @file (file_replace_at()) that killed writers have left. The caller holds the lock of
- * the device, so none of them belongs to a running writer. One that cannot be removed does no harm. */
+/* Remove the temporary files of @file (file_replace_at()) that killed writers have left. The caller
+ * holds the lock of the device, so none of them belongs to a running writer. One that cannot be
+ * removed does no harm. */
 static void remove_stale(int folder_fd, const char *file)
 {
 	static const char suffix[] = ".new";

@@ -44,8 +44,8 @@ bool blocks_of_mount(const struct blocks *blocks, const struct mount *mount, str
 /* Is @block built on others (device mapper, md, bcache)? */
 bool blocks_is_built(const struct blocks *blocks, size_t block);
 
-/* Is @block no hardware, with nothing in /sys that says what it is made of (drbd0, a ZFS volume zd0)? Not
- * true of memory, of disks of the network, and of loop devices, which name their file. */
+/* Is @block no hardware, with nothing in /sys that says what it is made of (drbd0, a ZFS volume
+ * zd0)? Not true of memory, of disks of the network, and of loop devices, which name their file. */
 bool blocks_is_opaque(const struct blocks *blocks, size_t block);
 
 /* Add to @set all devices that those in it are built on. */

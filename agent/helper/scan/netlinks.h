@@ -11,12 +11,13 @@
 
 struct netlinks;
 
-/* Look at the interfaces below @sysfs_fd, which is borrowed for the call. One that the kernel is taking away is
- * none any more. */
+/* Look at the interfaces below @sysfs_fd, which is borrowed for the call. One that the kernel is
+ * taking away is none any more. */
 struct netlinks *netlinks_new(int sysfs_fd);
 struct netlinks *netlinks_free(struct netlinks *links); /* takes NULL, returns NULL */
 
-/* What was read, but says nothing: then an interface that seems to be down may be up. NULL: nothing is. */
+/* What was read, but says nothing: then an interface that seems to be down may be up. NULL: nothing
+ * is. */
 const char *netlinks_malformed(const struct netlinks *links);
 
 /* There is no interface at all. A kernel with networking always has the loopback. */

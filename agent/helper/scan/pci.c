@@ -253,10 +253,12 @@ static void read_model_identity(struct reading *reading)
 }
 
 /*
- * During a reset the kernel blocks reads of the config space (pci_cfg_access_lock() in drivers/pci/access.c), for up to a
- * minute if the device does not come back, and no signal ends the wait. A program that has the device through VFIO may reset
- * it at any time, and one scan covers all devices of the node. So the scan does not read devices on VFIO; the record of a
- * claimed device has its serial number. A helper that binds or releases reads them: only its own group waits for that.
+ * During a reset the kernel blocks reads of the config space (pci_cfg_access_lock() in
+ * drivers/pci/access.c), for up to a minute if the device does not come back, and no signal ends
+ * the wait. A program that has the device through VFIO may reset it at any time, and one scan
+ * covers all devices of the node. So the scan does not read devices on VFIO; the record of a
+ * claimed device has its serial number. A helper that binds or releases reads them: only its own
+ * group waits for that.
  */
 static bool may_be_reset(const struct reading *reading)
 {

@@ -201,7 +201,8 @@ static void pci_line_write(const struct pci_function *function, struct str *line
 	report_close(lines);
 }
 
-/* Every kernel's tree has these. Without them an empty list of devices would pass for the machine's. */
+/* Every kernel's tree has these. Without them an empty list of devices would pass for the
+ * machine's. */
 static void check_tree(int sysfs_fd, struct report *report)
 {
 	static const char *const folders[] = { "bus", "class" };

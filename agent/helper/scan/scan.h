@@ -1,6 +1,6 @@
 /*
- * scan: one look at the machine: the host, its PCI functions, its USB devices, its mediated devices,
- * and what the host itself needs of them. Changes nothing.
+ * scan: one look at the machine: the host, its PCI functions, its USB devices, its mediated
+ * devices, and what the host itself needs of them. Changes nothing.
  */
 #pragma once
 
@@ -15,7 +15,8 @@ struct scan_options {
 	const char *node_address; /* the node's own address, NULL if not known */
 };
 
-/* Fill @report, or fail it (report_fail) where a list of devices or records could not be read: a list
- * that could not be read is not an empty list. Equal states of the machine give equal bytes; the last line is {"kind":"end"}, so a
- * reader can tell a whole report from one that was cut off. */
+/* Fill @report, or fail it (report_fail) where a list of devices or records could not be read: a
+ * list that could not be read is not an empty list. Equal states of the machine give equal bytes;
+ * the last line is {"kind":"end"}, so a reader can tell a whole report from one that was cut
+ * off. */
 void scan_run(const struct scan_options *options, struct report *report);

@@ -73,14 +73,15 @@ void uses_add(struct uses *uses, const struct devpath *device, enum use_reason r
 bool uses_has(const struct uses *uses, const struct devpath *device, enum use_reason reason,
 	      const char *subject);
 
-/* Note that @question has no answer, for @detail, which is taken. The first one with the same text stays. */
+/* Note that @question has no answer, for @detail, which is taken. The first one with the same text
+ * stays. */
 void uses_add_unknown(struct uses *uses, enum use_question question, char *detail);
 
-/* Why it is not known whether the host uses a function of class @class_id (six digits, -1: it could not be
- * read, so nothing is known); NULL: all that has to do with such functions is known. */
+/* Why it is not known whether the host uses a function of class @class_id (six digits, -1: it could
+ * not be read, so nothing is known); NULL: all that has to do with such functions is known. */
 const char *uses_unknown_for(const struct uses *uses, int class_id);
 
-/* Append one line per fact and per question without an answer to @lines, in an order that depends on
- * these only. */
+/* Append one line per fact and per question without an answer to @lines, in an order that depends
+ * on these only. */
 void uses_write(struct uses *uses, struct str *lines);
 void uses_done(struct uses *uses);

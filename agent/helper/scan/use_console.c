@@ -1,6 +1,6 @@
 /*
- * Which device the machine's console is on: the screen of the virtual terminals, and the ports that the kernel
- * writes its messages to.
+ * Which device the machine's console is on: the screen of the virtual terminals, and the ports that
+ * the kernel writes its messages to.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -52,8 +52,8 @@ static bool may_be_boot_vga(const struct pci_function *function)
 }
 
 /*
- * Firmware framebuffers (efifb, simplefb) are the boot VGA's memory, although with kernels before 6.9 no link in
- * /sys says so, hence the boot VGA counts whatever the framebuffer's parent is.
+ * Firmware framebuffers (efifb, simplefb) are the boot VGA's memory, although with kernels before
+ * 6.9 no link in /sys says so, hence the boot VGA counts whatever the framebuffer's parent is.
  */
 static void add_boot_vga(struct use_scanner *scanner, const struct pci_function *function,
 			 bool has_console)
@@ -76,9 +76,10 @@ static void add_boot_vga(struct use_scanner *scanner, const struct pci_function 
 }
 
 /*
- * The framebuffer that the virtual terminals begin on is the first one (fbcon_fb_registered() of the kernel's
- * drivers/video/fbdev/core/fbcon.c). The driver of a display controller of any class makes one, so it need not be
- * the boot VGA's. False: there is none, or the device behind it is not to be seen.
+ * The framebuffer that the virtual terminals begin on is the first one (fbcon_fb_registered() of
+ * the kernel's drivers/video/fbdev/core/fbcon.c). The driver of a display controller of any class
+ * makes one, so it need not be the boot VGA's. False: there is none, or the device behind it is not
+ * to be seen.
  */
 static bool add_framebuffer(struct use_scanner *scanner)
 {

@@ -24,8 +24,9 @@ struct seen {
 	size_t cap;
 };
 
-/* A mount has a number of its own, in its namespace alone (proc(5)). So processes with the same first mount have the
- * same namespace and the same root. False if @text has none: nothing is mounted below the root of the process. */
+/* A mount has a number of its own, in its namespace alone (proc(5)). So processes with the same
+ * first mount have the same namespace and the same root. False if @text has none: nothing is
+ * mounted below the root of the process. */
 static bool first_mount(const char *text, uint64_t *ret_number)
 {
 	auto_free char *number = xstrndup(text, strcspn(text, " \n"));
@@ -86,8 +87,8 @@ static void take(struct use_scanner *scanner, const char *text, size_t len, use_
 	mounts_done(&mounts);
 }
 
-/* Has the process ended meanwhile? One that ends has no namespaces any more (mounts_open_common() of the kernel's
- * fs/proc_namespace.c). */
+/* Has the process ended meanwhile? One that ends has no namespaces any more (mounts_open_common()
+ * of the kernel's fs/proc_namespace.c). */
 static bool has_ended(int code)
 {
 	return code == -ENOENT || code == -ESRCH || code == -EINVAL;

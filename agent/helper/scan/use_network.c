@@ -64,10 +64,11 @@ static void add_node_address(struct use_scanner *scanner)
 }
 
 /*
- * Interfaces with an address that go through hardware, parts of bonds and bridges without, and those that
- * may be an uplink by a route that cannot be seen (routes.h). Neither addresses, routes nor bonds need a
- * carrier. But some who configure a network take the addresses away with it and give them back when it is back
- * (systemd-networkd does): then all that is left to see is that there was one.
+ * Interfaces with an address that go through hardware, parts of bonds and bridges without, and
+ * those that may be an uplink by a route that cannot be seen (routes.h). Neither addresses, routes
+ * nor bonds need a carrier. But some who configure a network take the addresses away with it and
+ * give them back when it is back (systemd-networkd does): then all that is left to see is that
+ * there was one.
  */
 static void add_interface_up(struct use_scanner *scanner, size_t link)
 {
@@ -102,9 +103,9 @@ static void add_interface_up(struct use_scanner *scanner, size_t link)
 }
 
 /*
- * How many interfaces in @folder ("net") belong to network namespaces other than that of /sys. Those are
- * not listed, but each counts as a link of the folder (kernfs counts subfolders of all namespaces,
- * kernfs_link_sibling() of fs/kernfs/dir.c). A file system that does not count says 1.
+ * How many interfaces in @folder ("net") belong to network namespaces other than that of /sys.
+ * Those are not listed, but each counts as a link of the folder (kernfs counts subfolders of all
+ * namespaces, kernfs_link_sibling() of fs/kernfs/dir.c). A file system that does not count says 1.
  */
 static size_t count_moved(int sysfs_fd, const char *folder)
 {
@@ -140,8 +141,8 @@ static void add_moved(struct use_scanner *scanner, const struct devpath *device,
 	}
 }
 
-/* A program drives it, a pod's DPDK say, and who has the node open does not show in /sys, nor in /proc to an
- * agent without capabilities. */
+/* A program drives it, a pod's DPDK say, and who has the node open does not show in /sys, nor in
+ * /proc to an agent without capabilities. */
 static void add_user_driven(struct use_scanner *scanner, const struct devpath *device,
 			    const char *folder)
 {
@@ -166,8 +167,9 @@ static void add_moved_of_function(struct use_scanner *scanner, const struct pci_
 	add_user_driven(scanner, &device, folder);
 }
 
-/* Interfaces that hang on a device which is itself below a function, or a USB device: of virtio its child, of a
- * subfunction its auxiliary device ("mlx5_core.sf.4"), of USB one of the USB interfaces ("2-1:1.0"). */
+/* Interfaces that hang on a device which is itself below a function, or a USB device: of virtio its
+ * child, of a subfunction its auxiliary device ("mlx5_core.sf.4"), of USB one of the USB interfaces
+ * ("2-1:1.0"). */
 static void add_moved_on_bus(struct use_scanner *scanner, const char *bus)
 {
 	auto_free char *folder = xasprintf("bus/%s/devices", bus);
@@ -188,8 +190,9 @@ static void add_moved_on_bus(struct use_scanner *scanner, const char *bus)
 	}
 }
 
-/* A virtual machine's memory has its queues, whatever its interface does; who has the node open does not show either.
- * virtio_vdpa makes it an interface or a disk of the host's, which is looked at like any other. */
+/* A virtual machine's memory has its queues, whatever its interface does; who has the node open
+ * does not show either. virtio_vdpa makes it an interface or a disk of the host's, which is looked
+ * at like any other. */
 static void add_vdpa(struct use_scanner *scanner)
 {
 	static const char folder[] = "bus/vdpa/devices";

@@ -22,12 +22,12 @@
 enum { PROC_FILE_MAX = 16 << 20, NET_DEV_TRIES = 5, NET_DEV_PAUSE_NS = 20000000 };
 
 /*
- * Text of the file @path below /proc, NULL if it cannot be read: then @question has no answer, unless the
- * file is @optional and the kernel has none.
+ * Text of the file @path below /proc, NULL if it cannot be read: then @question has no answer,
+ * unless the file is @optional and the kernel has none.
  *
- * Process 1 is the host's, seen from the host's process namespace or through a mounted /proc of it. Its
- * mounts and routes need no right to be read, but it can be hidden (mount option hidepid, proc(5)). No
- * other process stands in: the helper's own mounts and routes are those of its pod.
+ * Process 1 is the host's, seen from the host's process namespace or through a mounted /proc of it.
+ * Its mounts and routes need no right to be read, but it can be hidden (mount option hidepid,
+ * proc(5)). No other process stands in: the helper's own mounts and routes are those of its pod.
  */
 static char *read_proc(struct use_scanner *scanner, const char *path, enum use_question question,
 		       bool optional, size_t *ret_len)
@@ -54,7 +54,8 @@ static char *read_proc(struct use_scanner *scanner, const char *path, enum use_q
 	return NULL;
 }
 
-/* Every kernel has this one. The mount option subset=pid leaves the processes and nothing besides. */
+/* Every kernel has this one. The mount option subset=pid leaves the processes and nothing
+ * besides. */
 void use_check_proc(struct use_scanner *scanner, enum use_question question)
 {
 	if (faccessat(scanner->proc_fd, "meminfo", F_OK, 0) != 0)
@@ -132,8 +133,8 @@ static bool has_interface(const char *text, const char *name)
 	return false;
 }
 
-/* An interface of hardware in /sys that @text, process 1's /proc/net/dev, does not name; NULL if it names all that
- * are still there. */
+/* An interface of hardware in /sys that @text, process 1's /proc/net/dev, does not name; NULL if it
+ * names all that are still there. */
 static const char *missing_interface(const struct use_scanner *scanner, const char *text)
 {
 	for (size_t i = 0; i < netlinks_len(scanner->links); i++) {
@@ -149,9 +150,9 @@ static const char *missing_interface(const struct use_scanner *scanner, const ch
 }
 
 /*
- * Interfaces of hardware in /sys that process 1 does not have: the proc tree is another's, such as that of
- * the pod itself, and nothing in it is about the host. A new interface is in /sys a moment before it is in the list
- * (register_netdevice() of net/core/dev.c), so the list is read again.
+ * Interfaces of hardware in /sys that process 1 does not have: the proc tree is another's, such as
+ * that of the pod itself, and nothing in it is about the host. A new interface is in /sys a moment
+ * before it is in the list (register_netdevice() of net/core/dev.c), so the list is read again.
  */
 static void check_namespace(struct use_scanner *scanner)
 {
@@ -188,7 +189,8 @@ static void collect_unread_drivers(struct use_scanner *scanner,
 	}
 }
 
-/* What the host does with a disk of the function @address, or why that is not known; NULL: nothing. */
+/* What the host does with a disk of the function @address, or why that is not known; NULL:
+ * nothing. */
 static const char *find_disk_use(const struct use_scanner *scanner, const char *address,
 				 int class_id)
 {
@@ -200,9 +202,9 @@ static const char *find_disk_use(const struct use_scanner *scanner, const char *
 }
 
 /*
- * A virtual function of a disk controller may reach the disks of its physical function: NVMe drives share namespaces
- * between them (NVM Express Base Specification, "Virtualization Enhancements"). While it has a driver, such a disk shows
- * below it, too; without one nothing does.
+ * A virtual function of a disk controller may reach the disks of its physical function: NVMe drives
+ * share namespaces between them (NVM Express Base Specification, "Virtualization Enhancements").
+ * While it has a driver, such a disk shows below it, too; without one nothing does.
  */
 static void add_shared_disks(struct use_scanner *scanner, const struct pci_function *function)
 {
@@ -242,8 +244,9 @@ static void collect_shared_disks(struct use_scanner *scanner, const struct pci_f
 }
 
 /*
- * Note that @device may be in use, if that is unknown of functions of the class @like, and @device has another class of
- * which nothing is unknown, though the disk or interface @name is on it: not every vendor keeps to the classes.
+ * Note that @device may be in use, if that is unknown of functions of the class @like, and @device
+ * has another class of which nothing is unknown, though the disk or interface @name is on it: not
+ * every vendor keeps to the classes.
  */
 static void add_oddity(struct use_scanner *scanner, const struct devpath *device, int like,
 		       const char *name)
@@ -312,9 +315,9 @@ static bool is_same_domain(const char *address, const char *part, size_t len)
 }
 
 /*
- * A function that is no bridge may have a PCI domain of its own behind it (Intel's VMD): without it, what
- * is used there is gone. The kernel puts both into one IOMMU group (pci_real_dma_dev() of drivers/pci), but
- * nothing here depends on that.
+ * A function that is no bridge may have a PCI domain of its own behind it (Intel's VMD): without
+ * it, what is used there is gone. The kernel puts both into one IOMMU group (pci_real_dma_dev() of
+ * drivers/pci), but nothing here depends on that.
  */
 static void add_carriers(struct use_scanner *scanner, const struct use use)
 {

@@ -1,6 +1,6 @@
 /*
- * use_scan: finds out what the host itself needs of its devices, from its mounts, swap areas, routes
- * and links: the rules of "host-critical" are computed, never configured.
+ * use_scan: finds out what the host itself needs of its devices, from its mounts, swap areas,
+ * routes and links: the rules of "host-critical" are computed, never configured.
  */
 #pragma once
 
@@ -44,9 +44,9 @@ struct use_cause {
 /* Append what use_collect() needs to know of the function @address. */
 void use_add_function(int sysfs_fd, const char *address, struct pci_functions *functions);
 
-/* Find the facts about all devices; @functions are those whose console and whose interfaces in other
- * network namespaces are looked for. What could not be found out is in @ret_uses too, and odd things that
- * leave nothing out become problems in @report. The caller calls uses_done(). */
+/* Find the facts about all devices; @functions are those whose console and whose interfaces in
+ * other network namespaces are looked for. What could not be found out is in @ret_uses too, and odd
+ * things that leave nothing out become problems in @report. The caller calls uses_done(). */
 void use_collect(const struct scan_options *options, const struct pci_functions *functions,
 		 struct report *report, struct uses *ret_uses);
 
@@ -54,14 +54,15 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 void use_scan(const struct scan_options *options, const struct pci_functions *functions,
 	      struct report *report);
 
-/* A file of the proc tree is not there: the kernel has no such thing, unless it shows a part of its tree only. Then
- * @question has no answer. */
+/* A file of the proc tree is not there: the kernel has no such thing, unless it shows a part of its
+ * tree only. Then @question has no answer. */
 void use_check_proc(struct use_scanner *scanner, enum use_question question);
 
 typedef bool use_wants_fn(const struct use_scanner *scanner, const struct mount *mount);
 
-/* use_namespaces.c: append to @look->others the mounts that @wants of the mount namespaces of all processes, such as
- * those of containers: what process 1 does not have. A namespace without a process is not seen. */
+/* use_namespaces.c: append to @look->others the mounts that @wants of the mount namespaces of all
+ * processes, such as those of containers: what process 1 does not have. A namespace without a
+ * process is not seen. */
 void use_namespaces_read(struct use_scanner *scanner, use_wants_fn *wants);
 
 /* use_storage.c: filesystems, swap, volumes. */
@@ -78,25 +79,25 @@ void use_network_collect(struct use_scanner *scanner, const struct pci_functions
 void use_network_add_server(struct use_scanner *scanner, const char *address,
 			    enum use_reason reason, const char *what);
 
-/* The kernel links a driver to its device before the driver's probe() registers an interface (really_probe() of
- * drivers/base/dd.c). Wait for one if @function is a network card whose driver shows none; false: there is none after
- * 3 s. */
+/* The kernel links a driver to its device before the driver's probe() registers an interface
+ * (really_probe() of drivers/base/dd.c). Wait for one if @function is a network card whose driver
+ * shows none; false: there is none after 3 s. */
 bool use_network_await(int sysfs_fd, const struct pci_function *function);
 
-/* Why it cannot be seen who uses the network card @function; NULL: its driver shows an interface, or what else it
- * is used by. A driver shows nothing either while it takes a card, so this is for who is about to unbind it. The
- * caller frees. */
+/* Why it cannot be seen who uses the network card @function; NULL: its driver shows an interface,
+ * or what else it is used by. A driver shows nothing either while it takes a card, so this is for
+ * who is about to unbind it. The caller frees. */
 char *use_network_unseen(int sysfs_fd, const struct pci_function *function);
 
 /* use_console.c: the console's screen, of @functions or another's, and its ports. */
 void use_console_collect(struct use_scanner *scanner, const struct pci_functions *functions);
 
-/* use_served.c: add the virtio devices that serve @mount, a 9p or virtiofs; false if there are none.
- * Virtiofs does not say which device it is, so all of them count. */
+/* use_served.c: add the virtio devices that serve @mount, a 9p or virtiofs; false if there are
+ * none. Virtiofs does not say which device it is, so all of them count. */
 bool use_served_add(struct use_scanner *scanner, const struct mount *mount,
 		    const struct use_cause *cause);
 
-/* The layers of an overlay may be on a mount that is not visible any more, for example below the root
- * before switch_root: any device without a visible mount may hold them. False if @mount is no
+/* The layers of an overlay may be on a mount that is not visible any more, for example below the
+ * root before switch_root: any device without a visible mount may hold them. False if @mount is no
  * overlay, or there is no such device. */
 bool use_served_add_hidden(struct use_scanner *scanner, const struct mount *mount);

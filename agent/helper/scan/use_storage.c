@@ -153,10 +153,10 @@ static bool loop_backing(const struct use_scanner *scanner, size_t block,
 }
 
 /*
- * The disk whose node in /dev is mounted on a file, with devtmpfs' root being its name: so the kubelet hands
- * raw volumes to pods (mapBindMountDevice() of its pkg/volume/util/volumepathhandler). The pod then has
- * the disk open, and not even O_EXCL tells. A container has nodes with the same names in a tmpfs of its own, and
- * so has a CSI driver.
+ * The disk whose node in /dev is mounted on a file, with devtmpfs' root being its name: so the
+ * kubelet hands raw volumes to pods (mapBindMountDevice() of its
+ * pkg/volume/util/volumepathhandler). The pod then has the disk open, and not even O_EXCL tells. A
+ * container has nodes with the same names in a tmpfs of its own, and so has a CSI driver.
  */
 static long disk_of_mount(const struct use_scanner *scanner, const struct mount *mount)
 {
@@ -281,8 +281,9 @@ static char *option_of(const struct mount *mount, const char *key)
 }
 
 /*
- * Is the filesystem of a kind that is on no disk of its own, and does its source not name one? Of FUSE a program
- * has the data: if that has a disk open, it is one of the processes that have (agent/helper/sys/holders.h).
+ * Is the filesystem of a kind that is on no disk of its own, and does its source not name one? Of
+ * FUSE a program has the data: if that has a disk open, it is one of the processes that have
+ * (agent/helper/sys/holders.h).
  */
 static bool has_no_disk(const struct mount *mount)
 {
@@ -326,7 +327,8 @@ static bool read_number(const struct use_scanner *scanner, size_t block, const c
 	       str_to_u64(attr.text, ret_number);
 }
 
-/* Has @block the size that @loop would have on it (get_size() of the kernel's drivers/block/loop.c)? */
+/* Has @block the size that @loop would have on it (get_size() of the kernel's
+ * drivers/block/loop.c)? */
 static bool fits_loop(const struct use_scanner *scanner, size_t block, size_t loop)
 {
 	uint64_t disk;
@@ -352,8 +354,8 @@ static void add_opaque(struct use_scanner *scanner, size_t block)
 				   blocks_name(scanner->blocks, block)));
 }
 
-/* A loop device on no disk: its file is in memory, served to this machine, or named by a path of another
- * mount namespace, which leads nowhere or to itself. */
+/* A loop device on no disk: its file is in memory, served to this machine, or named by a path of
+ * another mount namespace, which leads nowhere or to itself. */
 static void add_lost_loop(struct use_scanner *scanner, size_t block, const struct use_cause *cause)
 {
 	const struct mount *mount;
@@ -393,9 +395,10 @@ static void add_disk(struct use_scanner *scanner, size_t top, const struct use_c
 		add_lost_loop(scanner, top, cause);
 }
 
-/* XFS may have its log, or files' data, on other disks than the one that is mounted, ReiserFS its journal; EROFS names
- * further disks. F2FS and JFS, which may have some, do not. The kernel repeats the name that mount(8) was given: also of
- * what process 1 sees, it may be that of another disk in a container whose mounts are shared with the host. */
+/* XFS may have its log, or files' data, on other disks than the one that is mounted, ReiserFS its
+ * journal; EROFS names further disks. F2FS and JFS, which may have some, do not. The kernel repeats
+ * the name that mount(8) was given: also of what process 1 sees, it may be that of another disk in
+ * a container whose mounts are shared with the host. */
 static void add_further_disks(struct use_scanner *scanner, const struct mount *mount,
 			      bool elsewhere, const struct use_cause *cause)
 {
@@ -502,16 +505,16 @@ static int by_point(const void *a, const void *b)
 	return strcmp(left->point, right->point);
 }
 
-/* Does only a path say which disk it is on? In another mount namespace that may be another one. Those of btrfs are in
- * /sys. */
+/* Does only a path say which disk it is on? In another mount namespace that may be another one.
+ * Those of btrfs are in /sys. */
 static bool is_named_only(const struct use_scanner *scanner, const struct mount *mount)
 {
 	return blocks_by_number(scanner->blocks, mount->major, mount->minor) == BLOCK_NONE &&
 	       strcmp(mount->fstype, "btrfs") != 0;
 }
 
-/* A mount whose disk cannot be found may be on any disk. Folders of the node are handled before. @where follows the
- * mount point in messages. */
+/* A mount whose disk cannot be found may be on any disk. Folders of the node are handled before.
+ * @where follows the mount point in messages. */
 static void add_other_mount(struct use_scanner *scanner, const struct mount *mount,
 			    const char *where)
 {
@@ -596,9 +599,10 @@ static size_t count_devices(const struct mounts *mounts, const struct mounts *be
 }
 
 /*
- * Every filesystem that is mounted holds the module of its type (get_filesystem() of the kernel's fs/filesystems.c),
- * also after `umount -l` and in a mount namespace without a process. If there are more than can be seen, one is out
- * of sight. Types that list their disks are not asked (mount_folders), nor can those be that the kernel has built in.
+ * Every filesystem that is mounted holds the module of its type (get_filesystem() of the kernel's
+ * fs/filesystems.c), also after `umount -l` and in a mount namespace without a process. If there
+ * are more than can be seen, one is out of sight. Types that list their disks are not asked
+ * (mount_folders), nor can those be that the kernel has built in.
  */
 static void add_unseen(struct use_scanner *scanner, const char *module, const char *fstype)
 {
@@ -637,8 +641,8 @@ static bool has_room(const struct use_scanner *scanner, size_t block, uint64_t k
 	return !read_number(scanner, block, "size", &sectors) || kib <= sectors / (1024 / SECTOR);
 }
 
-/* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on swapping. The node of a
- * device says nothing about the disk that the node is on. */
+/* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on
+ * swapping. The node of a device says nothing about the disk that the node is on. */
 static void add_swap(struct use_scanner *scanner, const struct swap *swap)
 {
 	static const struct use_cause cause = { USE_HOST_SWAP, "holds swap" };
@@ -666,9 +670,9 @@ static void add_swaps(struct use_scanner *scanner)
 		add_swap(scanner, &scanner->swaps.items[i]);
 }
 
-/* Filesystems of some types have a folder in /sys as long as they are mounted, also in another mount
- * namespace: a container's, or what was there before the root was switched. It has the name of the disk,
- * or with btrfs lists the disks. */
+/* Filesystems of some types have a folder in /sys as long as they are mounted, also in another
+ * mount namespace: a container's, or what was there before the root was switched. It has the name
+ * of the disk, or with btrfs lists the disks. */
 static int list_disks(const struct use_scanner *scanner, int dir_fd, const char *folder,
 		      struct block_set *ret_set)
 {
@@ -702,8 +706,8 @@ static void add_hidden_disks(struct use_scanner *scanner, const char *folder, bo
 	}
 }
 
-/* An ext4 journal on a disk of its own has that disk's name there; others add a dash and their inode's number
- * (journal_init_common() of the kernel's fs/jbd2/journal.c). */
+/* An ext4 journal on a disk of its own has that disk's name there; others add a dash and their
+ * inode's number (journal_init_common() of the kernel's fs/jbd2/journal.c). */
 static void add_journals(struct use_scanner *scanner)
 {
 	static const struct use_cause cause = { USE_MOUNTED, "holds the journal of a file system" };
@@ -746,9 +750,9 @@ static void add_holders(struct use_scanner *scanner)
 }
 
 /*
- * A loop device whose file is a disk's node, but not the one in /dev: made by mknod(1), or a container's, whose /dev may
- * have another disk by the same name. The kernel tells the path alone. It has the size of that disk, which an image
- * hardly has.
+ * A loop device whose file is a disk's node, but not the one in /dev: made by mknod(1), or a
+ * container's, whose /dev may have another disk by the same name. The kernel tells the path alone.
+ * It has the size of that disk, which an image hardly has.
  */
 static void add_possible_disks(struct use_scanner *scanner, size_t loop)
 {
@@ -780,7 +784,8 @@ static void add_loops(struct use_scanner *scanner)
 		add_possible_disks(scanner, i);
 }
 
-/* Of what a program has open only locks are shown to everybody. Ceph, QEMU and others lock the disks that they use. */
+/* Of what a program has open only locks are shown to everybody. Ceph, QEMU and others lock the
+ * disks that they use. */
 static void add_locked(struct use_scanner *scanner)
 {
 	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is locked by a process" };
@@ -793,7 +798,8 @@ static void add_locked(struct use_scanner *scanner)
 	}
 }
 
-/* Flash memory that is really a disk, held by the driver block2mtd. It has a name that its user chose. */
+/* Flash memory that is really a disk, held by the driver block2mtd. It has a name that its user
+ * chose. */
 static void add_flash(struct use_scanner *scanner)
 {
 	auto_names struct sysfs_names names = { 0 };
@@ -826,8 +832,9 @@ static void add_bcache(struct use_scanner *scanner, const char *set, const char 
 		add_disk(scanner, (size_t)block, cause);
 }
 
-/* A cache of bcache is held as soon as it is known, with what has not been written back yet; it is below a disk of its
- * own kind only while it caches one (register_cache() of the kernel's drivers/md/bcache/super.c). */
+/* A cache of bcache is held as soon as it is known, with what has not been written back yet; it is
+ * below a disk of its own kind only while it caches one (register_cache() of the kernel's
+ * drivers/md/bcache/super.c). */
 static void add_bcaches(struct use_scanner *scanner)
 {
 	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is a cache of bcache" };
@@ -927,8 +934,8 @@ static bool is_target(const struct target_kind *kind, const char *name)
 	return false;
 }
 
-/* The kernel holds a disk that it exports, and only configfs names it. Who sees no configfs, because it was mounted
- * after the agent's pod began, sees no targets. */
+/* The kernel holds a disk that it exports, and only configfs names it. Who sees no configfs,
+ * because it was mounted after the agent's pod began, sees no targets. */
 static void add_targets(struct use_scanner *scanner, const struct target_kind *kind)
 {
 	auto_names struct sysfs_names names = { 0 };

@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-/* The kernel accepts any name without blanks and slashes; a name that is not plain ASCII is ignored. */
+/* The kernel accepts any name without blanks and slashes; a name that is not plain ASCII is
+ * ignored. */
 static bool is_plain(const char *name)
 {
 	for (const char *c = name; *c; c++) {

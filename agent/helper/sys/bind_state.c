@@ -82,8 +82,8 @@ static int read_override(int dir_fd, char ret_text[BIND_NAME_SIZE], struct err *
 	return 0;
 }
 
-/* pci_device_can_probe() of drivers/pci/pci-driver.c: with drivers_autoprobe of the physical function off, a driver's
- * bind says ENODEV; an override lets it pass. */
+/* pci_device_can_probe() of drivers/pci/pci-driver.c: with drivers_autoprobe of the physical
+ * function off, a driver's bind says ENODEV; an override lets it pass. */
 static bool has_no_autoprobe(int dir_fd)
 {
 	struct sysfs_attr attr;
@@ -92,7 +92,8 @@ static bool has_no_autoprobe(int dir_fd)
 	       strcmp(attr.text, "0") == 0;
 }
 
-/* A file that cannot be read is an error and not absent: callers treat absent as gone or harmless. */
+/* A file that cannot be read is an error and not absent: callers treat absent as gone or
+ * harmless. */
 static int check_reads(struct err *err)
 {
 	const struct err *failure = sysfs_failure();

@@ -1,8 +1,8 @@
 /*
  * bind_state: what a function and its IOMMU group are at this moment.
  *
- * Reads driver_override, which waits for the device's lock: only the helper of a transition does so,
- * and only with the group's lock.
+ * Reads driver_override, which waits for the device's lock: only the helper of a transition does
+ * so, and only with the group's lock.
  */
 #pragma once
 
@@ -59,16 +59,16 @@ void bind_members_done(struct bind_members *members);
 /* Would the kernel refuse the group to user space for the sake of this member? */
 bool bind_member_blocks(const struct bind_member *member);
 
-/* Does @driver, which has the function @address, do nothing but hand it to programs? Only VFIO and UIO drivers and
- * pci-stub do: whatever other driver has a function uses it for the host. */
+/* Does @driver, which has the function @address, do nothing but hand it to programs? Only VFIO and
+ * UIO drivers and pci-stub do: whatever other driver has a function uses it for the host. */
 bool bind_driver_is_for_programs(int sysfs_fd, const char *address, const char *driver);
 
 /* Is there a device node through which user space gets the function @address of @group? */
 bool bind_has_node(int sysfs_fd, int dev_fd, int group, const char *address);
 
 /*
- * Does the kernel show that no process has @group or a function of it open? It lets one process at a
- * time open the group's node, and none while a function is open. False: in use, or not known.
+ * Does the kernel show that no process has @group or a function of it open? It lets one process at
+ * a time open the group's node, and none while a function is open. False: in use, or not known.
  */
 bool bind_group_is_free(int dev_fd, int group);
 

@@ -277,9 +277,10 @@ enum target {
 };
 
 /*
- * What the descriptor @fd in the folder @dir_fd refers to, by its number: a container may make a node of any name. Never
- * asks the device, nor, with DONT_SYNC, the server of a filesystem (fs/fuse/dir.c, fs/nfs/inode.c). A FUSE that its user
- * has mounted for himself refuses everybody else; such a mount has no devices.
+ * What the descriptor @fd in the folder @dir_fd refers to, by its number: a container may make a
+ * node of any name. Never asks the device, nor, with DONT_SYNC, the server of a filesystem
+ * (fs/fuse/dir.c, fs/nfs/inode.c). A FUSE that its user has mounted for himself refuses everybody
+ * else; such a mount has no devices.
  */
 static enum target read_target(const struct search *search, const struct process *process,
 			       int dir_fd, const char *fd, struct statx *ret_st)
@@ -319,8 +320,9 @@ static bool is_group_link(const struct search *search, const char *link)
 	       (link[len] == '\0' || strcmp(link + len, " (deleted)") == 0);
 }
 
-/* Functions of NVIDIA cards whose node is open: sysfs does not know its number. @st NULL: only the name can be seen. A
- * character device that has the name and another number counts, too: it is not known what it is. */
+/* Functions of NVIDIA cards whose node is open: sysfs does not know its number. @st NULL: only the
+ * name can be seen. A character device that has the name and another number counts, too: it is not
+ * known what it is. */
 static void match_cards(struct search *search, const struct process *process,
 			const struct statx *st)
 {
@@ -359,7 +361,8 @@ static bool scan_descriptor(struct search *search, struct process *process, int 
 {
 	int r = sysfs_link(dir_fd, fd, process->link, NULL);
 
-	/* A pod may give any file such a name. No driver's node has one, and the number tells all the same. */
+	/* A pod may give any file such a name. No driver's node has one, and the number tells all
+	 * the same. */
 	if (r == -ENAMETOOLONG) {
 		(void)snprintf(process->link, sizeof(process->link), DEV "(long name)");
 		r = 0;
@@ -368,7 +371,8 @@ static bool scan_descriptor(struct search *search, struct process *process, int 
 		search->holders->hidden = true;
 	if (r == -EACCES || r == -EPERM)
 		return false;
-	/* Sockets, pipes and the like have names without a slash (fs/dcache.c of the kernel: d_path()). */
+	/* Sockets, pipes and the like have names without a slash (fs/dcache.c of the kernel:
+	 * d_path()). */
 	if (r == 0 && process->link[0] == '/')
 		match_target(search, process, dir_fd, fd);
 	return true;
@@ -401,7 +405,8 @@ static void scan_process(struct search *search, struct process *process)
 			search->holders->hidden = true;
 		return;
 	}
-	/* What shows nothing does not use up the number either, or a pod with many would hinder everybody. */
+	/* What shows nothing does not use up the number either, or a pod with many would hinder
+	 * everybody. */
 	while (shown && search->descriptors_left > 0 && (fd = dir_next(&dir)) != NULL) {
 		shown = scan_descriptor(search, process, dir.fd, fd);
 		search->descriptors_left -= shown;

@@ -1,4 +1,5 @@
-/* holders: which processes use the functions of a job, read from /proc. Never waits for a device. */
+/* holders: which processes use the functions of a job, read from /proc. Never waits for a
+ * device. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,12 +43,13 @@ struct holders_query {
 };
 
 /*
- * Find who holds the functions of @job (or the mediated devices, whose "addresses" are their UUIDs): processes with the group's node open, or a device node of or
- * below a function, or /dev/nvidia<minor> of a card. By pid, each process at most once per function. A process with the
- * group open is a holder of the job's first function; with the group "-" there is none. The
- * calling process is never a holder. A process that ends meanwhile is passed over. What cannot be read sets
- * ret_holders->hidden: without the capability SYS_PTRACE those are the descriptors of all processes that have
- * one (proc_fd_permission() and proc_pid_readlink() of the kernel's fs/proc).
+ * Find who holds the functions of @job (or the mediated devices, whose "addresses" are their
+ * UUIDs): processes with the group's node open, or a device node of or below a function, or
+ * /dev/nvidia<minor> of a card. By pid, each process at most once per function. A process with the
+ * group open is a holder of the job's first function; with the group "-" there is none. The calling
+ * process is never a holder. A process that ends meanwhile is passed over. What cannot be read sets
+ * ret_holders->hidden: without the capability SYS_PTRACE those are the descriptors of all processes
+ * that have one (proc_fd_permission() and proc_pid_readlink() of the kernel's fs/proc).
  */
 void holders_find(const struct holders_query *query, const struct job *job,
 		  struct holders *ret_holders);
@@ -62,6 +64,6 @@ void holders_done(struct holders *holders);
  */
 bool pod_find_uid(const char *text, size_t len, char ret_uid[POD_UID_SIZE]);
 
-/* "namespace/name" of the pod that the process @pid below @proc_fd is in, its uid if the name cannot
- * be told, NULL if it is in none. The caller frees. */
+/* "namespace/name" of the pod that the process @pid below @proc_fd is in, its uid if the name
+ * cannot be told, NULL if it is in none. The caller frees. */
 char *pod_of_process(int proc_fd, const char *pid);

@@ -35,10 +35,11 @@ bool mdev_uuid_valid(const char *text, size_t len);
 /* May @text be the name of a parent, or of a type, in sysfs? It leads out of no folder. */
 bool mdev_name_valid(const char *text, size_t len);
 
-/* Do mediated devices hang on the function @address? 1: they do, 0: none does, < 0: it cannot be read. */
+/* Do mediated devices hang on the function @address? 1: they do, 0: none does, < 0: it cannot be
+ * read. */
 int mdev_below(int sysfs_fd, const char *address, struct err *err);
 
-/* Look at the instance @uuid below @sysfs_fd. That there is none is fine; < 0 with @err: it cannot be
- * read. */
+/* Look at the instance @uuid below @sysfs_fd. That there is none is fine; < 0 with @err: it cannot
+ * be read. */
 int mdev_instance_read(int sysfs_fd, const char *uuid, struct mdev_instance *ret_seen,
 		       struct err *err);

@@ -1,7 +1,7 @@
 /*
- * pci_identity: what tells a PCI function from others of its model (base/device_identity.h), of what
- * sysfs shows to everybody: the serial number of an NVMe controller, the permanent address of a network
- * card, the name of its slot, and the firmware's index and label.
+ * pci_identity: what tells a PCI function from others of its model (base/device_identity.h), of
+ * what sysfs shows to everybody: the serial number of an NVMe controller, the permanent address of
+ * a network card, the name of its slot, and the firmware's index and label.
  *
  * Wakes no device. A virtual function is known by its physical one.
  */

@@ -42,8 +42,9 @@ struct sysfs_attr {
  * longer than SYSFS_ATTR_MAX). */
 int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct err *err);
 
-/* The same of an attribute such as "flags" that every network interface has. The kernel says EINVAL for one that it
- * is taking away and whose folder is still there (dev_isalive() of net/core/net-sysfs.c): that is absence too. */
+/* The same of an attribute such as "flags" that every network interface has. The kernel says EINVAL
+ * for one that it is taking away and whose folder is still there (dev_isalive() of
+ * net/core/net-sysfs.c): that is absence too. */
 int sysfs_read_interface(int dir_fd, const char *path, struct sysfs_attr *ret_attr,
 			 struct err *err);
 
@@ -69,8 +70,8 @@ struct sysfs_names {
  * < 0 with @err set. */
 int sysfs_list(int dir_fd, const char *path, struct sysfs_names *ret_names, struct err *err);
 
-/* Open the folder @path as a root for further reads, and list it. The caller closes *@ret_fd, which is
- * set with 0 only. */
+/* Open the folder @path as a root for further reads, and list it. The caller closes *@ret_fd, which
+ * is set with 0 only. */
 int sysfs_open_list(int dir_fd, const char *path, int *ret_fd, struct sysfs_names *ret_names,
 		    struct err *err);
 
@@ -82,7 +83,8 @@ void sysfs_names_done(struct sysfs_names *names);
 /* What @path, or what a link of that name leads to, is. 0, SYSFS_ABSENT, or < 0 with @err set. */
 int sysfs_stat(int dir_fd, const char *path, struct stat *ret_stat, struct err *err);
 
-/* The name of some entry of the folder @path, NULL if it has none or is not there. The caller frees. */
+/* The name of some entry of the folder @path, NULL if it has none or is not there. The caller
+ * frees. */
 char *sysfs_any_entry(int dir_fd, const char *path);
 
 #define auto_names __attribute__((cleanup(sysfs_names_done)))

@@ -11,7 +11,8 @@
 
 /*
  * The override goes on first and comes off first: between unbind and probe a driver that is loaded
- * just then would take the function, and after a crash the override tells our functions from others.
+ * just then would take the function, and after a crash the override tells our functions from
+ * others.
  */
 /* clang-format off */
 static const enum bind_act next_act[BIND_NWANTS][BIND_NDRIVERS][BIND_NOVERRIDES] = {
@@ -90,7 +91,8 @@ enum bind_override bind_step_override(const struct bind_target *target,
 	if (strcmp(seen->override, target->driver) == 0)
 		return target->want == WANT_PASSTHROUGH && target->overridden ? OVERRIDE_OTHER
 									      : OVERRIDE_OURS;
-	/* A bind finds it there if a release was cut off; without a record of ours it is somebody else's. */
+	/* A bind finds it there if a release was cut off; without a record of ours it is somebody
+	 * else's. */
 	if (target->want == WANT_VFIO && !target->recorded)
 		return OVERRIDE_OTHER;
 	return target->native && strcmp(seen->override, target->native) == 0 ? OVERRIDE_NATIVE

@@ -1,7 +1,8 @@
 /*
- * bind_step: the steps that bring a function to where it is wanted. Which one is next says a pure table: nothing is
- * remembered, so a run that was cut off anywhere is another row of it. Then it is carried out on the function, and
- * looked at: that a write succeeded proves nothing; that it failed does not prove that the effect is not there.
+ * bind_step: the steps that bring a function to where it is wanted. Which one is next says a pure
+ * table: nothing is remembered, so a run that was cut off anywhere is another row of it. Then it is
+ * carried out on the function, and looked at: that a write succeeded proves nothing; that it failed
+ * does not prove that the effect is not there.
  */
 #pragma once
 
@@ -51,7 +52,8 @@ enum bind_act {
 };
 /* clang-format on */
 
-/* The longest way from any state is five steps, and a module; one that needs more is going in circles. */
+/* The longest way from any state is five steps, and a module; one that needs more is going in
+ * circles. */
 enum { BIND_STEPS_MAX = 8 };
 
 /*
@@ -86,9 +88,9 @@ enum bind_override bind_step_override(const struct bind_target *target,
 				      const struct bind_state *seen);
 
 /*
- * Carry out @act (one that writes) and look again: *@seen is what the function is afterwards. 0: the
- * effect is there, or the function is gone. BIND_NO_EFFECT, or < 0 with the errno of the write: it
- * is not; @err says so in both cases.
+ * Carry out @act (one that writes) and look again: *@seen is what the function is afterwards. 0:
+ * the effect is there, or the function is gone. BIND_NO_EFFECT, or < 0 with the errno of the write:
+ * it is not; @err says so in both cases.
  */
 int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *target,
 		  struct bind_state *seen, struct err *err);

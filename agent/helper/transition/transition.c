@@ -218,8 +218,8 @@ static bool says_so(const struct transition_part *part, const struct device_reco
 	       str_equal(old->bound, record->bound);
 }
 
-/* What is known already stays; a serial may be learned later, when the device is awake. The boot is that
- * under which it was bound last: until then the numbers are the same. */
+/* What is known already stays; a serial may be learned later, when the device is awake. The boot is
+ * that under which it was bound last: until then the numbers are the same. */
 static void fill_record(const struct transition *t, const struct transition_part *part,
 			struct device_record *record)
 {
@@ -392,7 +392,8 @@ static bool is_to_go_back(const struct transition_part *part)
 	return part->moving && !(bound && part->recorded);
 }
 
-/* Keep the record of a function that is not fully rolled back. The reported cause stays the first. */
+/* Keep the record of a function that is not fully rolled back. The reported cause stays the
+ * first. */
 static void roll_back(struct transition *t)
 {
 	t->rolling_back = true;

@@ -55,8 +55,9 @@ static int read_record(struct transition *t, struct transition_part *part)
 	return 0;
 }
 
-/* What the record or else the caller says; where neither knows, the driver that is there. A passthrough
- * driver is what somebody else has put it on before us, for as long as it has no driver of its own. */
+/* What the record or else the caller says; where neither knows, the driver that is there. A
+ * passthrough driver is what somebody else has put it on before us, for as long as it has no driver
+ * of its own. */
 static const char *find_native(const struct transition_part *part, const char *passthrough)
 {
 	const char *native = part->recorded ? part->record.native : part->word->native;
@@ -75,7 +76,8 @@ static bool is_overridden(const struct transition_part *part, const struct bind_
 	return before && strcmp(before, target->driver) == 0;
 }
 
-/* A passthrough driver that it had before the claim reads nothing of what is on it, so it may go back. */
+/* A passthrough driver that it had before the claim reads nothing of what is on it, so it may go
+ * back. */
 static bool stays_without_driver(const struct transition_part *part,
 				 const struct bind_target *target)
 {
@@ -84,7 +86,8 @@ static bool stays_without_driver(const struct transition_part *part,
 	return asked && !(target->native && is_placeholder(target->native, target->driver));
 }
 
-/* A record that names a driver of the host's says nothing of who has bound it: what that driver has, it keeps. */
+/* A record that names a driver of the host's says nothing of who has bound it: what that driver
+ * has, it keeps. */
 static bool is_hosts(const struct transition *t, const struct transition_part *part)
 {
 	const char *driver = part->first.driver;
@@ -339,7 +342,8 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 			holders.len - 1);
 }
 
-/* --- the host: does it use the device itself? -------------------------------------------------- */
+/* --- the host: does it use the device itself?
+ * -------------------------------------------------- */
 
 static int stop_unknown(struct transition *t, const char *address, int code, const char *why)
 {
@@ -371,7 +375,8 @@ static int check_virtual(struct transition *t, const struct job *taken)
 	return 0;
 }
 
-/* Unbinding the driver removes the mediated devices and waits until their users have closed them. */
+/* Unbinding the driver removes the mediated devices and waits until their users have closed
+ * them. */
 static int check_mediated(struct transition *t, const struct job *taken)
 {
 	for (size_t i = 0; i < taken->len; i++) {
@@ -506,8 +511,9 @@ static int open_disk(const struct transition *t, const struct blocks *blocks, si
 }
 
 /*
- * The kernel says EBUSY for a disk that a file system, ZFS, an array, a volume or a target of its own
- * has taken (bd_prepare_to_claim() of block/bdev.c), and keeps all of these from it while we have it.
+ * The kernel says EBUSY for a disk that a file system, ZFS, an array, a volume or a target of its
+ * own has taken (bd_prepare_to_claim() of block/bdev.c), and keeps all of these from it while we
+ * have it.
  */
 static int take_disk(struct transition *t, struct transition_part *part,
 		     const struct blocks *blocks, size_t block)
@@ -527,8 +533,8 @@ static int take_disk(struct transition *t, struct transition_part *part,
 				t->run.about, name);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
 		return stop_unknown(t, t->run.about, fd, strerror(-fd));
-	/* No such node, no medium, or no right: a pod that is not privileged may open no disk. What the
-	 * scan can tell has been asked before. */
+	/* No such node, no medium, or no right: a pod that is not privileged may open no disk. What
+	 * the scan can tell has been asked before. */
 	return 0;
 }
 
@@ -564,8 +570,8 @@ static int check_host(struct transition *t, const struct job *taken, bool again)
 
 	if (r == 0)
 		r = check_mediated(t, taken);
-	/* With the disks in hand first, nothing is mounted after the look. Those that are in hand already
-	 * the kernel would not give twice. */
+	/* With the disks in hand first, nothing is mounted after the look. Those that are in hand
+	 * already the kernel would not give twice. */
 	if (r == 0 && !again)
 		r = take_disks(t, taken);
 	return r == 0 ? check_uses(t, taken) : r;
@@ -593,9 +599,10 @@ int transition_check_holders(struct transition *t, bool binding)
 }
 
 /*
- * Does the function have a driver that passes it to programs, so that the bind could take it from one? True if the driver
- * is not the claim's. If it is the claim's, another owner's program can have the function only if the driver was there
- * before the claim, as the native driver. Otherwise one of our pods has it and keeps it, even if its record is lost.
+ * Does the function have a driver that passes it to programs, so that the bind could take it from
+ * one? True if the driver is not the claim's. If it is the claim's, another owner's program can
+ * have the function only if the driver was there before the claim, as the native driver. Otherwise
+ * one of our pods has it and keeps it, even if its record is lost.
  */
 static bool is_bound_by_others(const struct transition *t, const struct transition_part *part)
 {
@@ -611,8 +618,8 @@ static bool is_bound_by_others(const struct transition *t, const struct transiti
 	return !part->recorded && word->native && strcmp(word->native, driver) == 0;
 }
 
-/* VFIO enables a function when a program opens it (vfio_pci_core_enable() in drivers/vfio/pci/vfio_pci_core.c).
- * An agent without capabilities sees no more of that program. */
+/* VFIO enables a function when a program opens it (vfio_pci_core_enable() in
+ * drivers/vfio/pci/vfio_pci_core.c). An agent without capabilities sees no more of that program. */
 static int check_enabled(struct transition *t, const struct job_function *word)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/enable", word->address);

@@ -144,8 +144,9 @@ static int check_group(struct vf_change *c, const char *address)
 	return report_holders(c, &holders);
 }
 
-/* VFIO enables a function when a program opens it (as check_enabled() of transition_check.c). Whether one of ours has it
- * open has been asked: this is somebody else's, whom an agent without capabilities does not see. */
+/* VFIO enables a function when a program opens it (as check_enabled() of transition_check.c).
+ * Whether one of ours has it open has been asked: this is somebody else's, whom an agent without
+ * capabilities does not see. */
 static int check_enabled(struct vf_change *c, const char *address)
 {
 	const struct run_options *o = c->options;
@@ -288,7 +289,8 @@ static int vf_change_guard(struct vf_change *c)
 
 static const char autoprobe[] = "sriov_drivers_autoprobe";
 
-/* Whether drivers take new virtual functions. 0; SYSFS_ABSENT: the kernel has no such switch; or < 0. */
+/* Whether drivers take new virtual functions. 0; SYSFS_ABSENT: the kernel has no such switch; or <
+ * 0. */
 static int read_autoprobe(const struct vf_change *c, bool *ret_on, struct err *err)
 {
 	struct sysfs_attr attr;
@@ -303,10 +305,12 @@ static int stop_unread(struct vf_change *c, const struct err *err)
 			err->msg);
 }
 
-/* Why a write to the card's files in /sys did not do what it should; @code is the kernel's answer. */
+/* Why a write to the card's files in /sys did not do what it should; @code is the kernel's
+ * answer. */
 static enum run_reason write_reason(int code, enum run_reason reason)
 {
-	/* /sys is read-only, or a security module keeps the container from it; drivers answer EPERM. */
+	/* /sys is read-only, or a security module keeps the container from it; drivers answer
+	 * EPERM. */
 	return code == -EROFS || code == -EACCES ? REASON_AGENT_NOT_PRIVILEGED : reason;
 }
 
@@ -438,8 +442,8 @@ static bool is_needed(const struct vf_change *c, bool done)
 	return c->seen.functions.len > 0 && (done || !c->recorded);
 }
 
-/* Put autoprobe back if a change of the number, maybe of an earlier run, has switched it, and either
- * no virtual function is left or this run wanted others and is not @done. */
+/* Put autoprobe back if a change of the number, maybe of an earlier run, has switched it, and
+ * either no virtual function is left or this run wanted others and is not @done. */
 static int vf_change_restore(struct vf_change *c, bool done)
 {
 	struct err err = { 0 };
@@ -482,9 +486,9 @@ static int read_ifindex(const struct vf_change *c)
 }
 
 /*
- * An agent in a pod finds the interface in the node's /sys, and rtnetlink of its own network namespace
- * does not know it (ENODEV). One that is in the node's namespace without CAP_NET_ADMIN gets EPERM;
- * drivers answer that as well.
+ * An agent in a pod finds the interface in the node's /sys, and rtnetlink of its own network
+ * namespace does not know it (ENODEV). One that is in the node's namespace without CAP_NET_ADMIN
+ * gets EPERM; drivers answer that as well.
  */
 static bool is_agents_fault(const struct vf_change *c, const struct vf_link *link, int code)
 {
@@ -502,8 +506,8 @@ static int stop_settings(struct vf_change *c, const struct vf_link *link, const 
 }
 
 /*
- * Is @field of @want to be written? The MAC address of a trusted function that somebody has is his: he
- * may change it, and would lose his connections.
+ * Is @field of @want to be written? The MAC address of a trusted function that somebody has is his:
+ * he may change it, and would lose his connections.
  */
 static bool is_wrong(const struct vf_change *c, const struct vf_setting *want,
 		     const struct vf_setting *has, enum vf_field field)

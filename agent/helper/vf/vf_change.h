@@ -2,8 +2,8 @@
  * vf_change: gives a physical function the number of virtual functions that a job wants, by way of
  * 0, and each of them its settings.
  *
- * Looks before every step and remembers no progress, except that autoprobe was switched (a record). A
- * virtual function in use is never removed. Steps are reported as described in frame/run.h.
+ * Looks before every step and remembers no progress, except that autoprobe was switched (a record).
+ * A virtual function in use is never removed. Steps are reported as described in frame/run.h.
  */
 #pragma once
 

@@ -68,7 +68,8 @@ static void scene_close(struct scene *scene)
 SUITE_CLOSING(scene_to_open, struct scene, scene_close);
 SUITE_FIXTURE(scene, struct scene, scene_open, scene_close);
 
-/* The object with this list of generic devices, generation and status, ' for ". The caller frees. */
+/* The object with this list of generic devices, generation and status, ' for ". The caller
+ * frees. */
 static char *object_text(struct scene *scene, const char *nodes, int generation, const char *status)
 {
 	char *text = xasprintf("{'metadata':{'name':'default','uid':'u','resourceVersion':'%d',"

@@ -1,6 +1,6 @@
 /*
- * mdev-create and mdev-remove on a tree, with a kernel that creates and removes instances at each write;
- * it can fail, do nothing, or lose power at any write.
+ * mdev-create and mdev-remove on a tree, with a kernel that creates and removes instances at each
+ * write; it can fail, do nothing, or lose power at any write.
  */
 #include "agent/helper/mdev/mdev_change.h"
 
@@ -149,8 +149,8 @@ static void only_one_works_on_a_parent(void **state)
 	tree_done(&m.tree);
 }
 
-/* Both verbs, power lost before each of their writes: what is there has a record, and the next run ends
- * as one that was not cut. */
+/* Both verbs, power lost before each of their writes: what is there has a record, and the next run
+ * ends as one that was not cut. */
 static void power_may_go_at_any_write(void **state)
 {
 	static const char *const three = CREATE " uuid=" U2 " uuid=" U3;

@@ -1,6 +1,6 @@
 /*
- * mdev-create and mdev-remove that are killed before or after each of their durable steps: what was made has a
- * record at every moment, and the next run brings record and kernel tree together.
+ * mdev-create and mdev-remove that are killed before or after each of their durable steps: what was
+ * made has a record at every moment, and the next run brings record and kernel tree together.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,7 +14,8 @@ enum { INSTANCES = 3 };
 
 static const char *const uuids[INSTANCES] = { U1, U2, U3 };
 
-/* Where a run that makes or removes all of three dies: at the first instance that is not done yet. */
+/* Where a run that makes or removes all of three dies: at the first instance that is not done
+ * yet. */
 static struct crash_case {
 	const char *name;
 	const char *failpoint;
@@ -132,7 +133,8 @@ static void the_next_run_puts_it_right(void **state)
 	}
 }
 
-/* What somebody else makes meanwhile under the UUID of a record that has outlived a crash is his. */
+/* What somebody else makes meanwhile under the UUID of a record that has outlived a crash is
+ * his. */
 static void a_record_without_instance_claims_nothing_of_others(void **state)
 {
 	struct machine m;

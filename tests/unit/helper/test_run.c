@@ -1,4 +1,5 @@
-/* run: its locks, the lines that it writes, why it ended, and what happens without a reader of the lines. */
+/* run: its locks, the lines that it writes, why it ended, and what happens without a reader of the
+ * lines. */
 #include "agent/helper/frame/run.h"
 
 #include <errno.h>
@@ -67,8 +68,8 @@ static void taken(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-/* Another process takes the lock of group 12, reports that on @say_fd, keeps it until @wait_fd ends, and
- * exits silently. */
+/* Another process takes the lock of group 12, reports that on @say_fd, keeps it until @wait_fd
+ * ends, and exits silently. */
 static void keep_lock(const struct tree *tree, int say_fd, int wait_fd)
 {
 	char byte = 0;

@@ -494,8 +494,8 @@ static void offered_before(void **state)
 	}
 }
 
-/* The claim asked for it at the bind, so the release leaves the device without a driver even if it does not ask for it.
- * A bind that fails restores the driver: no pod has had the device. */
+/* The claim asked for it at the bind, so the release leaves the device without a driver even if it
+ * does not ask for it. A bind that fails restores the driver: no pod has had the device. */
 static void driverless_as_recorded(void **state)
 {
 	auto_str struct str said = STR_INIT;

@@ -1,4 +1,5 @@
-/* transition: is it still the device, the group and the driver that were meant? Before, between and after. */
+/* transition: is it still the device, the group and the driver that were meant? Before, between and
+ * after. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -241,7 +242,8 @@ static void later_use_stops_it(void **state)
 	}
 }
 
-/* The device is there, and tells its index and maybe an address; the record or the job says @known. */
+/* The device is there, and tells its index and maybe an address; the record or the job says
+ * @known. */
 static struct identity_case {
 	const char *name;
 	const char *record, *job; /* NULL: nothing */
@@ -339,7 +341,8 @@ static void groups_are_compared(void **state)
 	assert_string_equal(left, "e1000e - -");
 }
 
-/* It asserts nothing: it runs in a child. What it could read may be without what tells the device from another. */
+/* It asserts nothing: it runs in a child. What it could read may be without what tells the device
+ * from another. */
 static bool ends_short(struct machine *m)
 {
 	struct rlimit before;

@@ -14,7 +14,8 @@ enum { GROUP_WRITES_MAX = 12 }; /* three for each function, and what a change wo
 
 static const char *const addresses[] = { A, B, C };
 
-/* Two functions with a driver and one without; the first is a virtual one that drivers are not offered. */
+/* Two functions with a driver and one without; the first is a virtual one that drivers are not
+ * offered. */
 static void group_init(struct machine *m)
 {
 	machine_init(m);

@@ -1,4 +1,5 @@
-/* usb-rebind on a tree, with a kernel that moves the link to the driver at each write; it can fail, or do nothing. */
+/* usb-rebind on a tree, with a kernel that moves the link to the driver at each write; it can fail,
+ * or do nothing. */
 #include "agent/helper/usb/usb_rebind.h"
 
 #include <fcntl.h>

@@ -321,8 +321,8 @@ static void uses_match_table(void **state)
 	assert_string_equal(str_cstr(&lines), c->lines);
 }
 
-/* As kernfs does it, a folder counts its subfolders, listed or not. On /dev/shm, since some file systems
- * do not count. */
+/* As kernfs does it, a folder counts its subfolders, listed or not. On /dev/shm, since some file
+ * systems do not count. */
 static void interfaces_that_are_not_listed_are_counted(void **state)
 {
 	static const char *const entries[] = {

@@ -1,4 +1,5 @@
-/* What hostdev-helper tells of vGPUs that are attributes of a function, and what it makes of them. */
+/* What hostdev-helper tells of vGPUs that are attributes of a function, and what it makes of
+ * them. */
 #include "agent/helper/vgpu.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* mdev_cards: the cards that plans are made for: machines of mdev_machine.h with types of three sizes. */
+/* mdev_cards: the cards that plans are made for: machines of mdev_machine.h with types of three
+ * sizes. */
 #pragma once
 
 #include <string.h>

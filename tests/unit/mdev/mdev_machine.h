@@ -1,6 +1,6 @@
 /*
- * mdev_machine: cards that can be divided, as facts, and a kernel that carries out what a plan says. It
- * can be told that a parent fails, or that somebody has an instance.
+ * mdev_machine: cards that can be divided, as facts, and a kernel that carries out what a plan
+ * says. It can be told that a parent fails, or that somebody has an instance.
  */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* mdevs_bench: the type manager on a real loop, with scripts in place of hostdev-helper. One at a time. */
+/* mdevs_bench: the type manager on a real loop, with scripts in place of hostdev-helper. One at a
+ * time. */
 #pragma once
 
 #include <sched.h>
@@ -253,7 +254,8 @@ static inline void bench_run_until_moved(int n)
 	assert_int_equal(bench.moved, n);
 }
 
-/* Likewise, and the helpers that run miss their deadlines, however often they are given more time. */
+/* Likewise, and the helpers that run miss their deadlines, however often they are given more
+ * time. */
 static inline void bench_expire_until_moved(int n)
 {
 	while (bench.moved < n) {

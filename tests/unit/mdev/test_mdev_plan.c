@@ -1,6 +1,6 @@
 /*
- * The type manager's plan: every rule of KubeVirt's that is kept, and every defect of it that is not.
- * Cards are divided by mdev_machine.
+ * The type manager's plan: every rule of KubeVirt's that is kept, and every defect of it that is
+ * not. Cards are divided by mdev_machine.
  */
 #include "agent/mdev/mdev_plan.h"
 
@@ -60,7 +60,8 @@ static void deal_matches_table(void **state)
 	machine_done(&m);
 }
 
-/* --- from one desired state to the next ------------------------------------------------------------ */
+/* --- from one desired state to the next
+ * ------------------------------------------------------------ */
 
 static void a_type_back_takes_no_cards(void **state)
 {
@@ -106,7 +107,8 @@ static void a_record_of_another_boot_owns_nothing(void **state)
 	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
 }
 
-/* The kernel has each UUID once: of two lines with it the first counts, and here its instance has no record. */
+/* The kernel has each UUID once: of two lines with it the first counts, and here its instance has
+ * no record. */
 static void a_uuid_told_twice_counts_once(void **state)
 {
 	struct machine *m = *state;

@@ -1,5 +1,5 @@
-/* The type manager's plan: which instances there are in the end, what is said of parents, and what holds whatever
- * happens in between. */
+/* The type manager's plan: which instances there are in the end, what is said of parents, and what
+ * holds whatever happens in between. */
 #include "agent/mdev/mdev_plan.h"
 
 #include "unit/mdev/mdev_cards.h"
@@ -59,7 +59,8 @@ static void records_of_what_is_gone_are_forgotten(void **state)
 	facts_free(facts);
 }
 
-/* --- states ------------------------------------------------------------------------------------ */
+/* --- states
+ * ------------------------------------------------------------------------------------ */
 
 static void states_say_why(void **state)
 {
@@ -92,7 +93,8 @@ static void states_say_why(void **state)
 	machine_done(&m);
 }
 
-/* --- whatever happens ------------------------------------------------------------------------------ */
+/* --- whatever happens
+ * ------------------------------------------------------------------------------ */
 
 static const char *const desires[] = { "", "a-1", "b-1", "a-1 b-1", "b-1 a-1", "c-1 Type_A" };
 
@@ -144,8 +146,8 @@ static void assert_rules(const struct machine *m, size_t foreign, size_t held)
 	assert_int_equal(holders, held);
 }
 
-/* Other desired types, somebody who takes an instance, a card that fails or comes right, some steps; how many
- * instances somebody has taken. */
+/* Other desired types, somebody who takes an instance, a card that fails or comes right, some
+ * steps; how many instances somebody has taken. */
 static size_t live_a_turn(struct machine *m, uint64_t *seed)
 {
 	struct mdev_plan plan;

@@ -1,4 +1,5 @@
-/* mdev_type: which instances are offered as what, when they are healthy, and what a container gets. */
+/* mdev_type: which instances are offered as what, when they are healthy, and what a container
+ * gets. */
 #include "agent/mdev/mdev_type.h"
 
 #include <string.h>
@@ -374,7 +375,8 @@ static char *start_of(void *arg, const char *uuid)
 	return strcmp(arg, uuid) == 0 ? xstrdup("a process has it") : NULL;
 }
 
-/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its processes. */
+/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its
+ * processes. */
 static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 {
 	static const char *const lines[4] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")) };
@@ -394,7 +396,8 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	json_strs_done(&ids);
 }
 
-/* Each container of a request has an answer of its own: nothing is remembered from one to the next. */
+/* Each container of a request has an answer of its own: nothing is remembered from one to the
+ * next. */
 static void a_second_container_gets_its_own_only(void **state)
 {
 	static const char *const lines[4] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")) };

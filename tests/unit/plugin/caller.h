@@ -1,4 +1,5 @@
-/* caller: calls a device plugin on its socket as a kubelet does, and writes what it hears to a log. */
+/* caller: calls a device plugin on its socket as a kubelet does, and writes what it hears to a
+ * log. */
 #pragma once
 
 #include "agent/plugin/plugin_codec.h"

@@ -1,6 +1,7 @@
 /*
- * fake_kubelet: registers device plugins as the real one does: it wipes the sockets of its folder when it
- * starts, calls the plugin back before it answers Register, opens one stream and never another.
+ * fake_kubelet: registers device plugins as the real one does: it wipes the sockets of its folder
+ * when it starts, calls the plugin back before it answers Register, opens one stream and never
+ * another.
  */
 #pragma once
 

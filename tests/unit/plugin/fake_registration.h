@@ -1,6 +1,6 @@
 /*
- * fake_registration: in the place of agent/plugin/registration.c and kubelet_watch.c: writes to a log what
- * is asked of them, and tells what the test wants told. Included by one file of a program.
+ * fake_registration: in the place of agent/plugin/registration.c and kubelet_watch.c: writes to a
+ * log what is asked of them, and tells what the test wants told. Included by one file of a program.
  */
 #pragma once
 

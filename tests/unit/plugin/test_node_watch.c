@@ -13,8 +13,8 @@ static void on_changed(void *arg)
 	stage_say(arg, "changed");
 }
 
-/* What happens below the folder, word for word: "mkdir a", "put a/b", "rm a/b", "rmdir a", "mv a b",
- * "link a b". */
+/* What happens below the folder, word for word: "mkdir a", "put a/b", "rm a/b", "rmdir a", "mv a
+ * b", "link a b". */
 static struct watch_case {
 	const char *name;
 	const char *before[6];

@@ -1,4 +1,5 @@
-/* registration_fsm: each cell, the waits, and that it always comes to rest at a kubelet that works. */
+/* registration_fsm: each cell, the waits, and that it always comes to rest at a kubelet that
+ * works. */
 #include "agent/plugin/registration_fsm.h"
 
 #include <stdbool.h>

@@ -152,7 +152,8 @@ static void move_aside(void *arg, enum kubelet_event event)
 		assert_int_equal(rename(mover->path, mover->aside), 0);
 }
 
-/* The look finds the socket. It is gone when the registration gets the event, and then it is back unchanged. */
+/* The look finds the socket. It is gone when the registration gets the event, and then it is back
+ * unchanged. */
 static void socket_that_is_gone_again_changes_nothing(void **state)
 {
 	struct scene *scene = *state;

@@ -280,8 +280,8 @@ static void what_is_no_socket_is_left_alone(void **state)
 	stage_settle(&scene->stage, "done|");
 }
 
-/* A rolling update: the new one takes over, the old one does not fight, and is there when the new one
- * is gone. */
+/* A rolling update: the new one takes over, the old one does not fight, and is there when the new
+ * one is gone. */
 static void second_agent_takes_over(void **state)
 {
 	struct scene *scene = *state;

@@ -1,4 +1,5 @@
-/* quiet_offers: stands in for those questions to agent/resource about a device whose answer is that nothing is wrong with it. */
+/* quiet_offers: stands in for those questions to agent/resource about a device whose answer is that
+ * nothing is wrong with it. */
 #pragma once
 
 #include <stddef.h>

@@ -100,7 +100,8 @@ static void is_open(void **state)
 	ledger_free(ledger);
 }
 
-/* Its pod has been listed and is gone: no pod is being started with it any more, however short that was. */
+/* Its pod has been listed and is gone: no pod is being started with it any more, however short that
+ * was. */
 static void a_pod_that_ended_at_once_is_over(void **state)
 {
 	struct scene *scene = *state;

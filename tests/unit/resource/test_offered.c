@@ -61,7 +61,8 @@ static void a_claim_that_waits_for_the_kubelet_is_healthy_for_it(void **state)
 	scene_free(scene);
 }
 
-/* The kubelet is reported so, and the claim is not told what it says itself: its next status may say otherwise already. */
+/* The kubelet is reported so, and the claim is not told what it says itself: its next status may
+ * say otherwise already. */
 static void what_the_claim_says_itself_is_no_trouble_of_its(void **state)
 {
 	struct scene *scene = scene_of_two();
@@ -166,7 +167,8 @@ static void offer_nothing(void *arg, struct plugins *plugins)
 	(void)plugins;
 }
 
-/* The Node still counts what went: what came instead is offered once the kubelet has it on its list. */
+/* The Node still counts what went: what came instead is offered once the kubelet has it on its
+ * list. */
 static void what_the_kubelet_does_not_list_is_not_offered(void **state)
 {
 	static const struct device_type other_type = { .name = "other" };
@@ -229,7 +231,8 @@ static void who_waits_is_told_of_what_is_wrong(void **state)
 	scene_free(scene);
 }
 
-/* It counts for some seconds after it was withdrawn, and the kubelet knows nothing of it yet when it is claimed again. */
+/* It counts for some seconds after it was withdrawn, and the kubelet knows nothing of it yet when
+ * it is claimed again. */
 static void what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it(void **state)
 {
 	struct scene *scene = scene_of(pair);

@@ -1,4 +1,5 @@
-/* An IOMMU group and its pods as time goes by: lists that are old, missing or those of a young kubelet. */
+/* An IOMMU group and its pods as time goes by: lists that are old, missing or those of a young
+ * kubelet. */
 #include "agent/resource/ledger.h"
 #include "agent/resource/offers.h"
 
@@ -193,7 +194,8 @@ static void agent_and_kubelet_began_anew(void **state)
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
 }
 
-/* Both began while there was no API server: the kubelet knows no pods, and the agent not that it has no heartbeat. */
+/* Both began while there was no API server: the kubelet knows no pods, and the agent not that it
+ * has no heartbeat. */
 static void agent_and_kubelet_began_anew_without_an_api_server(void **state)
 {
 	struct scene *scene = *state;

@@ -89,7 +89,8 @@ static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
 	}
 }
 
-/* PCIDevice, claim and agent are new, and the kubelet is away: only its checkpoint has the holder. */
+/* PCIDevice, claim and agent are new, and the kubelet is away: only its checkpoint has the
+ * holder. */
 static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state)
 {
 	struct scene *scene = *state;
@@ -110,7 +111,8 @@ static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state
 	assert_holder(scene, "free");
 }
 
-/* The kubelet answers, but has asked for no list, which makes it write. If nothing is offered, a resource without devices is. */
+/* The kubelet answers, but has asked for no list, which makes it write. If nothing is offered, a
+ * resource without devices is. */
 static void what_the_checkpoint_says_holds_until_it_is_written(void **state)
 {
 	static const struct config none = { 0 };
@@ -146,7 +148,8 @@ static void what_the_checkpoint_says_holds_until_it_is_written(void **state)
 	assert_null(scene->kubelet.stream);
 }
 
-/* Every device that a pod has is in it. What the process before gave just before it ended may not be yet. */
+/* Every device that a pod has is in it. What the process before gave just before it ended may not
+ * be yet. */
 static void what_the_checkpoint_does_not_name_is_free_soon(void **state)
 {
 	struct scene *scene = *state;
@@ -428,7 +431,8 @@ static void what_its_object_says_a_pod_had_is_the_pods(void **state)
 	assert_string_equal(holder, "pod default/vm-1");
 }
 
-/* The kubelet lists no init containers; its checkpoint has what they were given, and what pods had that have ended. */
+/* The kubelet lists no init containers; its checkpoint has what they were given, and what pods had
+ * that have ended. */
 static void what_an_init_container_has_is_its_pods_until_that_ends(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
@@ -525,7 +529,8 @@ static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
 	assert_false(told(scene, "changed"));
 }
 
-/* Agent and kubelet begin anew, and the kubelet does not admit the pod again: it forgets it, and then ends it. */
+/* Agent and kubelet begin anew, and the kubelet does not admit the pod again: it forgets it, and
+ * then ends it. */
 static void a_pod_that_is_forgotten_as_the_agent_begins_is_known(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
@@ -553,7 +558,8 @@ static void assert_start(struct scene *scene, const char *trouble)
 	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
 }
 
-/* The next agent finds no word of the pod but in the file of the one before, which is of this boot. */
+/* The next agent finds no word of the pod but in the file of the one before, which is of this
+ * boot. */
 static void the_next_agent_knows_the_deleted_pod(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
@@ -599,7 +605,8 @@ static void what_could_not_be_kept_is_kept_later(void **state)
 	scene->node.this_node.helper.state_dir = NULL;
 }
 
-/* The kubelet gives the device to another pod before it has ended the processes of the first one. */
+/* The kubelet gives the device to another pod before it has ended the processes of the first
+ * one. */
 static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **state)
 {
 	static const char other[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u-2", MODEL, "\"" NIC "\""));

@@ -1,4 +1,5 @@
-/* pci_type: which functions are offered as what, when they are healthy, and what a container gets. */
+/* pci_type: which functions are offered as what, when they are healthy, and what a container
+ * gets. */
 #include "agent/resource/pci_type.h"
 
 #include "agent/plugin/device_type.h"
@@ -263,7 +264,8 @@ static struct allocate_case {
 	/* clang-format on */
 };
 
-/* Meanwhile, between the scan and Allocate of NIC and nothing else; NIC and TWIN are in one group. */
+/* Meanwhile, between the scan and Allocate of NIC and nothing else; NIC and TWIN are in one
+ * group. */
 static struct now_case {
 	const char *name;
 	const char *driver;      /* of NIC; NULL: none                */

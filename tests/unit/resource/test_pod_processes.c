@@ -66,7 +66,8 @@ static void a_process_is_a_pods_by_its_cgroup(void **state)
 	folder_done(&folder);
 }
 
-/* A folder in place of the file stands for what cannot be read; a process without the file has just ended. */
+/* A folder in place of the file stands for what cannot be read; a process without the file has just
+ * ended. */
 static void what_cannot_be_read_is_reported(void **state)
 {
 	struct json_strs uids = { 0 };

@@ -1,4 +1,5 @@
-/* sriov: a card's object, and the number of its virtual functions, made by helpers that may fail. */
+/* sriov: a card's object, and the number of its virtual functions, made by helpers that may
+ * fail. */
 #include "agent/sriov/sriov.h"
 
 #include "base/log.h"

@@ -1,4 +1,5 @@
-/* sriov: virtual functions that somebody has, that wait for their settings, and what they are called. */
+/* sriov: virtual functions that somebody has, that wait for their settings, and what they are
+ * called. */
 #include "agent/sriov/sriov.h"
 
 #include "fake/fake_client.h"

@@ -1,4 +1,5 @@
-/* sriov_plan: where a card comes to, and with what words, in one state of the world after another. */
+/* sriov_plan: where a card comes to, and with what words, in one state of the world after
+ * another. */
 #include "unit/sriov/card_scene.h"
 
 #define SETTING ",'virtualFunctions':[{'index':1,'vlan':5}]"

@@ -45,8 +45,8 @@ static void what_a_pod_has_is_not_what_was_plugged_into_its_socket(void **state)
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
 }
 
-/* The stick of the claim is away, and another one of its ids was in its socket when a pod got that in a bundle: when
- * this is pulled, the claimed one is no orphan. */
+/* The stick of the claim is away, and another one of its ids was in its socket when a pod got that
+ * in a bundle: when this is pulled, the claimed one is no orphan. */
 static void what_a_pod_has_of_a_bundle_is_not_the_claims(void **state)
 {
 	struct scene *scene = *state;

@@ -1,4 +1,5 @@
-/* usb_type: which claimed USB devices are offered, when they are well, and what a container gets. */
+/* usb_type: which claimed USB devices are offered, when they are well, and what a container
+ * gets. */
 #include "agent/usb/usb_type.h"
 
 #include "agent/inventory/use_log.h"
@@ -93,7 +94,8 @@ static void a_number_that_a_pod_has_is_offered_to_nobody(void **state)
 	assert_owner(5, "0:0");
 }
 
-/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its processes. */
+/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its
+ * processes. */
 static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 {
 	struct scene *scene = *state;

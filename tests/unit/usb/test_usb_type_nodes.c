@@ -1,4 +1,5 @@
-/* usb_type: whose the nodes of USB devices are: a pod's while it has the device, and then whose they were. */
+/* usb_type: whose the nodes of USB devices are: a pod's while it has the device, and then whose
+ * they were. */
 #include "agent/usb/usb_type.h"
 
 #include "base/log.h"
@@ -92,7 +93,8 @@ static void a_node_is_given_back_with_its_claim(void **state)
 	assert_owner(5, "0:0");
 }
 
-/* Its entry is removed and the agent killed: nothing is offered, and the pod still has the device. */
+/* Its entry is removed and the agent killed: nothing is offered, and the pod still has the
+ * device. */
 static void a_node_that_a_process_before_gave_is_given_back(void **state)
 {
 	struct scene *scene = *state;
@@ -275,7 +277,8 @@ static void a_node_of_another_device_is_left_alone(void **state)
 	"and a writable /dev (manifests/components/usb), or a udev rule must set the owner of "        \
 	"the node to 107:107"
 
-/* An agent in a pod without CHOWN or with a read-only /dev; the host's rule gives one of the nodes to QEMU. */
+/* An agent in a pod without CHOWN or with a read-only /dev; the host's rule gives one of the nodes
+ * to QEMU. */
 static void a_node_that_cannot_be_given_is_not_offered(void **state)
 {
 	struct scene *scene = *state;
@@ -299,7 +302,8 @@ static void a_node_that_cannot_be_given_is_not_offered(void **state)
 	assert_string_equal(str_cstr(&stage.troubles), "");
 }
 
-/* It was removed, or another thing took its place: the unit waits, and the HostDeviceConfig says why. */
+/* It was removed, or another thing took its place: the unit waits, and the HostDeviceConfig says
+ * why. */
 static void a_node_that_is_not_the_devices_is_reported(void **state)
 {
 	struct scene *scene = *state;

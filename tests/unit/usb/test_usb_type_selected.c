@@ -1,4 +1,5 @@
-/* usb_type: which USB devices that the HostDeviceConfig selects are offered as what, alone and in bundles. */
+/* usb_type: which USB devices that the HostDeviceConfig selects are offered as what, alone and in
+ * bundles. */
 #include "agent/usb/usb_type.h"
 
 #include "unit/usb/usb_type_scene.h"
@@ -55,7 +56,8 @@ static void selected_devices_share_a_resource(void **state)
 		     "/dev/bus/usb/001/006:mrw");
 }
 
-/* A claim that was refused, because the entry's pod has the stick or for whatever reason, says which it waits for. */
+/* A claim that was refused, because the entry's pod has the stick or for whatever reason, says
+ * which it waits for. */
 static void a_device_that_a_claim_waits_for_is_offered_by_the_entry(void **state)
 {
 	struct scene *scene = *state;

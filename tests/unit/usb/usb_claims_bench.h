@@ -1,4 +1,5 @@
-/* usb_claims_bench: usb_claims between made-up sticks and an API server of a few lines, which keeps one claim. */
+/* usb_claims_bench: usb_claims between made-up sticks and an API server of a few lines, which keeps
+ * one claim. */
 #pragma once
 
 #include <stdlib.h>
@@ -242,7 +243,8 @@ static inline void bench_patch(struct bench *b, const char *path)
 	}
 }
 
-/* The name, with "/status", of the oldest request of a claim; NULL: none waits. The caller frees. */
+/* The name, with "/status", of the oldest request of a claim; NULL: none waits. The caller
+ * frees. */
 static inline char *bench_next(struct bench *b)
 {
 	enum { WATCHES = 3 };

@@ -1,4 +1,5 @@
-/* usb_scene: usb, which ties claims, names and offers together; offers, plugins and API server are fakes. */
+/* usb_scene: usb, which ties claims, names and offers together; offers, plugins and API server are
+ * fakes. */
 #pragma once
 
 #include "agent/config/config.h"
@@ -234,7 +235,8 @@ static inline void list_all(struct scene *scene, const char *claim)
 	list(scene, "/pcideviceclaims?", "");
 }
 
-/* The device has other numbers than its claim's name says; the node has it mounted if it is @used. */
+/* The device has other numbers than its claim's name says; the node has it mounted if it is
+ * @used. */
 static inline void monitor_used(struct scene *scene, bool used)
 {
 	sticks_again(&scene->node);

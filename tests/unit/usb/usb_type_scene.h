@@ -1,6 +1,6 @@
 /*
- * usb_type_scene: a usb_type between sticks, their nodes, claims and a config, all of it in the test's hand; and
- * stand-ins for the plugins and for who has what.
+ * usb_type_scene: a usb_type between sticks, their nodes, claims and a config, all of it in the
+ * test's hand; and stand-ins for the plugins and for who has what.
  */
 #pragma once
 
@@ -205,7 +205,8 @@ static inline void assert_owner(unsigned device, const char *wanted)
 	assert_string_equal(owner, wanted);
 }
 
-/* What a container gets of @ids (joined by blanks): "NAME=value node:permissions ..."; or the code. */
+/* What a container gets of @ids (joined by blanks): "NAME=value node:permissions ..."; or the
+ * code. */
 static inline int scene_allocate(struct scene *scene, const char *resource, const char *ids,
 				 struct str *ret_said)
 {

@@ -19,7 +19,7 @@ struct mediateddevice;
 struct plugins;
 struct this_node;
 
-/* What there is now. All borrowed, and read at every look and every Allocate. */
+/* What exists now. All borrowed, and read at every update and every Allocate. */
 struct mdev_view {
 	const struct this_node *node; /* without an inventory nothing is offered */
 	const struct config *config;  /* NULL: not known yet, likewise           */
@@ -28,7 +28,7 @@ struct mdev_view {
 	/* The resource that offers the instance @uuid if the config does not name its type; NULL:
 	 * none. The text is valid until the inventory changes. May be NULL. */
 	const char *(*otherwise)(void *arg, const char *uuid);
-	/* The resource that a pod has the instance @uuid as, as offers_resource() says. May be
+	/* The resource under which a pod has the instance @uuid. See offers_resource(). May be
 	 * NULL. */
 	const char *(*held_as)(void *arg, const char *uuid, bool *ret_ours);
 	/* As offers_number_trouble(). May be NULL. */
@@ -45,8 +45,8 @@ struct mdev_type *mdev_type_new(const struct mdev_view *view);
 /* Takes NULL, returns NULL. */
 struct mdev_type *mdev_type_free(struct mdev_type *type);
 
-/* Make what @plugins offer what the view says. Entries of the config whose instances another one
- * has are added to @troubles. */
+/* Update the resources of @plugins to what the view shows. Entries of the config whose instances
+ * belong to another entry are added to @troubles. */
 void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
 		     struct config_troubles *troubles);
 

@@ -1,5 +1,5 @@
 /*
- * told: the last holder of a device according to the API server's objects. Pure.
+ * last_holder: the last holder of a device according to the API server's objects. Pure.
  *
  * A restarted agent uses this until the kubelet has answered: a pod does not end with the agent.
  */

@@ -71,14 +71,14 @@ struct offers_type {
 /* Before the loop runs. @type is copied; its arg lives until after offers_free(). */
 void offers_add(struct offers *offers, const struct offers_type *type);
 
-/* Offer what there is now, at once. */
+/* Offer the devices of now, without delay. */
 void offers_update(struct offers *offers);
 
 /* What the HostDeviceConfig selects; borrowed until the next call or the end. Not before all claims
  * are known: the config does not offer a claimed device. Call offers_update_soon() next. */
 void offers_set_config(struct offers *offers, const struct config *config);
 
-/* When the kubelet told its Node's condition Ready last, in ms of the wall clock; 0: the Node has
+/* The last heartbeat of the Node's condition Ready, in ms of the wall clock; 0: the Node has
  * none. */
 void offers_set_heartbeat(struct offers *offers, int64_t heartbeat_ms);
 
@@ -86,8 +86,9 @@ void offers_set_heartbeat(struct offers *offers, int64_t heartbeat_ms);
  * the first call nothing counts as offered. Returns whether that is new. */
 bool offers_set_allocatable(struct offers *offers, const struct json_pairs *allocatable);
 
-/* Would a pod get a unit of @resource now: has the kubelet the device @id of @type on its list, as
- * healthy, and does the Node count a unit? As offered_counts(); true without a kubelet. */
+/* Return whether a pod would get a device of @resource now: the kubelet has the device @id of @type
+ * on its list as healthy, and the Node counts a device. See offered_counts(). True without a
+ * kubelet. */
 bool offers_can_allocate(const struct offers *offers, const struct device_type *type,
 			 const char *resource, const char *id);
 
@@ -103,7 +104,7 @@ struct offered_answer offers_answer(struct offers *offers, const char *address);
 bool offers_selected(const struct offers *offers, const char *address,
 		     const struct pci_last_offer **ret_offer);
 
-/* Something that a type offers may have changed: look soon. */
+/* An offer of a device type may have changed: update the offers soon. */
 void offers_update_soon(struct offers *offers);
 
 /*
@@ -119,9 +120,9 @@ bool offers_is_free(struct offers *offers, const char *id, char **ret_holder);
 bool offers_is_on(const struct offers *offers);
 
 /*
- * The resource under which a pod has the device @id, or is about to; NULL: none, as far as is
- * known. @ret_ours: this agent offers that resource. A device stays in the resource that a pod has
- * it as: under another name the kubelet would give it away a second time.
+ * Return the resource under which a pod has the device @id or is about to get it; NULL: none known.
+ * @ret_ours: this agent offers that resource. A device keeps the resource while a pod has it: under
+ * another name the kubelet would allocate it a second time.
  */
 const char *offers_resource(const struct offers *offers, const char *id, bool *ret_ours);
 

@@ -24,7 +24,7 @@ struct plugins;
 struct store;
 struct this_node;
 
-/* What there is now. All borrowed, and read at every look and every Allocate. */
+/* What exists now. All borrowed, and read at every update and every Allocate. */
 struct pci_view {
 	const struct this_node *node; /* without an inventory nothing is offered */
 	const struct store *claims;   /* PCIDeviceClaims, of all nodes           */
@@ -57,7 +57,7 @@ struct pci_type *pci_type_new(const struct pci_view *view);
 /* Takes NULL, returns NULL. */
 struct pci_type *pci_type_free(struct pci_type *type);
 
-/* Make what @plugins offer what the view says. */
+/* Update the resources of @plugins to what the view shows. */
 void pci_type_offer(struct pci_type *type, struct plugins *plugins);
 
 /* A function as the kubelet's device list has it. */

@@ -1,4 +1,4 @@
-/* pod_allocations: which containers have which device, by its ID, as the kubelet said last. */
+/* pod_allocations: which containers have which device, by its ID, from the kubelet's last list. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +16,9 @@ struct pod_allocations *pod_allocations_free(struct pod_allocations *pods);
 
 struct pod_allocations_ops {
 	bool (*offers)(void *arg, const char *resource); /* Is the resource one of ours? */
-	void (*changed)(void *arg, const char *id);      /* who has it is not what it was */
-	/* Did that very container have the device when it was told last, by a process before this
-	 * one? May be NULL. */
+	void (*changed)(void *arg, const char *id);      /* the holder of @id changed */
+	/* Did this container have the device in the last status that an earlier agent wrote? May be
+	 * NULL. */
 	bool (*had)(void *arg, const struct pod_device *device);
 };
 

@@ -34,24 +34,24 @@ struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps);
 /* Takes NULL, returns NULL. */
 struct usb *usb_free(struct usb *usb);
 
-/* @inventory is the node's new one: give its USBDevices their names before others read it, and note
- * which of them are in use. They get other names later if claims come or go; @inventory is borrowed
- * for that until the next call or the end. usb_enqueue_all() is to follow. */
+/* @inventory is the node's new inventory: name its USBDevices before others read them, and note
+ * which are in use. Names change later if claims change, so @inventory is borrowed until the next
+ * call or the end. Call usb_enqueue_all() afterwards. */
 void usb_name_devices(struct usb *usb, struct inventory *inventory);
 
-/* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL.
- * offers_update_soon() is to follow. */
+/* The current HostDeviceConfig; borrowed until the next call or the end, may be NULL. Call
+ * offers_update_soon() afterwards. */
 void usb_set_config(struct usb *usb, const struct config *config);
 
-/* The claim @name, or the USBDevice of that name, changed at the API server: enqueue the claim.
- * Devices may get other names. */
+/* The claim @name, or the USBDevice of that name, changed in the API: enqueue the claim. Devices
+ * may be renamed. */
 void usb_enqueue(struct usb *usb, const char *name);
 
 /* Anything else that claims depend on changed, such as a list, an allocation, or the Node's
  * allocatable: enqueue every claim. */
 void usb_enqueue_all(struct usb *usb);
 
-/* The list of USBDeviceClaims is there: devices get the names that claims keep. */
+/* The USBDeviceClaims are listed: devices get the names that claims keep. */
 void usb_rename(struct usb *usb);
 
 /* Has no pod the device in socket @port? As offers_is_free(); not known before what is selected and

@@ -14,8 +14,8 @@ struct usb_claim_verdict {
 	const char *reason; /* of the condition Accepted; static, or the inventory's */
 	char *message;
 	struct usb_sighting seen;
-	/* What the claim is for: HERE, MOVED, or, while the claim does not say it, what has its
-	 * name. */
+	/* The device of the claim: HERE, MOVED, or, if the status names none yet, the device with
+	 * the claim's name. */
 	const struct usbdevice *device;
 };
 

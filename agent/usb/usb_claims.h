@@ -14,11 +14,11 @@ struct this_node;
 struct usb_claims;
 
 struct usb_claims_deps {
-	/* Has no pod the device in socket @port? As offers_is_free() says. */
+	/* Is the device in port @port free? See offers_is_free(). */
 	bool (*is_free)(void *arg, const char *port, char **ret_holder);
 	/* Have claimed devices of another kind the resource of the claim @name? */
 	bool (*is_taken)(void *arg, const char *name);
-	/* Would a pod get the device in socket @port, by the resource of the claim @name? As
+	/* Would a pod get the device in port @port, by the resource of the claim @name? See
 	 * offers_can_allocate(). */
 	bool (*is_offered)(void *arg, const char *name, const char *port);
 	/* Is the node of the device in socket @port not QEMU's, and cannot be made so? */

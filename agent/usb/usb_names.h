@@ -1,9 +1,9 @@
 /*
- * usb_names: the names of a node's USBDevices, with those of claimed devices kept.
+ * usb_names: the names of a node's USBDevices, where claimed devices keep theirs.
  *
- * A USBDevice is named after bus and device number, as Harvester does it. A claim has the name of
- * its device; so that both stay together, the device has the name of its claim for as long as there
- * is one. Another device that would have that name gets the number of its socket added. Pure.
+ * A USBDevice is named after bus and device number, as in Harvester. A claim has the name of its
+ * device. So that both stay together, the device keeps its claim's name while the claim exists.
+ * Another device with that name gets its port path appended. Pure.
  */
 #pragma once
 

@@ -1,9 +1,8 @@
 /*
- * usb_node: the device node of a USB device, and whose it is.
+ * usb_node: the device node of a USB device, and its owner.
  *
- * Nodes are never opened as devices (O_PATH), and no link is followed on the way: what a path below
- * /dev leads to is checked to be the character device of that bus and device number before anything
- * is done to it.
+ * Nodes are only opened with O_PATH, and no link is followed. Before anything is changed, the file
+ * is checked to be the character device with that bus and device number.
  */
 #pragma once
 
@@ -28,7 +27,7 @@ struct usb_node {
 	uint64_t inode; /* another one each time the node is made */
 	uid_t uid;
 	gid_t gid;
-	bool fixed; /* whose it is this process cannot change: no CAP_CHOWN, or a read-only /dev */
+	bool fixed; /* this process cannot change the owner: no CAP_CHOWN, or a read-only /dev */
 };
 
 /* All borrowed. */

@@ -1,5 +1,5 @@
 /* usb_offer: which USB devices are offered under which resource, and whether they are healthy.
- * Pure, except that it looks at the nodes. */
+ * Pure, except that it reads the device nodes. */
 #pragma once
 
 #include <stdbool.h>

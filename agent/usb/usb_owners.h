@@ -1,11 +1,11 @@
 /*
  * usb_owners: nodes of USB devices whose owner was changed for a pod, and their previous owners.
  *
- * The state directory has a record (usb-nodes/<socket>.json) from before the owner changes until it
- * is restored. So it is restored also after the agent has restarted and does not offer the device
- * any more. A record is valid only for that node; the kernel creates a new node at each boot and
- * each plug. A node that has QEMU's owner without a record got it from something else, such as a
- * udev rule, and keeps it.
+ * A record in the state directory (usb-nodes/<port path>.json) exists from before the owner changes
+ * until it is restored. So the owner is also restored after the agent has restarted and no longer
+ * offers the device. A record is valid only for that node; the kernel creates a new node at each
+ * boot and each plug. A node that has QEMU's owner without a record got it from something else,
+ * such as a udev rule, and keeps it.
  */
 #pragma once
 
@@ -18,20 +18,20 @@ struct usb_node;
 struct usb_view;
 struct usbdevice_status;
 
-/* Knows what processes before us gave. @view is borrowed; its state_dir, dev_root and calls are
+/* Reads the records of earlier agents. @view is borrowed; its state_dir, dev_root and calls are
  * used already. */
 struct usb_owners *usb_owners_new(const struct usb_view *view);
-/* The nodes stay given. Takes NULL, returns NULL. */
+/* Does not restore owners. Takes NULL, returns NULL. */
 struct usb_owners *usb_owners_free(struct usb_owners *owners);
 
-/* The node of @device, which is @node now, is about to be given; one that is QEMU's already is left
- * alone. Errors: its owner cannot be kept, so that it must not be given. */
+/* Keep the owner of @node, the node of @device, before it is changed. A node that has QEMU's owner
+ * already is skipped. On an error nothing was kept, and the owner must not be changed. */
 int usb_owners_add(struct usb_owners *owners, const struct usbdevice_status *device,
 		   const struct usb_node *node, struct err *err);
 
-/* Give the node of the device in this socket back, if it was given. */
+/* Restore the owner of the node of the device in this port, if it was changed. */
 void usb_owners_restore(struct usb_owners *owners, const char *port_path);
 
-/* Append the sockets whose nodes are given. */
+/* Append the ports whose nodes have a changed owner. */
 void usb_owners_ports(const struct usb_owners *owners, struct json_strs *ret_ports);
 size_t usb_owners_len(const struct usb_owners *owners);

@@ -80,14 +80,14 @@ struct config_node_types {
 
 struct config_mdev_types {
 	bool enabled;           /* false: nothing is created and nothing removed */
-	struct json_strs types; /* on nodes for which nothing else is said */
+	struct json_strs types; /* on nodes without an entry of their own */
 	struct {
 		struct config_node_types *items;
 		size_t len, cap;
 	} nodes;
 };
 
-/* A device node that many containers may have at once. */
+/* A device node that several containers may share. */
 struct config_generic {
 	size_t index;
 	char *resource;
@@ -107,7 +107,7 @@ struct config_socket {
 	char *folder; /* "/var/run/tdx-qgs", without '/' at the end */
 	char *file;   /* "qgs.socket" */
 	unsigned count;
-	char *misc; /* resource of the misc controller whose capacity counts instead; NULL: @count */
+	char *misc;    /* misc controller resource with the capacity; NULL: @count */
 	bool optional; /* healthy whether it is there or not */
 	bool has_owner;
 	uid_t uid;
@@ -122,19 +122,19 @@ struct config_iommufd {
 	unsigned count;
 };
 
-/* Why an entry gives nothing, as programs read it: one word each. */
+/* Why an entry has no effect, as one word for programs. */
 #define CONFIG_INVALID           "Invalid"          /* wrong in itself: on no node               */
 #define CONFIG_SAME_NAME         "SameName"         /* another entry has its name on this node   */
 #define CONFIG_NAME_TAKEN        "NameTaken"        /* devices of another kind have it           */
 #define CONFIG_NODE_MISSING      "NodeMissing"      /* the device node is not there              */
 #define CONFIG_NODE_UNUSABLE     "NodeUnusable"     /* it is, and cannot be used, or is VFIO's   */
 #define CONFIG_NODE_CRITICAL     "NodeHostCritical" /* it is a disk or the machine's memory      */
-#define CONFIG_NODE_NOT_WRITABLE "NodeNotWritable"  /* the agent cannot give it to QEMU           */
+#define CONFIG_NODE_NOT_WRITABLE "NodeNotWritable"  /* the agent cannot make QEMU its owner */
 #define CONFIG_NO_CAPACITY       "NoCapacity"       /* the kernel has no such capacity           */
 #define CONFIG_SOCKET_MISSING    "SocketMissing"    /* the socket is not there                   */
 #define CONFIG_SOCKET_UNUSABLE \
 	"SocketUnusable"                      /* what is there is none, or is not to be followed */
-#define CONFIG_OWNER_NOT_SET   "OwnerNotSet"  /* a socket cannot be given its owner        */
+#define CONFIG_OWNER_NOT_SET   "OwnerNotSet"  /* the agent cannot set a socket's owner */
 #define CONFIG_NO_DEVICE       "NoDevice"     /* nothing that there is is what is selected */
 #define CONFIG_DEVICES_TAKEN   "DevicesTaken" /* offered by another entry or claim         */
 #define CONFIG_DEVICES_REFUSED "DevicesRefused" /* no selected device is claimable */

@@ -1,4 +1,4 @@
-/* config_check: what a value of the HostDeviceConfig must look like. Private to the folder. */
+/* config_check: the allowed values of the HostDeviceConfig. Private to the folder. */
 #pragma once
 
 #include <stdbool.h>

@@ -31,8 +31,9 @@ struct config_case {
  * config_watch_start() has returned. */
 typedef void config_changed_fn(void *arg, const struct config *config);
 
-/* @parts is how many parts report: what this node cannot carry out is written when each has said
- * something of the config of now, or has long been silent. @node and @arg are borrowed. */
+/* @parts is the number of parts that report. The entries that this node cannot carry out are
+ * written when each part has reported on the current config, or after a timeout. @node and @arg are
+ * borrowed. */
 struct config_watch *config_watch_new(const struct this_node *node, size_t parts,
 				      config_changed_fn *changed, void *arg);
 /* Takes NULL, returns NULL. Free first all that keep the config. */
@@ -49,8 +50,8 @@ void config_watch_report(struct config_watch *watch, const char *name,
  * NULL). */
 bool config_watch_ready(struct config_watch *watch, struct str *reason);
 
-/* A merge patch of the status, made on exactly this state of the object; NULL: somebody has written
- * it for this generation. It empties status.nodes. */
+/* A merge patch of the status for exactly this version of the object; NULL: another agent has
+ * written it for this generation. It empties status.nodes. */
 json_t *config_verdict_body(const struct config_case *c);
 
 /* A server-side apply of the status by this node's field manager; NULL: nothing is to be written

@@ -39,8 +39,8 @@ struct verdict {
 	char *message; /* for a person; never NULL */
 };
 
-/* One verdict per facts->pci, in the same order. The caller frees with verdicts_free. Being bound
- * to vfio-pci changes no verdict; only the message tells of a device that was bound without us. */
+/* One verdict per facts->pci, in the same order. The caller frees with verdicts_free. A device that
+ * is bound to vfio-pci has the same verdict; only its message says that something else bound it. */
 struct verdict *claimable_check_pci(const struct facts *facts);
 
 /* One verdict per facts->usb. */

@@ -1,8 +1,8 @@
 /*
  * facts: what one scan of hostdev-helper found on this node, as C structs.
  *
- * Filled line by line from the helper's output (one JSON object a line; agent/helper/main.c says
- * which). Holds no names from pci.ids, no decisions, nothing of Kubernetes.
+ * Filled line by line from the helper's output (one JSON object a line; see agent/helper/main.c).
+ * Has no names from pci.ids, no decisions, and nothing of Kubernetes.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct err;
 
 enum { FACTS_MAX = 1 << 17 }; /* devices, uses, problems and records together; more is no machine */
 
-/* One PCI function. Text that the kernel does not give, or that could not be read, is NULL; only
- * the address is always there. */
+/* One PCI function. A text that the kernel does not provide, or that could not be read, is NULL;
+ * only the address is always set. */
 struct pci_facts {
 	char *address;
 	char *vendor, *device, *class_code; /* 4, 4 and 6 hex digits */
@@ -143,7 +143,7 @@ struct mdev_record_facts {
 	char *uuid;
 	char *parent;
 	char *type;
-	char *owner;    /* on whose behalf */
+	char *owner;    /* the part that created it */
 	bool this_boot; /* of the kernel that runs; else the instance is gone */
 };
 
@@ -164,14 +164,14 @@ struct facts {
 	ARRAY(struct unknown_facts) unknowns;
 	ARRAY(struct problem_facts) problems;
 	ARRAY(struct record_facts) records;
-	/* Addresses of physical functions whose sriov_drivers_autoprobe was switched for its
-	 * virtual functions, and is to be put back after them. */
+	/* Addresses of physical functions whose sriov_drivers_autoprobe was changed for their
+	 * virtual functions, and is to be restored after them. */
 	struct json_strs autoprobes;
 	ARRAY(struct mdev_parent_facts) mdev_parents;
 	ARRAY(struct mdev_facts) mdevs;
 	ARRAY(struct mdev_record_facts) mdev_records;
 	ARRAY(struct vgpu_facts) vgpus;
-	bool vgpus_known; /* all of them have been looked at: what is not among them is none */
+	bool vgpus_known; /* all were read: a function that is not among them is no vGPU */
 };
 
 struct facts *facts_new(void);
@@ -179,7 +179,7 @@ struct facts *facts_new(void);
 /* Takes NULL, returns NULL. */
 struct facts *facts_free(struct facts *facts);
 
-/* Take one line of the helper's output. ERR_INVALID for a line that is no object of a known shape
- * (-EINVAL) or one too many (-EMSGSIZE), which then leaves @facts as it was; a kind that is not
- * known is passed over, so that a newer helper may say more. */
+/* Add one line of the helper's output. ERR_INVALID, with @facts unchanged, for a line that is no
+ * object of a known shape (-EINVAL) or one too many (-EMSGSIZE). An unknown kind is skipped, so
+ * that a newer helper may report more. */
 int facts_add_line(struct facts *facts, const char *line, size_t len, struct err *err);

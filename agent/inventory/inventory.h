@@ -1,8 +1,7 @@
 /*
- * inventory: the objects that this node should have in the API, made of what a scan found.
+ * inventory: the objects that this node should have in the API, made from the facts of a scan.
  *
- * Pure: the same facts and names give the same objects. Whether an object is there already, and
- * what must be written, is publish's business.
+ * Pure: the same facts and names give the same objects. agent/publish decides what must be written.
  */
 #pragma once
 

@@ -22,7 +22,7 @@ struct inventory_pci_source {
 	const struct map *groups;
 	const struct verdict *verdict;
 	const struct pci_facts
-		*lookalike; /* nothing but the address tells it from that; NULL: none */
+		*lookalike; /* only the address distinguishes it from that one; NULL: none */
 };
 
 /* The caller frees with api_object_free. */

@@ -1,7 +1,7 @@
 /*
- * lookalike: functions of one model, which a boot may give each other's addresses.
+ * lookalike: functions of one model, whose addresses a boot may swap.
  *
- * Pure. A serial number, or another fact that is known of both, tells two of them apart
+ * Pure. A serial number, or another fact that is known of both, distinguishes two of them
  * (base/device_identity.h).
  */
 #pragma once
@@ -20,11 +20,11 @@ bool lookalike_may_swap(const struct pci_facts *a, const struct pci_facts *b);
 enum device_identity_match lookalike_compare(const char *serial, const char *identity,
 					     const char *other_serial, const char *other_identity);
 
-/* A function that nothing tells another from but the address. */
+/* The function that only the address distinguishes from another one. */
 struct lookalike {
 	const struct pci_facts *pci; /* NULL: there is none */
 };
 
-/* One for each facts->pci. Of a virtual function it is what its physical function cannot be told
- * from. The caller frees the array. */
+/* One for each facts->pci; for a virtual function, the lookalike of its physical function. The
+ * caller frees the array. */
 struct lookalike *lookalikes_find(const struct facts *facts);

@@ -7,5 +7,5 @@
  * pci-stub? */
 bool native_driver_is_passthrough(const char *driver);
 
-/* Can @text, from whomever, be the name of a driver that a device is given back to? */
+/* Can the untrusted @text be the name of the native driver that a device returns to? */
 bool native_driver_valid(const char *text);

@@ -14,7 +14,7 @@ struct json_strs;
 struct pci_facts;
 struct vgpu_facts;
 
-/* Append the addresses of the functions that may be vGPUs, so that they are to be looked at. */
+/* Append the addresses of the functions that may be vGPUs and are to be read. */
 void vendor_vfio_candidates(const struct facts *facts, struct json_strs *addresses);
 
 /* What was seen of the function @address; NULL: nothing, or it cannot be a vGPU. */

@@ -11,8 +11,8 @@
 
 struct direct;
 
-/* Like registration_new(), but all of @ops are there; tells every failure, even if it is the same
- * as the one before. */
+/* Like registration_new(), but all of @ops are set. Reports every failure, even the same one
+ * twice. */
 struct direct *direct_new(const struct registration_deps *deps, const char *resource,
 			  const char *socket_path, const struct registration_ops *ops, void *arg);
 /* Takes NULL, returns NULL. */

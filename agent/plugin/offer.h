@@ -1,5 +1,5 @@
 /*
- * offer: one resource offered to the kubelet: served on a socket and registered, both again as
+ * offer: one resource offered to the kubelet: served on a socket and registered, both repeated as
  * often as needed, until it is withdrawn.
  *
  * The socket gets a new name each time: a kubelet uses it to distinguish the plugins of one
@@ -17,7 +17,7 @@ struct offer;
 struct plugin_socket_maker;
 struct registration_deps;
 
-/* All borrowed but the texts, which are copied, and the list, which gets one more owner. */
+/* All borrowed except the texts, which are copied, and the list, which is referenced. */
 struct offer_settings {
 	const struct registration_deps *deps;
 	struct plugin_socket_maker *sockets;

@@ -1,12 +1,11 @@
 /*
- * plugin_codec: the messages of the kubelet's device plugin API as structs of ours, and back. No
- * I/O.
+ * plugin_codec: the messages of the kubelet's device plugin API as C structs, and back. No I/O.
  *
- * Both directions of each stand side by side; a plugin uses one of them, its tests the other.
- * Reading: < 0 with *ret untouched: -EBADMSG for bytes that are no such message, -EMSGSIZE for ones
- * that take too much memory or hold more containers than PLUGIN_CONTAINERS_MAX. What was read is to
- * be released by the matching _done. Writing appends to @out: -EMSGSIZE beyond PLUGIN_MESSAGE_MAX,
- * -EINVAL for text that is not UTF-8 (the kubelet could not read the message); @out is as it was then.
+ * Each message has a reader and a writer; a plugin uses one of them, its tests the other. Reading:
+ * < 0 with *ret untouched: -EBADMSG for bytes that are no such message, -EMSGSIZE for a message
+ * that takes too much memory or has more containers than PLUGIN_CONTAINERS_MAX. Release the result
+ * with the matching _done. Writing appends to @out: -EMSGSIZE beyond PLUGIN_MESSAGE_MAX, -EINVAL
+ * for text that is not UTF-8, which the kubelet could not read; @out is unchanged on an error.
  */
 #pragma once
 
@@ -78,7 +77,7 @@ int plugin_codec_write_allocate(const struct plugin_ids *request, struct str *ou
 /* The devices of a PreStartContainerRequest; the caller releases *@ret_ids. */
 int plugin_codec_read_start(const char *data, size_t len, struct json_strs *ret_ids,
 			    struct err *err);
-/* Add the nodes on the host that a ContainerAllocateResponse gives. */
+/* Add the device nodes of the host in a ContainerAllocateResponse. */
 int plugin_codec_read_nodes(const char *data, size_t len, struct json_strs *nodes, struct err *err);
 
 int plugin_codec_read_allocate(const char *data, size_t len, struct plugin_ids *ret_request,

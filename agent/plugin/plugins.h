@@ -20,8 +20,7 @@
 struct plugins;
 
 struct plugins_deps {
-	/* Borrowed, as registration.h says. What REGISTRATION_AUTO means is found out once, for all
-	 * resources. */
+	/* Borrowed, see registration.h. REGISTRATION_AUTO is resolved once, for all resources. */
 	struct registration_deps registration;
 	/* Where our sockets are if it is REGISTRATION_REGISTRY, under the path that the kubelet
 	 * sees; NULL, and otherwise: the kubelet's folder. Borrowed. */
@@ -37,7 +36,7 @@ struct plugin_resource {
 	const char *name;
 	const struct plugin_device *devices;
 	size_t ndevices;
-	bool claimed; /* somebody has claimed one of them: it goes before what a HostDeviceConfig says */
+	bool claimed; /* one of them is claimed: it takes precedence over a HostDeviceConfig */
 };
 
 /* Removes sockets that a process before left over. */
@@ -47,14 +46,13 @@ struct plugins *plugins_new(const struct plugins_deps *deps);
 struct plugins *plugins_free(struct plugins *plugins);
 
 /*
- * These are all resources of @type now: what is new begins, what is gone is withdrawn, what differs
- * is sent; what is the same costs nothing. All is copied but the type and its @type_arg, which is
- * the same every time.
+ * Set all resources of @type: new ones are started, missing ones withdrawn, changed ones sent;
+ * unchanged ones cost nothing. Everything is copied except the type and its @type_arg, which is the
+ * same each time.
  *
- * Left out, with PLUGIN_REFUSED, are: a resource whose name a kubelet would refuse, or that comes
- * twice or belongs to another type; devices as device_list.h says; and a list that is longer than a
- * kubelet reads: then the resource stays as it was before. What is left out for the same reason as
- * before is not told again.
+ * Skipped with PLUGIN_REFUSED: a resource whose name a kubelet would refuse, that appears twice or
+ * belongs to another type; devices as in device_list.h; and a list that is longer than a kubelet
+ * reads, where the resource stays as it was. The same refusal is reported once.
  */
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
 		 const struct plugin_resource *resources, size_t len);

@@ -38,7 +38,7 @@ struct registration_deps {
 };
 
 enum registration_state {
-	REGISTRATION_WAITING, /* for what the error says; it goes on trying        */
+	REGISTRATION_WAITING, /* see the error; it keeps trying */
 	REGISTRATION_DONE,    /* the kubelet knows the resource and opens a stream */
 };
 
@@ -55,10 +55,10 @@ struct registration_ops {
 	/* From now on the kubelet may open its stream. Frees nothing. May be NULL. */
 	void (*begins)(void *arg);
 	/*
-	 * The kubelet is about to be called. Close what it has open since it was called before;
-	 * true: there was something, so that it is called a moment later. Kubelets up to 1.36 that
-	 * see the end of a stream take down what is registered under the resource's name by then.
-	 * Frees nothing. May be NULL.
+	 * The kubelet is about to be called. Close what has been open since the last call; true:
+	 * something was open, so the call is delayed a moment. Kubelets up to 1.36 that see the end
+	 * of a stream remove what is registered under the resource's name at that time. Frees
+	 * nothing. May be NULL.
 	 */
 	bool (*clear)(void *arg);
 };
@@ -84,8 +84,8 @@ void registration_show(const struct registration *registration);
  * it. */
 void registration_show_none(const struct registration_deps *deps, const char *resource);
 
-/* @resource is offered no more: drop its metrics. They outlive a registration, since one that has
- * another socket follows it. */
+/* @resource is not offered any more: drop its metrics. They outlive a registration, because a
+ * registration with another socket follows it. */
 void registration_forget(const struct registration_deps *deps, const char *resource);
 
 /*

@@ -21,8 +21,8 @@ enum registration_event {
 	REGISTRATION_TIMER,   /* the wait is over                              */
 	REGISTRATION_CAME,    /* a kubelet that we have not registered at      */
 	REGISTRATION_OK,      /* it took us                                    */
-	REGISTRATION_FAILED,  /* it did not, or said nothing in time           */
-	REGISTRATION_AGAIN,   /* it knows us no more: it has no stream open    */
+	REGISTRATION_FAILED,  /* it refused, or did not answer in time */
+	REGISTRATION_AGAIN,   /* it has forgotten us: it has no stream open */
 	REGISTRATION_CLEARED, /* a stream of before had to be ended first   */
 	REGISTRATION_NEVENTS,
 };
@@ -44,7 +44,7 @@ enum registration_step {
 };
 
 enum {
-	REGISTRATION_CALL_MS = 10000,     /* Register is over by then, ...                     */
+	REGISTRATION_CALL_MS = 10000,     /* timeout of Register, ... */
 	REGISTRATION_DEADLINE_MS = 20000, /* ... and the kubelet hears of a later deadline      */
 	REGISTRATION_SOON_MS = 2,         /* a new kubelet's socket is bound before it listens */
 	REGISTRATION_CLEAR_MS = 50,       /* until a kubelet has noticed the end of a stream   */

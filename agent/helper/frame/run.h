@@ -1,10 +1,10 @@
 /*
- * run: one run of a verb that changes something, whichever it is: its state directory and locks,
- * the steps that it takes, the lines that it writes meanwhile, and why it ended.
+ * run: one run of a verb that changes something: its state directory and locks, its steps, the
+ * lines that it writes, and why it ended.
  *
- * Each line is one JSON object and is written at once: when a step never ends, its line is the last
- * that the reader has. A run ends for one reason, the first; each reason belongs to one result.
- * What a verb does between the first step and the last line is its own.
+ * Each line is one JSON object and is written immediately: if a step hangs, its line is the last
+ * one that the reader has. A run ends for one reason, the first; each reason belongs to one result.
+ * What a verb does between the first step and the last line is up to the verb.
  */
 #pragma once
 
@@ -86,7 +86,7 @@ struct run_options {
 	const char *state_dir;    /* of records and locks; created if its parent is there   */
 	const char *node_address; /* NULL: not known                                        */
 	const struct kernel *kernel;
-	int out_fd; /* gets the lines */
+	int out_fd; /* where lines are written */
 };
 
 /* Which times the last line has. */

@@ -39,7 +39,7 @@ bool mounts_path_below(const char *path, const char *folder);
 struct swap {
 	char *path; /* by which it was opened: of a device not always the one in /dev */
 	bool is_device;
-	uint64_t kib; /* its size; 0: not said */
+	uint64_t kib; /* its size; 0: not known */
 };
 
 struct swaps {

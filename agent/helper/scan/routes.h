@@ -1,11 +1,11 @@
 /*
- * routes: reads the text of /proc/net/route, /proc/net/ipv6_route and /proc/net/fib_trie, and says
- * which interface leads to an address. No I/O here.
+ * routes: reads the text of /proc/net/route, /proc/net/ipv6_route and /proc/net/fib_trie, and finds
+ * the interface that leads to an address. No I/O.
  *
- * /proc/net/route shows the main table only, and of a route with several next hops the first
+ * /proc/net/route shows only the main table, and only the first next hop of a route
  * (fib_route_seq_show() of the kernel's net/ipv4/fib_trie.c). fib_trie shows the other tables,
  * without interfaces. ipv6_route shows all tables. So an interface that is up and connected may
- * carry routes that cannot be seen without a capability in its network namespace.
+ * carry routes that are not visible without a capability in its network namespace.
  */
 #pragma once
 

@@ -20,11 +20,11 @@ enum use_reason {
 	USE_BLOCK_HOLDER,    /* part of a volume or array that is not mounted                    */
 	USE_INTERFACE_UP,    /* its interface is up and has an address, or is part of a bond ... */
 	USE_INTERFACE_MOVED, /* its interface is in another network namespace, such as a pod's   */
-	USE_UNKNOWN,         /* it may be in use, and nothing that can be read says more         */
+	USE_UNKNOWN,         /* it may be in use, and nothing readable shows more */
 };
 
 /* What a device's use follows from. Without an answer, devices of the classes in question are not
- * free: a check that could not look refuses. */
+ * free: a check that cannot read refuses. */
 enum use_question {
 	USE_ASK_MOUNTS,       /* what is mounted?                                        */
 	USE_ASK_SWAPS,        /* what does the kernel swap to?                           */
@@ -40,7 +40,7 @@ enum use_question {
 };
 /* clang-format on */
 
-/* One fact: this device, this reason, said for people in one sentence. */
+/* One fact: a device, a reason, and one sentence for people. */
 struct use {
 	struct devpath device;
 	enum use_reason reason;

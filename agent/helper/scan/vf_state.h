@@ -17,8 +17,7 @@ struct vf_state {
 	int device; /* the device id that they have or would have; 0: not known, or none */
 };
 
-/* Look at the physical function whose folder is open as @dir_fd. The caller calls
- * vf_state_done(). */
+/* Read the physical function whose folder is open as @dir_fd. The caller calls vf_state_done(). */
 void vf_state_read(int dir_fd, struct vf_state *ret_seen);
 void vf_state_done(struct vf_state *seen);
 

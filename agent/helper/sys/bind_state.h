@@ -26,7 +26,7 @@ struct bind_state {
 	char id[BIND_ID_SIZE];
 	char driver[BIND_NAME_SIZE];
 	char override[BIND_NAME_SIZE];
-	bool no_autoprobe; /* a virtual function that only the driver gets which its override names */
+	bool no_autoprobe; /* a virtual function that only the driver of its override binds */
 };
 
 /* Look at the function @address. A function that is absent or just disappears is !present and no
@@ -43,7 +43,7 @@ struct bind_member {
 	char name[BIND_NAME_SIZE]; /* of a PCI function: its address */
 	char driver[BIND_NAME_SIZE];
 	bool port; /* a bridge: the kernel lets its driver stay     */
-	bool vfio; /* its driver gives it to user space             */
+	bool vfio; /* its driver passes it to user space */
 };
 
 struct bind_members {
@@ -56,14 +56,14 @@ struct bind_members {
 int bind_members_read(int sysfs_fd, int group, struct bind_members *ret_members, struct err *err);
 void bind_members_done(struct bind_members *members);
 
-/* Would the kernel refuse the group to user space for the sake of this member? */
+/* Would the kernel refuse to pass the group to user space because of this member? */
 bool bind_member_blocks(const struct bind_member *member);
 
 /* Does @driver, which has the function @address, do nothing but hand it to programs? Only VFIO and
  * UIO drivers and pci-stub do: whatever other driver has a function uses it for the host. */
 bool bind_driver_is_for_programs(int sysfs_fd, const char *address, const char *driver);
 
-/* Is there a device node through which user space gets the function @address of @group? */
+/* Is there a device node through which user space can open the function @address of @group? */
 bool bind_has_node(int sysfs_fd, int dev_fd, int group, const char *address);
 
 /*

@@ -15,8 +15,8 @@ struct kernel {
 	/* Have @module in the kernel; 0, or < 0 with @err set. May last. */
 	int (*load)(void *arg, const char *module, struct err *err);
 	/* Open the disk whose node is @name below @dev_fd exclusively (O_EXCL). Returns a
-	 * descriptor, with *@ret_number the device's number, 0 if the node is no block device; or
-	 * the negative errno. */
+	 * descriptor and sets *@ret_number to the device's number (0 if the node is no block
+	 * device), or returns the negative errno. */
 	int (*open_disk)(void *arg, int dev_fd, const char *name, dev_t *ret_number);
 	void *arg;
 };

@@ -13,6 +13,6 @@ bool kernel_module_has_driver(int sysfs_fd, const char *driver);
  * may be -1. */
 bool kernel_module_has_backend(int sysfs_fd, int dev_fd);
 
-/* Have modprobe load @module, a module or an alias of one, and wait for it. The error says why it
- * was not loaded. */
+/* Let modprobe load @module (a module or an alias), and wait for it. The error says why it was not
+ * loaded. */
 int kernel_module_load(const char *module, struct err *err);

@@ -20,7 +20,7 @@ enum {
 #define MDEV_DEVICES "bus/mdev/devices"
 #define MDEV_PARENTS "class/mdev_bus"
 
-/* An instance; texts are "" where they cannot be told. */
+/* An instance; texts are "" where not known. */
 struct mdev_instance {
 	bool present;
 	char parent[MDEV_NAME_SIZE]; /* "0000:3b:00.0", "mtty"                             */

@@ -1,8 +1,8 @@
 /*
- * report: what one run has to say, as JSON lines kept in memory until the end.
+ * report: the output of one run, as JSON lines kept in memory until the end.
  *
  * Facts and problems are kept apart, so that facts come out in the order of the devices whatever
- * went wrong between them, and a device that turns out to be gone takes its problems with it.
+ * fails in between, and a device that turns out to be gone takes its problems with it.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * sysfs: bounded reads of attributes, links and folders below a directory descriptor.
  *
- * Knows nothing of devices. A name that is not there is an outcome, not an error: devices come and
- * go while they are looked at, and most attributes exist for some of them only.
+ * Knows nothing about devices. A missing name is an outcome, not an error: devices come and go
+ * during a read, and most attributes exist for some devices only.
  */
 #pragma once
 
@@ -28,8 +28,9 @@ enum { SYSFS_ABSENT = 1 };
 const struct err *sysfs_failure(void);
 void sysfs_forget_failure(void);
 
-/* -EMFILE, -ENFILE or -ENOMEM if any read of this process failed for that; 0: none did. Such a read
- * says nothing about the device: what this process has found is not complete. */
+/* - MFILE, -ENFILE or -ENOMEM if any read of this process failed because of it; 0: none did. Such a
+ *   read
+ * does not concern the device: the facts of this process are incomplete. */
 int sysfs_shortage(void);
 
 /* The text of one attribute without its last newline; terminated, may hold NUL bytes inside. */
@@ -42,9 +43,9 @@ struct sysfs_attr {
  * longer than SYSFS_ATTR_MAX). */
 int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct err *err);
 
-/* The same of an attribute such as "flags" that every network interface has. The kernel says EINVAL
- * for one that it is taking away and whose folder is still there (dev_isalive() of
- * net/core/net-sysfs.c): that is absence too. */
+/* The same for an attribute such as "flags" that every network interface has. EINVAL means that the
+ * kernel is removing the interface while its folder still exists (dev_isalive() of
+ * net/core/net-sysfs.c): that counts as absent too. */
 int sysfs_read_interface(int dir_fd, const char *path, struct sysfs_attr *ret_attr,
 			 struct err *err);
 

@@ -1,4 +1,4 @@
-/* value: what a text from outside (a word of the command line, a record) must look like. No I/O. */
+/* value: the valid form of a text from outside (a word of the command line, a record). No I/O. */
 #pragma once
 
 #include <stdbool.h>

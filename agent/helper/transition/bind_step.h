@@ -1,8 +1,7 @@
 /*
- * bind_step: the steps that bring a function to where it is wanted. Which one is next says a pure
- * table: nothing is remembered, so a run that was cut off anywhere is another row of it. Then it is
- * carried out on the function, and looked at: that a write succeeded proves nothing; that it failed
- * does not prove that the effect is not there.
+ * bind_step: the steps that move a function to where it is wanted. A pure table has the next step:
+ * no progress is kept, so an interrupted run is just another row. Each step is carried out and then
+ * read back: a successful write does not prove the effect, and a failed write does not disprove it.
  */
 #pragma once
 
@@ -57,8 +56,8 @@ enum bind_act {
 enum { BIND_STEPS_MAX = 8 };
 
 /*
- * What to do next. WANT_ANY with neither driver nor override says ACT_PROBE whenever it is asked:
- * the caller probes once and takes what comes.
+ * The next step. WANT_ANY with neither driver nor override always gives ACT_PROBE: the caller
+ * probes once and accepts the result.
  */
 enum bind_act bind_plan_next(enum bind_want want, enum bind_driver driver,
 			     enum bind_override override);
@@ -76,7 +75,7 @@ struct bind_target {
 /* Outcome of bind_step_run(): the write was taken, and nothing came of it. */
 enum { BIND_NO_EFFECT = 1 };
 
-/* Where a function goes that is given back. */
+/* Where a released function goes. */
 enum bind_want bind_step_back(const struct bind_target *target);
 
 /* The next step for a function that is as @seen. */
@@ -88,9 +87,9 @@ enum bind_override bind_step_override(const struct bind_target *target,
 				      const struct bind_state *seen);
 
 /*
- * Carry out @act (one that writes) and look again: *@seen is what the function is afterwards. 0:
- * the effect is there, or the function is gone. BIND_NO_EFFECT, or < 0 with the errno of the write:
- * it is not; @err says so in both cases.
+ * Carry out @act (one that writes) and read the state back into *@seen. 0: it had the effect, or
+ * the function is gone. BIND_NO_EFFECT, or < 0 with the errno of the write: it had none; @err is
+ * set in both cases.
  */
 int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *target,
 		  struct bind_state *seen, struct err *err);

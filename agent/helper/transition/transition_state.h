@@ -46,14 +46,14 @@ struct transition {
 /* transition_check.c: what is there, and may it be touched? */
 int transition_check(struct transition *t, bool binding);
 int transition_check_members(struct transition *t, bool after);
-/* Who uses the functions that @binding, or a release, would take away from somebody? */
+/* Refuse if a process holds a function that @binding, or a release, would take from it. */
 int transition_check_holders(struct transition *t, bool binding);
-/* Does somebody use functions that he has put on a driver for programs himself? */
+/* Refuse if a process uses a function that something else bound to a passthrough driver. */
 int transition_check_foreign(struct transition *t);
 /* Is @part still free, now that other functions have been moved and its own unbind is next? */
 int transition_check_again(struct transition *t, const struct transition_part *part);
-/* Would the move take the function away from somebody? Releasing one that is driverless may: the
- * driver's link goes first, the one who holds it goes on. */
+/* Could the move take the function from a process? Releasing a function without a driver can: the
+ * kernel removes the driver's link first, while its holder goes on. */
 bool transition_may_be_held(const struct transition_part *part, bool binding);
 
 /* Let go of the disks that the check has taken hold of, so that the host could not take them before

@@ -66,13 +66,13 @@ struct usb_facts {
 struct use_facts {
 	char *pci;
 	char *usb;
-	char *reason; /* "HostFilesystem", "HostNetwork", "Mounted", ...: agent/inventory/claimable.h */
+	char *reason; /* "HostFilesystem", "Mounted", ...: agent/inventory/claimable.h */
 	char *detail; /* "vda1 is mounted at /"                                            */
 };
 
 /* A question about the host's use of devices that the scan could not answer. */
 struct unknown_facts {
-	char *question; /* "Mounts", "Routes", "Members", ...: agent/helper/scan/use.h              */
+	char *question; /* "Mounts", "Routes", ...: agent/helper/scan/use.h */
 	bool unread;    /* the kernel's answer could not be read: the node or the agent is set up
 			   in a way that hides it                                              */
 	struct json_strs

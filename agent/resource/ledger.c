@@ -94,9 +94,8 @@ struct unlisted {
 	struct json_strs ids;   /* when the kubelet had written it last     */
 	struct json_strs asked; /* since when the kubelet was made to write it */
 	struct clock_timer *timer;
-	unsigned
-		checks_left; /* left, until the kubelet has written; 0: it is to be asked for its list */
-	uint64_t version; /* the checkpoint's when it was made to write                      */
+	unsigned checks_left; /* until the kubelet has written; 0: ask it for its list */
+	uint64_t version;     /* the checkpoint's when it was made to write                      */
 };
 
 struct ledger {

@@ -94,8 +94,7 @@ static void on_ledger(void *arg, const char *id)
 {
 	struct offers *offers = arg;
 
-	offers_update_soon(
-		offers); /* its name may have changed while a pod had it; its node's number is noted */
+	offers_update_soon(offers); /* a device may have been renamed while a pod had it */
 	offers->deps.changed(offers->deps.arg, id);
 }
 

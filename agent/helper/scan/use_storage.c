@@ -765,7 +765,7 @@ static void add_possible_disks(struct use_scanner *scanner, size_t loop)
 	mount = mounts_backing(&scanner->mounts, file.text);
 	if (blocks_by_path(scanner->blocks, file.text) == BLOCK_NONE &&
 	    disk_at(scanner, file.text) != BLOCK_NONE && strcmp(mount->fstype, "devtmpfs") == 0)
-		return; /* a node of the host's /dev that is mounted on the file; in a tmpfs, any disk has that name */
+		return; /* a node of the host's /dev mounted on the file: any disk may have that name */
 	for (size_t i = 0; i < blocks_len(scanner->blocks); i++) {
 		auto_free char *why =
 			xasprintf("has the size of %s, whose file '%.64s' may be a node of it",

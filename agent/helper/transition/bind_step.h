@@ -18,7 +18,7 @@ enum bind_want {
 	WANT_NATIVE, /* back on the native driver                                */
 	WANT_NONE,   /* back to no driver                                        */
 	WANT_ANY,    /* back, with the native driver not known: the kernel picks */
-	WANT_PASSTHROUGH, /* back on the passthrough driver, which it had before: it stays, without our override */
+	WANT_PASSTHROUGH, /* keep the passthrough driver that it had before, without override */
 	BIND_NWANTS,
 };
 
@@ -33,7 +33,7 @@ enum bind_driver {
 enum bind_override {
 	OVERRIDE_CLEAR,
 	OVERRIDE_OURS,   /* names the passthrough driver of the job */
-	OVERRIDE_NATIVE, /* names the native driver, put there by a release; before a bind only if there is a record of ours */
+	OVERRIDE_NATIVE, /* names the native driver; before a bind only with a record of ours */
 	OVERRIDE_OTHER,
 	BIND_NOVERRIDES,
 };
@@ -46,7 +46,7 @@ enum bind_act {
 	ACT_PROBE,
 	ACT_CLEAR_OVERRIDE,
 	ACT_BIND,
-	ACT_SET_NATIVE, /* in place of BIND, where the kernel lets an override alone pass: then PROBE */
+	ACT_SET_NATIVE, /* replaces BIND where the kernel needs an override; then PROBE */
 	BIND_NACTS,
 };
 /* clang-format on */

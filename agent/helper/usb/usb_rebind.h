@@ -20,8 +20,7 @@ struct usb_rebind_job {
 	const char *port; /* "1-2.3" */
 	int bus;
 	int device; /* with this number: another one in the port is left alone             */
-	const char *
-		allow_unknown; /* "1": also where the agent cannot see whether the host uses it; NULL */
+	const char *allow_unknown; /* "1": also if its use by the host is unknown; NULL */
 };
 
 /* @words end in NULL. ERR_INVALID, -EINVAL, naming the word. */

@@ -127,7 +127,7 @@ json_t *config_verdict_body(const struct config_case *c)
 	json_map_init(hostdeviceconfig_status_map, &status);
 	status.observed_generation = c->object->meta.generation;
 	fill_entries(&c->config->troubles, &status.entries);
-	body = patch_new(&c->object->meta); /* of several agents one gets through */
+	body = patch_new(&c->object->meta); /* of several agents, one succeeds */
 	json_object_set_new(body, "status", json_map_encode(hostdeviceconfig_status_map, &status));
 	json_map_done(hostdeviceconfig_status_map, &status);
 
@@ -141,8 +141,7 @@ json_t *config_verdict_body(const struct config_case *c)
 	return body;
 }
 
-/* --- what this node cannot carry out
- * ------------------------------------------------------------- */
+/* --- what this node cannot carry out ---------------------------------------------------------- */
 
 static const struct hostdeviceconfig_node *own_item(const struct config_case *c)
 {
@@ -279,7 +278,7 @@ static void config_parts_ask(struct config_parts *parts)
 		parts->items[i].reported = false;
 }
 
-/* How many parts have told something of it. */
+/* The number of parts that have reported on it. */
 static size_t config_parts_reported(const struct config_parts *parts)
 {
 	size_t reported = 0;
@@ -307,7 +306,7 @@ static void config_parts_done(struct config_parts *parts)
 enum {
 	SPREAD_MS = 500, /* so that the first of many agents has written before the others would */
 	REPORT_AFTER_MS =
-		15000, /* a part says nothing, as all of them on a node without a kubelet */
+		15000, /* a part does not report, for example on a node without a kubelet */
 };
 
 static const char field_manager[] = "hostdev-agent";
@@ -327,8 +326,7 @@ struct config_watch {
 	struct reconcile *reconcile; /* of the status */
 };
 
-/* --- as struct reconcile_spec has them
- * ---------------------------------------------------------- */
+/* --- as struct reconcile_spec has them -------------------------------------------------------- */
 
 static bool is_known(void *arg)
 {
@@ -412,8 +410,7 @@ static void plan_status(void *arg, const struct reconcile_view *view, struct dec
 		plan_node(watch, view, &c, ret_decision);
 }
 
-/* --- what parts report
- * ------------------------------------------------------------------------- */
+/* --- what parts report ------------------------------------------------------------------------ */
 
 static void on_trouble(void *arg, const struct config_trouble *trouble)
 {
@@ -438,8 +435,7 @@ void config_watch_report(struct config_watch *watch, const char *name,
 		reconcile_enqueue(watch->reconcile, HOSTDEVICECONFIG_NAME);
 }
 
-/* --- what is asked for
- * --------------------------------------------------------------------------- */
+/* --- what is asked for ------------------------------------------------------------------------ */
 
 static void take(struct config_watch *watch, const struct hostdeviceconfig *object)
 {
@@ -498,8 +494,7 @@ bool config_watch_ready(struct config_watch *watch, struct str *reason)
 	return reconcile_is_synced(watch->reconcile, reason);
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void make_reconcile(struct config_watch *watch)
 {

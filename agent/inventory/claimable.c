@@ -30,7 +30,7 @@ static const struct {
 	{ "0780", "8086", NULL,   "mei_me",  "HostFunction", "the machine's management engine" },
 	{ "0780", "8086", NULL,   "mei_txe", "HostFunction", "the machine's management engine" },
 	{ "08",   NULL,   NULL,   NULL,      "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
-	/* PCI devices are tunnelled through it, and do not stand below it. */
+	/* PCI devices are tunnelled through it, and are not below it in the tree. */
 	{ "0c0340", NULL, NULL,   NULL,      "HostFunction", "a USB4 or Thunderbolt controller: other devices are behind it" },
 	{ "0c05", NULL,   NULL,   NULL,      "HostFunction", "the machine's SMBus" },
 	/* Its holder controls the BMC without a password: accounts, power, virtual media. */
@@ -84,7 +84,7 @@ static bool check_class(const struct pci_facts *pci, struct verdict *v)
 	return false;
 }
 
-/* Where the use stands among the reasons. */
+/* The rank of the use among the reasons. */
 static size_t seriousness(const struct use_facts *use)
 {
 	size_t i = 0;

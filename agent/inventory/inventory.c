@@ -30,8 +30,8 @@ const struct api_kind *const inventory_kinds[INVENTORY_KINDS] = {
 	[INVENTORY_MDEV_PARENT] = &mediateddeviceparent_kind,
 };
 
-/* Two devices cannot have one name: names hold the address, or bus and device number. If the kernel
- * gave one twice all the same, the first counts. */
+/* Two devices cannot have one name, because names contain the address, or bus and device number. If
+ * it happens all the same, the first counts. */
 static void set_add(struct inventory_set *set, void *object)
 {
 	const struct api_meta *meta = object;

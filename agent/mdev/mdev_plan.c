@@ -69,7 +69,7 @@ struct parent {
 	struct parent *next;
 	size_t index;           /* in the plan's items                          */
 	struct choice *choices; /* one for each wanted type                     */
-	int desired;            /* the wanted type that it has or gets, NO_TYPE */
+	int desired;            /* the desired type that it has or gets, NO_TYPE */
 	bool has_instance;      /* of whatever type                             */
 };
 
@@ -119,7 +119,7 @@ static struct mdev_parent_plan *plan_of(const struct planner *p, const struct pa
 	return &p->plan->items[parent->index];
 }
 
-/* Records may tell of parents that are gone. */
+/* Records may name parents that are gone. */
 static void list_parents(struct planner *p)
 {
 	const struct facts *facts = p->c->facts;
@@ -182,7 +182,7 @@ static bool is_free(const struct planner *p, const char *uuid)
 	return !p->c->is_free || p->c->is_free(p->c->arg, uuid);
 }
 
-/* A UUID is one instance's in the kernel; facts that tell of it twice are believed once. */
+/* A UUID is unique in the kernel, so a second instance with it in the facts is ignored. */
 static void plan_instance(struct planner *p, const struct mdev_facts *mdev)
 {
 	struct parent *parent = parent_of(p, mdev->parent);
@@ -204,7 +204,7 @@ static void plan_instance(struct planner *p, const struct mdev_facts *mdev)
 		json_strs_add(&plan->remove, mdev->uuid);
 }
 
-/* --- who gets what ---------------------------------------------------------------------------- */
+/* --- assignment of types ---------------------------------------------------------------------- */
 
 /* The first parent without any instance that can make one of the @desired-th type; NULL: there is
  * none. */

@@ -77,8 +77,8 @@ static char *own_trouble(const struct mdev_view *view, const struct mediateddevi
 	return view->number ? view->number(view->arg, device->status.uuid) : NULL;
 }
 
-/* False: it is not offered. Under two names the kubelet could give it to two pods, so while a pod
- * has it, it keeps that pod's resource. */
+/* False: it is not offered. Under two names the kubelet could allocate it to two pods, so it keeps
+ * the resource while a pod has it. */
 static bool find_offer(const struct mdev_view *view, const struct mediateddevice *device,
 		       struct mdev_offer *ret_offer)
 {

@@ -285,7 +285,7 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 	if (parent->task) {
 		mdevs->running++;
 		attempt_begin(&parent->attempt, &of, ATTEMPT_CHANGES_MANY, now_ms(mdevs));
-		/* What is being removed is not to be given to a pod any more. */
+		/* Instances that are being removed must not be allocated. */
 		if (parent->removes)
 			offers_update_soon(mdevs->deps.offers);
 		return;

@@ -38,7 +38,7 @@ struct checkpoint {
 struct holder {
 	char *pod; /* its UID; "": of several pods    */
 	char *resource;
-	struct json_strs nodes; /* that its containers are given */
+	struct json_strs nodes; /* that its containers get */
 };
 
 /* One container's devices of a resource. */

@@ -28,7 +28,7 @@ struct plugin_device {
 	const char *trouble; /* why it is not healthy, for messages; NULL: not known */
 };
 
-/* - - the allocation of a container ------------------------------------------- */
+/* --- the allocation of a container ------------------------------------------------------------ */
 
 struct device_spec {
 	char *container_path;
@@ -77,7 +77,7 @@ bool allocation_is_empty(const struct allocation *allocation);
 /* Release; the allocation is empty again. */
 void allocation_done(struct allocation *allocation);
 
-/* - - which devices a container should get ------------------------------------ */
+/* --- which devices a container should get ----------------------------------------------------- */
 
 /* Whatever the rule, the devices that a container must have come first. */
 enum device_choice {

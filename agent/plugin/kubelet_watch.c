@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "kube/clock.h"
 
-/* One folder that inotify tells of. */
+/* A folder that inotify watches. */
 struct folder_watch {
 	uv_fs_event_t event;
 	struct folder_watch *next;
@@ -55,7 +55,7 @@ struct kubelet_listener *kubelet_watch_listen(struct kubelet_watch *watch, const
 	return l;
 }
 
-/* Unless one of them is being told something, and somebody holds its `next`. */
+/* Unless listeners are being notified, because the loop holds a `next`. */
 static void sweep(struct kubelet_watch *w)
 {
 	struct kubelet_listener **at = &w->listeners;

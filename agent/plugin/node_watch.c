@@ -32,7 +32,7 @@ struct watched {
 	dev_t rdev;
 };
 
-/* A folder that inotify tells of, and a name in it that is on the way of a path. */
+/* A folder that inotify watches, and a name in it that is part of a path. */
 struct step {
 	int wd;
 	char *name;
@@ -40,7 +40,7 @@ struct step {
 
 struct node_watch {
 	struct clock *clock;
-	struct clock_timer *timer; /* a look is due */
+	struct clock_timer *timer; /* runs while a check is due */
 	void (*changed)(void *arg);
 	void *arg;
 	int fd;         /* -1: there is no inotify */
@@ -59,7 +59,7 @@ struct node_watch {
 
 /* --- what the paths are ------------------------------------------------------------------- */
 
-/* True if the path is not what it was. */
+/* True if the path changed. */
 static bool stat_path(struct watched *w)
 {
 	struct watched before = *w;
@@ -172,7 +172,7 @@ static void rest(struct node_watch *watch)
 		clock_timer_stop(watch->clock, watch->timer);
 }
 
-/* The watches stand before the look, so that nothing falls in between. */
+/* Set the watches before the check, so that no change is missed. */
 static void on_due(void *arg)
 {
 	struct node_watch *watch = arg;
@@ -183,8 +183,7 @@ static void on_due(void *arg)
 		watch->changed(watch->arg);
 }
 
-/* --- events
- * ------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static bool concerns(const struct node_watch *watch, const struct inotify_event *event)
 {
@@ -226,8 +225,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		clock_timer_start(watch->clock, watch->timer, 0);
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void paths_done(struct node_watch *watch)
 {

@@ -21,9 +21,9 @@ struct offer {
 	struct plugin *plugin; /* NULL: not served (yet) */
 	struct registration *registration;
 	struct kubelet_listener *listener;
-	struct clock_timer *timer; /* to serve, or to say that it is withdrawn */
+	struct clock_timer *timer; /* to serve, or to report that it is withdrawn */
 	struct backoff backoff;
-	int trouble; /* why it is not served, as was told; 0: it is */
+	int trouble; /* the reported reason why it is not served; 0: it is */
 	bool registered;
 	uint64_t registered_ms;
 	bool withdrawn;

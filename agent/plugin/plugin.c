@@ -18,7 +18,7 @@
 #include "kube/clock.h"
 
 enum {
-	STOP_CHECK_MS = 10, /* between two looks of a stop whether the connections are gone */
+	STOP_CHECK_MS = 10, /* between two checks of a stop whether connections are open */
 	/* What hinders a start, such as the processes of a pod that was deleted by force, has ended
 	 * within some seconds as a rule. A kubelet that is refused tries again only after 10 s or
 	 * more; it waits for 30 s. */
@@ -49,7 +49,7 @@ struct plugin {
 	char *resource;
 	struct plugin_source source;
 	struct device_list *list;
-	struct deferred_calls *deferred; /* NULL: the type answers at once */
+	struct deferred_calls *deferred; /* NULL: the type answers immediately */
 	struct start *starts;
 	const struct plugin_ops *ops;
 	void *arg;
@@ -170,7 +170,7 @@ static void handle_options(void *arg, struct grpc_call *call, const char *reques
 		grpc_call_finish(call, status, err.msg);
 }
 
-/* In one list: which container was to get what does not matter any more. */
+/* Reported as one list: the containers do not matter any more. */
 static void notify_refused(const struct plugin *plugin, const struct plugin_ids *asked,
 			   const struct err *err)
 {
@@ -455,7 +455,7 @@ bool plugin_has_kubelet(const struct plugin *plugin)
 	return plugin->kubelets;
 }
 
-/* Every change of the list is sent at once. */
+/* Every change of the list is sent immediately. */
 bool plugin_lists(const struct plugin *plugin, const char *id)
 {
 	const struct plugin_device *device = device_list_find(plugin->list, id);

@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "kube/clock.h"
 
-/* What is left out, told once for as long as the reason stays the same. */
+/* A skipped device or resource, reported once as long as the reason stays the same. */
 struct refusal {
 	bool seen;
 	char reason[];
@@ -72,8 +72,8 @@ static struct refusal *refusal_new(const char *reason)
 	return refusal;
 }
 
-/* Tell of the device @id (NULL: the whole resource), unless that was told before with this
- * reason. */
+/* Report the device @id (NULL: the whole resource), unless it was reported with this reason
+ * before. */
 static void refusals_add(struct refusals *refusals, const char *resource, const char *id,
 			 const struct err *err)
 {
@@ -93,7 +93,7 @@ static void refusals_add(struct refusals *refusals, const char *resource, const 
 	refusals->fn(refusals->arg, &event);
 }
 
-/* What is not added between these two is forgotten, and would be told again. */
+/* A refusal that is not added between these two is forgotten, and would be reported again. */
 static void refusals_begin(struct refusals *refusals)
 {
 	size_t cursor = 0;
@@ -379,10 +379,9 @@ static void reconcile(struct plugins *plugins)
 	}
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
-/* What cannot be looked at is not there yet. */
+/* What cannot be read does not exist yet. */
 static void sweep(const struct plugins *plugins)
 {
 	const struct registration_deps *registration = &plugins->deps.registration;

@@ -32,7 +32,7 @@ struct podresources {
 	uint64_t asked_ms;        /* the call that was answered last                   */
 	unsigned owed;            /* calls that have to work, for requests             */
 	bool asked;               /* while a call was under way                        */
-	struct pod_devices fresh; /* what this call says ...                           */
+	struct pod_devices fresh; /* the answer of this call ... */
 	struct err unread;        /* ... or why that is nothing                        */
 	struct pod_devices devices;
 	struct err stale; /* ERR_NONE: it is not */

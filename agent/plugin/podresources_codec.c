@@ -14,7 +14,7 @@
 
 enum { NAME_MAX_LEN = 253, NAMES = 5 };
 
-/* Where the texts of a device stand among all texts. */
+/* The position of a device's texts among all texts. */
 struct place {
 	size_t resource;
 	size_t device;
@@ -50,7 +50,7 @@ static size_t put(struct reading *r, const char *text)
 	return at;
 }
 
-/* @place says whose. */
+/* @place names the owner. */
 static int read_devices(struct reading *r, struct place place, const V1__ContainerDevices *group)
 {
 	if (!is_name(group->resource_name) || (r->wants && !r->wants(r->arg, group->resource_name)))

@@ -36,8 +36,8 @@ struct search {
 };
 
 /*
- * One set after the other of some devices is looked at. The value of a set is its weight, times a
- * scale, without the costs of its devices.
+ * A search that visits the sets of some devices, one after the other. The value of a set is its
+ * weight, times a scale, without the costs of its devices.
  */
 struct step {
 	struct search *search;
@@ -47,7 +47,7 @@ struct step {
 	size_t len;    /* how many    */
 	size_t size;   /* of the sets */
 	int32_t floor; /* sets of less value are passed over */
-	uint32_t base; /* with a look at halves: the weight of all devices */
+	uint32_t base; /* for halves: the weight of all devices */
 	uint32_t least;
 	uint64_t best; /* division of the devices; 0: none of at least `least` */
 	/* By the place of the device in the mask. */
@@ -363,7 +363,7 @@ static void find_slack(struct search *search, struct step *step, size_t size)
 	visit_sets(step, 0, size);
 }
 
-/* A set loses no more than its slack, since each of its devices loses at most a part of it. */
+/* A set loses at most its slack, because each of its devices loses at most a part of it. */
 static void find_shares(struct search *search)
 {
 	struct step step;

@@ -17,8 +17,8 @@ struct registration {
 	char *resource;
 	const struct registration_ops *ops;
 	void *arg;
-	char *last_error; /* the last one; NULL: it was DONE, or nothing was told */
-	bool known;       /* the kubelet has it, as far as we were told */
+	char *last_error; /* the last one; NULL: it was DONE, or nothing was reported */
+	bool known;       /* the kubelet has it, according to the last state */
 	struct metric *registrations;
 	struct metric *registered;
 };
@@ -48,7 +48,7 @@ static const char *way_text(const struct registration *r)
 	return r->registry ? "registry" : "direct";
 }
 
-/* The same failure is counted each time and told once. */
+/* The same failure is counted each time and reported once. */
 static void on_state(void *arg, enum registration_state state, const struct err *err)
 {
 	struct registration *r = arg;

@@ -22,7 +22,7 @@ enum {
 	AGAIN_MAX_MS = 10000,
 	CALM_MS = 60000,
 	JITTER_PERCENT = 50,
-	KUBELET_LATE_MS = 10000, /* it looks at its folder every second */
+	KUBELET_LATE_MS = 10000, /* it scans its folder every second */
 };
 
 #define PREFIX "hostdev-"
@@ -42,7 +42,7 @@ struct registry {
 	struct clock_timer *timer;     /* until the socket is created, or created again */
 	struct backoff backoff;
 	bool begun;         /* the socket was ours once   */
-	bool reported;      /* of the kubelet, or told that nothing is */
+	bool reported;      /* a kubelet called, or its absence was reported */
 	uint64_t opened_ms; /* when the socket was made   */
 };
 

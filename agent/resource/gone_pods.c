@@ -18,7 +18,7 @@
 #include "kube/clock.h"
 
 enum {
-	FIRST_MS = 250, /* between two looks whether the processes have ended: doubled */
+	FIRST_MS = 250, /* between two checks whether the processes have ended: doubled */
 	MAX_MS = 8000,  /* after each, up to this                                      */
 };
 
@@ -31,7 +31,7 @@ struct gone_pods {
 	uint64_t version; /* the checkpoint's, when they were read                             */
 	struct boot_record *record;
 	struct json_strs awaited; /* devices that are not free, as such a pod still has a process */
-	struct clock_timer *timer; /* to look at the processes again */
+	struct clock_timer *timer; /* for the next check of the processes */
 	uint64_t wait_ms;          /* until then                     */
 };
 
@@ -43,8 +43,7 @@ static struct json_strs *devices_free(struct json_strs *devices)
 	return NULL;
 }
 
-/* --- which pods there were
- * ---------------------------------------------------------------------- */
+/* --- which pods there were -------------------------------------------------------------------- */
 
 /* Returns whether that is new. */
 static bool note(struct gone_pods *gone, const char *uid, const char *id)
@@ -142,8 +141,7 @@ static void forget(struct gone_pods *gone, const struct json_strs *uids)
 		keep(gone);
 }
 
-/* --- their processes
- * ---------------------------------------------------------------------------- */
+/* --- their processes -------------------------------------------------------------------------- */
 
 static int find_process(const struct gone_pods *gone, const struct json_strs *uids,
 			const char **ret_uid, int *ret_pid, struct err *err)
@@ -275,8 +273,7 @@ void gone_pods_ids(struct gone_pods *gone, struct json_strs *ids)
 	json_strs_done(&all);
 }
 
-/* --- life
- * --------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct gone_pods *gone_pods_new(const struct this_node *node, struct checkpoint *checkpoint,
 				void (*ended)(void *arg, const char *id), void *arg)

@@ -32,9 +32,9 @@
  */
 
 enum {
-	KUBELET_YOUNG_MS = 10000,   /* without a heartbeat: a kubelet knows its pods by then    */
+	KUBELET_YOUNG_MS = 10000,   /* without a heartbeat: a kubelet knows its pods after this */
 	HEARTBEAT_AFTER_MS = 30000, /* after the first heartbeat                                */
-	HEARTBEAT_AGAIN_MS = 5000,  /* without one since it began: nothing says when it comes   */
+	HEARTBEAT_AGAIN_MS = 5000,  /* without one since it began: its time is not known */
 };
 
 /* All zero at first. */
@@ -64,7 +64,7 @@ static uint64_t kubelet_wait_ms(struct kubelet_age *age, int64_t began_ms, int64
 	uint64_t first_ms;
 
 	if (began_ms > now_ms)
-		return 0; /* the clock was set back: nothing can be said of that kubelet's age */
+		return 0; /* the clock was set back, so that kubelet's age is unknown */
 	if (began_ms != age->began_ms) {
 		age->began_ms = began_ms;
 		age->first_ms = 0;
@@ -82,8 +82,8 @@ static uint64_t kubelet_wait_ms(struct kubelet_age *age, int64_t began_ms, int64
 /* --- ledger ---------------------------------------------------------------------------------- */
 
 enum {
-	GROWN_ANSWER_MS = 2000, /* an answer that was asked for is here by then */
-	STARTING_MS = 20000,    /* a pod that was admitted shows in podresources by then */
+	GROWN_ANSWER_MS = 2000, /* a requested answer arrives within this */
+	STARTING_MS = 20000,    /* an admitted pod is in podresources within this */
 	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
 	WRITTEN_CHECKS = 30,    /* so often, until it has                                 */
 	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
@@ -110,10 +110,10 @@ struct ledger {
 	struct kubelet_age kubelet_age;
 	struct clock_timer *grown; /* the kubelet may have settled, and is asked again */
 	bool asked_grown;
-	struct clock_timer *passed; /* what was not known for a while is by then, said or not */
+	struct clock_timer *passed; /* ends an uncertainty, with or without an answer */
 	bool waits;                 /* for that */
-	bool answered;              /* the kubelet has said once who has what */
-	bool doubted;               /* somebody was told what its checkpoint says instead */
+	bool answered;              /* the kubelet has answered once */
+	bool doubted;               /* a caller got an answer from its checkpoint instead */
 	uint64_t calls;             /* Allocate calls so far */
 	uint64_t began_ms;
 };
@@ -123,8 +123,8 @@ struct starting {
 	uint64_t since_ms;
 	uint64_t until_ms; /* then it is listed, if it lives */
 	bool listed;       /* kept for a moment: since when is asked for */
-	uint64_t version;  /* the checkpoint's when it was given         */
-	uint64_t call;     /* which one it was given in                  */
+	uint64_t version;  /* of the checkpoint at the allocation */
+	uint64_t call;     /* the call of the allocation */
 	char *resource;
 };
 
@@ -148,8 +148,8 @@ static bool is_offered(void *arg, const char *resource)
 	size_t cursor = 0;
 	void *starting;
 
-	/* What was given is ours, although the resource may have gone before the kubelet listed the
-	 * pod. */
+	/* Allocated devices are ours, even if their resource disappears before the kubelet lists
+	 * the pod. */
 	while (map_next(ledger->starting, &cursor, NULL, &starting)) {
 		if (strcmp(((const struct starting *)starting)->resource, resource) == 0)
 			return true;
@@ -176,8 +176,8 @@ static uint64_t unsure_for_ms(struct ledger *ledger)
 			       clock_wall_ms(ledger->node->clock));
 }
 
-/* Has a list named its pod? What was asked for before the device was given says who had it
- * before. */
+/* Has a list named its pod? A list that was requested before the allocation names the earlier
+ * holder. */
 static bool is_listed(const struct ledger *ledger, const char *id, const struct starting *starting)
 {
 	return starting->listed ||
@@ -185,7 +185,7 @@ static bool is_listed(const struct ledger *ledger, const char *id, const struct 
 		pod_allocations_of(ledger->pods, id)->len > 0);
 }
 
-/* A pod that is listed is being started no more. */
+/* A pod that is listed is not starting any more. */
 static void forget_started(struct ledger *ledger)
 {
 	uint64_t now_ms = clock_now_ms(ledger->node->clock);
@@ -202,7 +202,7 @@ static void forget_started(struct ledger *ledger)
 	}
 }
 
-/* What the last answer says of what is offered now. */
+/* Read the last answer for the resources that are offered now. */
 static void match_pods(struct ledger *ledger, bool whole)
 {
 	static const struct pod_allocations_ops ops = { is_offered, on_pods_changed, had_device };
@@ -211,15 +211,15 @@ static void match_pods(struct ledger *ledger, bool whole)
 			    ledger);
 }
 
-/* The kubelet says nothing now, so that nothing can be concluded from what it has not said. */
+/* The kubelet does not answer now, so nothing follows from a missing device. */
 static bool is_silent(struct ledger *ledger)
 {
 	return !ledger->answered || podresources_stale(ledger->podresources) ||
 	       unsure_for_ms(ledger) > 0;
 }
 
-/* The first whole answer tells of every device, since nothing was known of any; and so does one
- * that ends a doubt. */
+/* The first complete answer changes every device, because none was known before; so does an answer
+ * that ends an uncertainty. */
 static void take_pods(struct ledger *ledger, bool whole)
 {
 	bool all = whole && (!ledger->answered || ledger->doubted);
@@ -294,8 +294,8 @@ static bool is_in_checkpoint(struct ledger *ledger, const char *id)
 	       (answer == CHECKPOINT_UNKNOWN && json_strs_has(&ledger->unlisted.ids, id));
 }
 
-/* An ID of the forms that are ours is a device of ours whatever its resource: the entry of the
- * HostDeviceConfig by which it was given may have gone while no agent ran. */
+/* An ID of one of our forms is our device, whatever its resource: the entry of the HostDeviceConfig
+ * that offered it may have disappeared while no agent ran. */
 static bool is_unlisted(struct ledger *ledger, const char *id)
 {
 	return (pod_allocations_is_device(id) || pod_allocations_is_port(id)) &&
@@ -392,7 +392,7 @@ static void on_answered(void *arg)
 	clock_timer_start(ledger->node->clock, unlisted->timer, WRITTEN_MS);
 }
 
-/* The answer may be older than what was given since: it may name who had that before. */
+/* The answer may be older than an allocation since, and name the earlier holder. */
 void ledger_offered(struct ledger *ledger)
 {
 	if (ledger->answered && !podresources_stale(ledger->podresources))
@@ -407,12 +407,12 @@ void ledger_set_heartbeat(struct ledger *ledger, int64_t heartbeat_ms)
 static void notify_when_passed(struct ledger *ledger, uint64_t wait_ms)
 {
 	if (ledger->waits)
-		return; /* that is earlier, and looks again */
+		return; /* the timer runs already, and ends earlier */
 	ledger->waits = true;
 	clock_timer_start(ledger->node->clock, ledger->passed, wait_ms);
 }
 
-/* From then on who has what counts as known, answer or not. */
+/* After this, the holders count as known, with or without an answer. */
 static uint64_t known_ms(const struct ledger *ledger)
 {
 	return ledger->began_ms + LEDGER_UNKNOWN_MS;
@@ -509,7 +509,8 @@ const char *ledger_resource(struct ledger *ledger, const char *id)
 		       : NULL;
 }
 
-/* Has the kubelet written its checkpoint since? What it named before that somebody had before. */
+/* Has the kubelet written its checkpoint since the allocation? Before, it names the earlier
+ * holder. */
 static bool is_written(struct ledger *ledger, const struct starting *starting)
 {
 	uint64_t version = checkpoint_version(ledger->checkpoint);
@@ -527,7 +528,7 @@ static bool is_open(struct ledger *ledger, const char *id, const struct starting
 	return answer == CHECKPOINT_FREE && ago_ms <= LEDGER_RECENT_MS;
 }
 
-/* A list may name the pod before its containers have all of theirs. */
+/* A list may name the pod before its containers have all of their devices. */
 static bool is_allocated(struct ledger *ledger, const char *id, const struct starting *starting,
 			 bool open)
 {
@@ -552,7 +553,7 @@ struct ledger_allocation ledger_allocation(struct ledger *ledger, const char *id
 	return allocation;
 }
 
-/* The pod's UID in the checkpoint; NULL: it names none since the device was given last. */
+/* The pod's UID in the checkpoint; NULL: none since the last allocation of the device. */
 static const char *written_pod(struct ledger *ledger, const char *id)
 {
 	const struct starting *starting = map_get(ledger->starting, id);
@@ -571,8 +572,8 @@ static bool is_one_pods(const struct pcidevice_allocations *list)
 	return list->len > 0;
 }
 
-/* The pod in the list; NULL: it names none since the device was given last, or several: kubelets up
- * to 1.33 list pods that have ended beside the one that has the device now. */
+/* The pod in the list; NULL: none since the last allocation of the device, or several: kubelets up
+ * to 1.33 list ended pods beside the one that has the device now. */
 static const struct pcidevice_allocation *listed_pod(const struct ledger *ledger, const char *id)
 {
 	const struct starting *starting = map_get(ledger->starting, id);
@@ -604,8 +605,8 @@ bool ledger_same_pod(struct ledger *ledger, const char *a, const char *b)
 	return uid && other && strcmp(uid, other) == 0;
 }
 
-/* The checkpoint may name too many, but has all devices that were given, but for those that a
- * process before this one has just given. */
+/* The checkpoint may name too many devices, but has all allocated ones, except those that the
+ * previous agent has just allocated. */
 static bool is_written_nobodys(struct ledger *ledger, const char *id)
 {
 	return clock_now_ms(ledger->node->clock) >= ledger->began_ms + LEDGER_RECENT_MS &&

@@ -33,15 +33,16 @@ struct numbers {
 /* A device that a pod has. */
 struct allocated {
 	struct numbers numbers; /* all that its nodes had since the pod has it */
-	bool known;             /* they were looked at while it was there      */
-	bool lost;              /* it was gone by then                         */
+	bool known;             /* they were read while it was there */
+	bool lost;              /* it was gone before */
 };
 
 struct node_numbers {
 	const struct this_node *node;
 	struct node_numbers_deps deps;
-	struct map *allocated; /* ID -> struct given *                                        */
-	struct map *before; /* likewise, of the process before, until the device is held or given */
+	struct map *allocated; /* ID -> struct allocated * */
+	struct map
+		*before; /* the same of the previous agent, until the device is held or allocated */
 	struct boot_record *record;
 };
 

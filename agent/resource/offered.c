@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "base/str.h"
 
-/* What somebody was told. Its texts are ours, but for the owner, which is static. */
+/* The last answer for a caller. Owns its texts, except the owner, which is static. */
 struct asked {
 	char *address;
 	char *resource;
@@ -20,7 +20,7 @@ struct asked {
 };
 
 enum node_view {
-	NODE_UNSEEN, /* it has not been looked at */
+	NODE_UNSEEN, /* it has not been read */
 	NODE_BARE,   /* no kubelet has written it */
 	NODE_LISTS,
 	NODE_GONE,
@@ -70,7 +70,7 @@ static struct offered_answer answer(const struct offered *offered, const char *a
 	if (!last)
 		return answer;
 	answer.resource = last->resource;
-	/* The claim knows better what it says itself, which the offer follows. */
+	/* The claim knows its own trouble better than the offer, which follows it. */
 	answer.trouble = last->by_claim ? NULL : last->trouble;
 	answer.group_taken = last->group_taken;
 	answer.held = offered->ops->held(offered->arg, address);

@@ -41,8 +41,8 @@ struct offers {
 		struct offers_type *items;
 		size_t len, cap;
 	} types;
-	struct clock_timer *timer; /* a look is due */
-	struct clock_timer *apart; /* what is given from then on is another pod's */
+	struct clock_timer *timer; /* runs while an update is due */
+	struct clock_timer *apart; /* later allocations are another pod's */
 	struct kubelet_watch *watch;
 	struct kubelet_listener *listener;
 	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path, *checkpoint_path;
@@ -59,7 +59,7 @@ struct offers {
 	void *stopped_arg;
 };
 
-/* --- who has what ------------------------------------------------------------------------ */
+/* --- holders ---------------------------------------------------------------------------------- */
 
 /* A restarted agent may wait long for the kubelet's first answer, and pods keep their devices
  * meanwhile. */
@@ -218,7 +218,7 @@ static const char *held_as(void *arg, const char *address, bool *ret_ours)
 	return offers_resource(arg, address, ret_ours);
 }
 
-/* Before the kubelet has said a word, who had it when it was told last. */
+/* Before the kubelet's first answer, use the last holder in the API. */
 static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
 {
 	const struct offers *offers = arg;
@@ -267,7 +267,7 @@ static char *holder_of(void *arg, const char *id)
 		holder = xstrdup_or_null(ledger_written(offers->ledger, id));
 	if (!holder)
 		return xstrdup("a pod");
-	holder[strcspn(holder, ";")] = '\0'; /* what else the checkpoint's text says */
+	holder[strcspn(holder, ";")] = '\0'; /* the rest of the checkpoint's text */
 	return holder;
 }
 
@@ -324,7 +324,7 @@ static char *number_trouble(void *arg, const char *address)
 	return offers_number_trouble(arg, address);
 }
 
-/* --- what the plugins tell ---------------------------------------------------------------- */
+/* --- events of the plugins -------------------------------------------------------------------- */
 
 static void on_allocated(struct offers *offers, const struct plugin_event *event)
 {
@@ -340,7 +340,7 @@ static void on_allocated(struct offers *offers, const struct plugin_event *event
 	log_info("devices given to a container", log_str("devices", str_cstr(&devices)),
 		 log_str("resource", event->resource));
 	ledger_ask(offers->ledger);
-	/* The list goes by it only then: the pod's next container may get others of the group. */
+	/* Update the list only then: the pod's next container may get others of the group. */
 	clock_timer_start(offers->node->clock, offers->apart, LEDGER_RECENT_MS + 1);
 }
 
@@ -371,7 +371,7 @@ static char *device_name(const struct offers *offers, const char *type, const ch
 	return xstrdup(id);
 }
 
-/* Of a request that cannot be read, @id is NULL. The kubelet does not say for which pod it asks. */
+/* @id is NULL for a request that cannot be read. The kubelet does not name the pod. */
 static void audit_refused(const struct offers *offers, const struct plugin_event *event,
 			  const char *id)
 {
@@ -544,7 +544,7 @@ static void offer_stream(struct offers *offers)
 	plugins_set(offers->plugins, &stream_type, offers, &resource, wanted ? 1 : 0);
 }
 
-/* They are watched before they are looked at, so that nothing falls in between. */
+/* Watch them before the first check, so that no change is missed. */
 static void watch_nodes(struct offers *offers)
 {
 	const char *dev_root = offers->node->helper.dev_root;
@@ -631,8 +631,7 @@ void offers_stop(struct offers *offers, void (*stopped)(void *arg), void *arg)
 		clock_timer_start(offers->node->clock, offers->timer, 0);
 }
 
-/* --- life
- * --------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void make_paths(struct offers *offers)
 {

@@ -261,7 +261,7 @@ static bool find_claimed_offer(const struct pci_view *view, const struct pcidevi
 	return true;
 }
 
-/* Under two names the kubelet would give it to two pods. */
+/* Under two names the kubelet would allocate it to two pods. */
 static void keep_name(const struct pci_view *view, struct pci_offer *offer)
 {
 	bool ours = false;
@@ -487,7 +487,7 @@ static void add_nodes(const struct pci_view *view, const struct pcidevice *devic
 		allocation_add_device(allocation, own, "mrw");
 }
 
-/* @together: all that the container is given, @address included. */
+/* @together: all devices that the container requests, @address included. */
 static int add_device(const struct pci_view *view, const char *resource, const char *address,
 		      const struct json_strs *together, struct allocation *allocation,
 		      struct err *err)
@@ -564,7 +564,7 @@ static int find_nodes(void *arg, const char *address, struct json_strs *nodes, s
 	return 0;
 }
 
-/* Of a group that a pod has, none but to that pod, which gets @musts again. */
+/* Prefer devices of a group that a pod has only for that pod, which gets @musts again. */
 static void prefer(void *arg, const char *resource, const struct json_strs *musts,
 		   struct json_strs *ids)
 {

@@ -16,8 +16,8 @@
 
 enum { CGROUP_MAX = 64 * 1024 }; /* a line for each hierarchy of cgroup v1, each a path */
 
-/* A UID is all there is between "pod" and the next '/', '.' or the end of the line. A static pod's
- * manifest may give any text as one, so it is looked for, not parsed. */
+/* Only a UID is between "pod" and the next '/', '.' or the end of the line. A static pod's manifest
+ * may set any text as its UID, so it is searched for, not parsed. */
 static bool is_in(const char *cgroups, const char *uid)
 {
 	size_t len = strlen(uid);

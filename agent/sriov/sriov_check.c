@@ -151,7 +151,7 @@ static bool check_critical(const struct sriov_case *c, struct sriov_verdict *v)
 				verdict->message));
 }
 
-/* The node may need the card itself, and what would tell cannot be read. */
+/* The node may need the card itself, and that cannot be read. */
 static bool check_unread(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const char *unread = sriov_card_unread(c->inventory, c->pf);

@@ -346,7 +346,7 @@ static void set_text(json_t *object, const char *key, const char *text)
 	json_object_set_new(object, key, json_string(text ? text : ""));
 }
 
-/* How many there are, as the annotation says it. The caller frees. */
+/* The number of virtual functions, as in the annotation. The caller frees. */
 static char *found_text(const struct sriov_case *c)
 {
 	return xasprintf("%zu", c->pf->virtual_functions.len);
@@ -453,8 +453,8 @@ static void write_step(struct pass *pass, enum sriov_step step, json_t *body)
 	pass->decision->body = body;
 }
 
-/* A card gets an object unless the node needs it, or may need it, or it has one under another
- * name. */
+/* A card gets an object unless the node needs it, or may need it, or an object with another name
+ * exists. */
 static void plan_new(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;
@@ -555,8 +555,8 @@ static void plan_due(struct pass *pass)
 		apply(pass);
 }
 
-/* Ready says that the virtual functions can be claimed, so they have PCIDevices. It stays if one is
- * deleted later. */
+/* Ready means that the virtual functions can be claimed, so they have PCIDevices. It stays if one
+ * is deleted later. */
 static bool await_publishing(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;

@@ -33,7 +33,8 @@ enum { OWNERS_MS = 30000 };
 struct usb {
 	const struct this_node *node;
 	struct usb_deps deps;
-	struct inventory *named; /* the node's, whose USBDevices it names; NULL: none yet */
+	struct inventory
+		*named; /* the node's inventory, whose USBDevices are named here; NULL: none yet */
 	struct usb_view view;
 	const struct config *config; /* the view's, once the USBDevices are known */
 	struct usb_claims *claims;
@@ -107,7 +108,7 @@ static bool names(const struct pcidevice_allocations *list, const struct pod_dev
 	return false;
 }
 
-/* Of a bundle, a device that is still there may say so. */
+/* A device of a bundle that is still there shows it. */
 static bool had(void *arg, const struct pod_device *by)
 {
 	const struct usb *usb = arg;
@@ -129,11 +130,11 @@ bool usb_is_free(struct usb *usb, const char *port, char **ret_holder)
 	*ret_holder = NULL;
 	if (!usb->offered && offers_is_on(usb->deps.offers)) {
 		offers_update_soon(usb->deps.offers);
-		return false; /* offers knows who has what of the resources that are offered */
+		return false; /* offers knows the holders of offered resources */
 	}
 	if (!offers_is_free(usb->deps.offers, port, ret_holder))
 		return false;
-	if (!offers_allocations(usb->deps.offers, port)) /* the kubelet has not said a word yet */
+	if (!offers_allocations(usb->deps.offers, port)) /* the kubelet has not answered yet */
 		*ret_holder = last_pod(usb, port);
 	return !*ret_holder;
 }
@@ -143,7 +144,7 @@ static bool is_free(void *arg, const char *port, char **ret_holder)
 	return usb_is_free(arg, port, ret_holder);
 }
 
-/* Before the first offer it is as it was told last. */
+/* Before the first offer, use the last status. */
 static bool is_taken(void *arg, const char *name)
 {
 	const struct usb *usb = arg;
@@ -173,7 +174,7 @@ static bool is_out_of_reach(void *arg, const char *port)
 	return device && usb_offer_is_out_of_reach(&usb->view, device);
 }
 
-/* Which claims get nothing although all is well with their devices. */
+/* Find the claims that are not offered although their devices are healthy. */
 static void find_taken(struct usb *usb)
 {
 	const struct entry *entry;
@@ -270,7 +271,7 @@ static void offer(void *arg, struct plugins *plugins)
 	usb->selects |= usb->view.config != NULL;
 	if (selected && usb->deps.selected)
 		usb->deps.selected(usb->deps.arg);
-	/* Whose pods' the devices are that are offered no more, their USBDevices say. */
+	/* The USBDevices show the pods that have devices which are not offered any more. */
 	if (informer_synced(usb->node->devices[INVENTORY_USB]))
 		clock_timer_start(usb->node->clock, usb->timer, 0);
 }

@@ -62,7 +62,7 @@ struct sketch {
 	const char *reason;                      /* then, of Ready                   */
 	const char *message;
 	struct usbdeviceclaim_status want;
-	struct patch_status status; /* that says @want */
+	struct patch_status status; /* leads to @want */
 };
 
 static void put(char **member, const char *text)
@@ -163,7 +163,7 @@ static void fill(struct sketch *s)
 		patch_status_condition(&s->status, "Ready", API_FALSE, s->reason, s->message);
 }
 
-/* One event for each change of what Ready says. */
+/* Add one event for each change of the condition Ready. */
 static void add_event(const struct sketch *s, struct usb_claim_decision *decision)
 {
 	const struct api_condition *before =
@@ -182,7 +182,8 @@ static void add_event(const struct sketch *s, struct usb_claim_decision *decisio
 	decision->event_message = xstrdup(ready->message);
 }
 
-/* The step that makes the status say what @s says. False, with @decision as it was, if it does. */
+/* Plan the patch of the status to @s. False, with @decision unchanged, if there is no
+ * difference. */
 static bool patch_sketch(struct sketch *s, struct usb_claim_decision *decision)
 {
 	const struct usb_claim_case *c = s->c;
@@ -235,7 +236,7 @@ void usb_claim_decision_done(struct usb_claim_decision *decision)
 	*decision = (struct usb_claim_decision){ 0 };
 }
 
-/* A node's name may be the start of another's: who has it says so in the status. */
+/* A node's name may be the start of another's: the status names the node that has it. */
 bool usb_claim_is_ours(const char *node_name, const struct usbdeviceclaim *claim)
 {
 	const char *node = claim->status.node_name;
@@ -357,8 +358,8 @@ static bool is_unclear(const struct usb_claim_case *c, const struct usb_claim_ve
 		usbdeviceclaim_waits(c->claim));
 }
 
-/* It would get a device now that the node used a moment ago, or say that one is offered which is
- * not yet. What it says is true until then. */
+/* Wait: the node used the device a moment ago, or it would show an offer that does not exist yet.
+ * The status is right until then. */
 static bool is_unproven(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict)
 {
 	return verdict->ok && c->unproven_ms > 0 &&

@@ -123,7 +123,8 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 	usb_rebind_state_done(&c.rebind);
 }
 
-/* The device's node is the node's again before nothing says any more that it was not. */
+/* Restore the owner of the device's node before the finalizer, the last trace of the change, is
+ * removed. */
 static void restore_node(void *arg, const struct reconcile_view *view,
 			 const struct decision *decision)
 {

@@ -33,7 +33,7 @@ const struct usbdevice *usb_identity_in(const struct inventory *inventory, const
 	return NULL;
 }
 
-/* Who has the device comes before who waits for it. */
+/* The claim that has the device comes before those that wait for it. */
 static bool comes_before(const struct usbdeviceclaim *a, const struct usbdeviceclaim *b)
 {
 	if (usbdeviceclaim_waits(a) != usbdeviceclaim_waits(b))

@@ -163,8 +163,8 @@ static char *bundle_trouble(const struct usb_view *view, const struct usb_bundle
 	return trouble;
 }
 
-/* What a pod has as another resource stays that one's: under two names the kubelet would give it to
- * two pods. */
+/* A device that a pod has under another resource keeps that resource: under two names the kubelet
+ * would allocate it to two pods. */
 static void keep_name(const struct usb_view *view, const struct usb_bundle *bundle,
 		      struct usb_offer *offer)
 {
@@ -280,7 +280,7 @@ static char *node_trouble(const struct usb_view *view, const struct usbdevice *d
 	return usb_node_is_out_of_reach(&node) ? usb_node_advice(at.device_path) : NULL;
 }
 
-/* True: a device of the bundle has a node that is not its own, or cannot be given away. */
+/* True: a device of the bundle has a wrong node, or one whose owner cannot be changed. */
 static bool add_node_trouble(const struct usb_view *view, const struct config_usb *entry,
 			     const struct usb_bundle *bundle, struct config_troubles *troubles)
 {
@@ -299,7 +299,7 @@ static bool add_node_trouble(const struct usb_view *view, const struct config_us
 	return false;
 }
 
-/* Of the entry's bundles the first one says it. */
+/* Report the first bundle of the entry that has trouble. */
 static void add_node_troubles(const struct usb_view *view, const struct config_usb *entry,
 			      const struct usb_bundles *bundles, struct config_troubles *troubles)
 {

@@ -30,7 +30,7 @@ enum { FOLDER_MODE = 0700, RECORD_MODE = 0600, RECORD_MAX = 1024, BOOT_ID_MAX = 
 /* The node of the device in one socket. */
 struct owner_record {
 	char *device_path;
-	struct usb_node owner; /* whose it was */
+	struct usb_node owner; /* before the change */
 };
 
 struct usb_owners {
@@ -135,7 +135,7 @@ int usb_owners_add(struct usb_owners *owners, const struct usbdevice_status *dev
 
 enum recalled { RECALLED_GOOD, RECALLED_STALE, RECALLED_UNREAD };
 
-/* Is it that of a node which is given, and still the same one? */
+/* Is the record about a changed node, which is still the same? */
 static enum recalled check_node(const struct usb_owners *owners, const json_t *json,
 				struct usb_node *ret_owner, struct err *err)
 {
@@ -207,7 +207,7 @@ static void recall(struct usb_owners *owners, const char *port_path)
 	}
 }
 
-/* What processes before us gave. */
+/* Read the records of earlier agents. */
 static void recall_all(struct usb_owners *owners)
 {
 	auto_free char *path = xasprintf("%s/%s", owners->view->node->helper.state_dir, records);

@@ -114,9 +114,8 @@ static bool pod_has(const struct usb_type *type, const char *port_path)
 	return list && list->len > 0;
 }
 
-/* The owner of a pod's node was restored while the kubelet did not list the pod, or udev set its
- * rule's owner again: set it for the pod again, because a restarted container gets the owner that
- * the node has then. */
+/* Set QEMU's owner again if the owner was restored while the kubelet did not list the pod, or if
+ * udev applied its rule again: a restarted container gets the owner that the node has then. */
 static void chown_again(struct usb_type *type, const struct usbdevice_status *is)
 {
 	struct usb_node_at at = node_at(type, is->device_path);
@@ -212,7 +211,7 @@ static bool is_selected_equal(const struct usb_selected_list *a, const struct us
 	return equal;
 }
 
-/* True: it is not what it was. */
+/* True: it changed. */
 static bool remember_selected(struct usb_type *type, const struct usb_offers *offers)
 {
 	struct usb_selected_list before = type->selected;
@@ -373,8 +372,7 @@ const struct device_type usb_device_type = {
 	.name = "usb", .allocate = allocate, .nodes = find_nodes, .is_busy = is_busy
 };
 
-/* --- life
- * -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct usb_type *usb_type_new(const struct usb_view *view)
 {

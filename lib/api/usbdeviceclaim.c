@@ -40,7 +40,7 @@ const struct api_kind usbdeviceclaim_kind = {
 	.map = map,
 };
 
-/* An accepted claim has its device, even if somebody removed our finalizer. */
+/* An accepted claim has its device, even if its finalizer was removed. */
 bool usbdeviceclaim_waits(const struct usbdeviceclaim *claim)
 {
 	return claim->status.port_path &&

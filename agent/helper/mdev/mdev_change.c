@@ -209,7 +209,7 @@ static int check_taken(struct change *c, const struct mdev_instance *seen)
 			seen->type, seen->parent);
 }
 
-/* What it came to counts, not what the write said. */
+/* The result counts, not the return value of the write. */
 static int check_made(struct change *c, int code)
 {
 	struct mdev_instance seen;
@@ -324,7 +324,7 @@ static int remove_one(struct change *c)
 		return run_stop(&c->run, REASON_NOT_OURS, 0,
 				"no record shows that hostdev created it on %s for '%s'",
 				c->job->parent, c->job->owner);
-	/* A record that is left over says nothing about who is there now. */
+	/* An old record does not show who created the present instance. */
 	if (!is_ours(c, &record, &seen))
 		return remove_record(c);
 	if (check_holders(c, &seen) < 0 || remove_instance(c) < 0)

@@ -459,7 +459,7 @@ static void remove_stale(int folder_fd, const char *file)
 	}
 }
 
-/* Does the file say what @text says? */
+/* Is @text the content of the file? */
 static bool has_text(int folder_fd, const char *file, const struct str *text)
 {
 	auto_free char *old = NULL;

@@ -27,7 +27,7 @@ struct netlinks {
 	size_t len;
 	size_t cap;
 	bool empty;      /* not even the loopback               */
-	char *malformed; /* the first text that says nothing    */
+	char *malformed; /* the first malformed text */
 };
 
 static bool has_name(const struct sysfs_names *names, const char *name)

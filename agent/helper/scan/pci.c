@@ -56,7 +56,7 @@ static bool read_attr(struct reading *reading, const char *name, bool must)
 	return r == 0;
 }
 
-/* -1 stands for what is not a number from 0 to @max. */
+/* - means that it is not a number from 0 to @max. */
 static int read_number(struct reading *reading, const char *name, int max, bool must)
 {
 	int64_t number;
@@ -100,7 +100,7 @@ static const struct {
 	{ "PCI_SUBSYS_ID", { 16, ':', 2, 0xffff },   offsetof(struct pci_function, subsystem_vendor) },
 };
 
-/* What stands in for the uevent's lines when they cannot be used. */
+/* Replaces the uevent's lines when they cannot be used. */
 static const struct {
 	const char *attr;
 	unsigned max;
@@ -288,7 +288,7 @@ static void read_details(struct reading *reading)
 	if (base == CLASS_VGA || base == CLASS_VGA_OLD)
 		function->boot_vga = read_number(reading, "boot_vga", 1, false);
 	/* Other functions of a device may only repeat function 0's serial (PCIe 6.0, 7.9.3), so
-	 * theirs is taken from there. */
+	 * read it there. */
 	if (!bridge && is_first_function(function) && !may_be_reset(reading))
 		(void)pci_serial_read(reading->dir_fd, &reading->context->config_denied,
 				      function->serial);

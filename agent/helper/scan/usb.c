@@ -172,7 +172,7 @@ static const struct number_row interface_rows[] = {
 	{ "INTERFACE", { 10, '/', 3, 0xff }, offsetof(struct usb_interface, type) },
 };
 
-/* Single attributes, for what the uevent does not give. */
+/* Single attributes, for what the uevent lacks. */
 struct attr_row {
 	const char *attr;
 	unsigned base;

@@ -46,14 +46,14 @@ static bool may_be_boot_vga(const struct pci_function *function)
 {
 	int base = base_class(function);
 
-	/* A VGA always says whether it is the one, if it can be read. */
+	/* A readable VGA always shows whether it is the boot VGA. */
 	return function->boot_vga == 1 ||
 	       (function->boot_vga < 0 && (base == CLASS_VGA || base == CLASS_VGA_OLD));
 }
 
 /*
- * Firmware framebuffers (efifb, simplefb) are the boot VGA's memory, although with kernels before
- * 6.9 no link in /sys says so, hence the boot VGA counts whatever the framebuffer's parent is.
+ * Firmware framebuffers (efifb, simplefb) are the boot VGA's memory, but before kernel 6.9 no link
+ * in /sys shows it. So the boot VGA counts whatever the framebuffer's parent is.
  */
 static void add_boot_vga(struct use_scanner *scanner, const struct pci_function *function,
 			 bool has_console)
@@ -122,7 +122,7 @@ static bool has_boot_vga(const struct use_scanner *scanner)
 	return false;
 }
 
-/* Nothing says whose memory the console is drawn into, and there is no VGA whose it would be. */
+/* The framebuffer's memory is unknown, and there is no VGA that could own it. */
 static void add_other_displays(struct use_scanner *scanner, const struct pci_functions *functions)
 {
 	bool asked = false;

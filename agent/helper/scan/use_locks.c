@@ -22,10 +22,10 @@ struct inodes {
 };
 
 /*
- * "12: OFDLCK ADVISORY READ -1 00:06:202 100 101" (lock_get_status() of the kernel's fs/locks.c):
- * is it of a file in the file system @dev, and one that only the user of a disk takes? udev takes a
- * shared flock(2) lock of every disk for a moment. No event tells when it releases the lock, so
- * shared flock locks do not count.
+ * Is a line such as "12: OFDLCK ADVISORY READ -1 00:06:202 100 101" (lock_get_status() of the
+ * kernel's fs/locks.c) a lock of a file in the filesystem @dev that only the user of a disk takes?
+ * udev takes a shared flock(2) lock of every disk for a moment, and no event follows its release,
+ * so shared flock locks do not count.
  */
 static bool parse_lock(const char *line, size_t len, dev_t dev, uint64_t *ret_inode)
 {

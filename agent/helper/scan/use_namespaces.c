@@ -136,7 +136,7 @@ void use_namespaces_read(struct use_scanner *scanner, use_wants_fn *wants)
 	uint64_t pid;
 
 	if (scanner->proc_fd < 0 || scanner->mounts.len == 0)
-		return; /* that those of process 1 are not known is said already */
+		return; /* unknown mounts of process 1 were reported before */
 	if (dir_open(&dir, scanner->proc_fd, ".") < 0) {
 		uses_add_unknown(&scanner->uses, USE_ASK_MOUNTS,
 				 xasprintf("processes cannot be listed: %s", strerror(errno)));

@@ -64,11 +64,10 @@ static void add_node_address(struct use_scanner *scanner)
 }
 
 /*
- * Interfaces with an address that go through hardware, parts of bonds and bridges without, and
- * those that may be an uplink by a route that cannot be seen (routes.h). Neither addresses, routes
- * nor bonds need a carrier. But some who configure a network take the addresses away with it and
- * give them back when it is back (systemd-networkd does): then all that is left to see is that
- * there was one.
+ * Interfaces of the hardware with an address, members of bonds and bridges without one, and those
+ * that may be an uplink by a route that is not visible (routes.h). Addresses, routes and bonds do
+ * not need a carrier. But some network managers (systemd-networkd, for example) remove the
+ * addresses with the carrier and restore them with it: then only the interface is visible.
  */
 static void add_interface_up(struct use_scanner *scanner, size_t link)
 {
@@ -103,9 +102,10 @@ static void add_interface_up(struct use_scanner *scanner, size_t link)
 }
 
 /*
- * How many interfaces in @folder ("net") belong to network namespaces other than that of /sys.
- * Those are not listed, but each counts as a link of the folder (kernfs counts subfolders of all
- * namespaces, kernfs_link_sibling() of fs/kernfs/dir.c). A file system that does not count says 1.
+ * Count the interfaces in @folder ("net") that belong to other network namespaces than that of
+ * /sys. They are not listed, but each counts as a link of the folder (kernfs counts subfolders of
+ * all namespaces, kernfs_link_sibling() of fs/kernfs/dir.c). A filesystem that does not count links
+ * returns 1.
  */
 static size_t count_moved(int sysfs_fd, const char *folder)
 {
@@ -141,8 +141,8 @@ static void add_moved(struct use_scanner *scanner, const struct devpath *device,
 	}
 }
 
-/* A program drives it, a pod's DPDK say, and who has the node open does not show in /sys, nor in
- * /proc to an agent without capabilities. */
+/* A program drives it, such as a pod's DPDK. /sys does not show which process has the node open,
+ * nor does /proc to an agent without capabilities. */
 static void add_user_driven(struct use_scanner *scanner, const struct devpath *device,
 			    const char *folder)
 {
@@ -190,9 +190,9 @@ static void add_moved_on_bus(struct use_scanner *scanner, const char *bus)
 	}
 }
 
-/* A virtual machine's memory has its queues, whatever its interface does; who has the node open
- * does not show either. virtio_vdpa makes it an interface or a disk of the host's, which is looked
- * at like any other. */
+/* Its queues are in a virtual machine's memory, whatever its interface does, and the process that
+ * has the node open is not visible. virtio_vdpa makes it an interface or a disk of the host, which
+ * is checked like any other. */
 static void add_vdpa(struct use_scanner *scanner)
 {
 	static const char folder[] = "bus/vdpa/devices";

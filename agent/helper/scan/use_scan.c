@@ -22,12 +22,13 @@
 enum { PROC_FILE_MAX = 16 << 20, NET_DEV_TRIES = 5, NET_DEV_PAUSE_NS = 20000000 };
 
 /*
- * Text of the file @path below /proc, NULL if it cannot be read: then @question has no answer,
- * unless the file is @optional and the kernel has none.
+ * Return the text of the file @path below /proc, NULL if it cannot be read: then @question has no
+ * answer, unless the file is @optional and the kernel has none.
  *
  * Process 1 is the host's, seen from the host's process namespace or through a mounted /proc of it.
- * Its mounts and routes need no right to be read, but it can be hidden (mount option hidepid,
- * proc(5)). No other process stands in: the helper's own mounts and routes are those of its pod.
+ * Its mounts and routes can be read without a capability, but the process can be hidden (mount
+ * option hidepid, proc(5)). No other process can replace it: the helper's own mounts and routes are
+ * those of its pod.
  */
 static char *read_proc(struct use_scanner *scanner, const char *path, enum use_question question,
 		       bool optional, size_t *ret_len)
@@ -244,9 +245,9 @@ static void collect_shared_disks(struct use_scanner *scanner, const struct pci_f
 }
 
 /*
- * Note that @device may be in use, if that is unknown of functions of the class @like, and @device
- * has another class of which nothing is unknown, though the disk or interface @name is on it: not
- * every vendor keeps to the classes.
+ * Note that @device may be in use, if that is unknown for functions of the class @like, and @device
+ * has another class for which nothing is unknown although the disk or interface @name is on it: not
+ * every vendor uses the right class.
  */
 static void add_oddity(struct use_scanner *scanner, const struct devpath *device, int like,
 		       const char *name)
@@ -306,7 +307,7 @@ void use_add_function(int sysfs_fd, const char *address, struct pci_functions *f
 		function->boot_vga = attr.text[0] == '1';
 }
 
-/* The domain is what stands before the bus. */
+/* The domain is the part before the bus. */
 static bool is_same_domain(const char *address, const char *part, size_t len)
 {
 	size_t domain = strcspn(address, ":");

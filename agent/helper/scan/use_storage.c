@@ -101,7 +101,7 @@ static const struct {
 	{ "/run/k3s",            true  },
 };
 
-/* Filesystems that live in memory or are the kernel's own: nothing stands behind them. */
+/* Filesystems in memory or of the kernel itself: there is no disk behind them. */
 static const char *const no_storage[] = {
 	"autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts",
 	"devtmpfs", "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue", "nfsd", "nsfs", "ocfs2_dlmfs", "pidfs", "proc",
@@ -153,10 +153,10 @@ static bool loop_backing(const struct use_scanner *scanner, size_t block,
 }
 
 /*
- * The disk whose node in /dev is mounted on a file, with devtmpfs' root being its name: so the
- * kubelet hands raw volumes to pods (mapBindMountDevice() of its
- * pkg/volume/util/volumepathhandler). The pod then has the disk open, and not even O_EXCL tells. A
- * container has nodes with the same names in a tmpfs of its own, and so has a CSI driver.
+ * The disk whose node in /dev is mounted on a file, with devtmpfs' root as its name. The kubelet
+ * passes raw volumes to pods this way (mapBindMountDevice() of its
+ * pkg/volume/util/volumepathhandler). The pod then has the disk open, and not even O_EXCL shows it.
+ * A container has nodes with the same names in its own tmpfs, and so has a CSI driver.
  */
 static long disk_of_mount(const struct use_scanner *scanner, const struct mount *mount)
 {
@@ -371,7 +371,7 @@ static void add_lost_loop(struct use_scanner *scanner, size_t block, const struc
 				   blocks_name(scanner->blocks, block), cause->why, file.text));
 }
 
-/* Note @cause for every device that the disk @top stands on. One mount per disk is enough. */
+/* Note @cause for every device below the disk @top. One mount per disk is enough. */
 static void add_disk(struct use_scanner *scanner, size_t top, const struct use_cause *cause)
 {
 	bool mount = cause->reason == USE_HOST_FILESYSTEM || cause->reason == USE_MOUNTED;
@@ -395,10 +395,10 @@ static void add_disk(struct use_scanner *scanner, size_t top, const struct use_c
 		add_lost_loop(scanner, top, cause);
 }
 
-/* XFS may have its log, or files' data, on other disks than the one that is mounted, ReiserFS its
- * journal; EROFS names further disks. F2FS and JFS, which may have some, do not. The kernel repeats
- * the name that mount(8) was given: also of what process 1 sees, it may be that of another disk in
- * a container whose mounts are shared with the host. */
+/* XFS may have its log, or the data of files, on other disks than the mounted one, ReiserFS its
+ * journal; EROFS names further disks. F2FS and JFS may have some, but do not name them. The kernel
+ * repeats the name that mount(8) got. Even for mounts of process 1 it may name another disk, in a
+ * container that shares its mounts with the host. */
 static void add_further_disks(struct use_scanner *scanner, const struct mount *mount,
 			      bool elsewhere, const struct use_cause *cause)
 {
@@ -505,7 +505,7 @@ static int by_point(const void *a, const void *b)
 	return strcmp(left->point, right->point);
 }
 
-/* Does only a path say which disk it is on? In another mount namespace that may be another one.
+/* Is the disk known only by a path? In another mount namespace the path may lead to another disk.
  * Those of btrfs are in /sys. */
 static bool is_named_only(const struct use_scanner *scanner, const struct mount *mount)
 {
@@ -513,7 +513,7 @@ static bool is_named_only(const struct use_scanner *scanner, const struct mount 
 	       strcmp(mount->fstype, "btrfs") != 0;
 }
 
-/* A mount whose disk cannot be found may be on any disk. Folders of the node are handled before.
+/* A mount whose disk is not found may be on any disk. Folders of the node are handled before.
  * @where follows the mount point in messages. */
 static void add_other_mount(struct use_scanner *scanner, const struct mount *mount,
 			    const char *where)
@@ -641,8 +641,8 @@ static bool has_room(const struct use_scanner *scanner, size_t block, uint64_t k
 	return !read_number(scanner, block, "size", &sectors) || kib <= sectors / (1024 / SECTOR);
 }
 
-/* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on
- * swapping. The node of a device says nothing about the disk that the node is on. */
+/* The kernel appends " (deleted)" to the name of a removed file or node, and goes on swapping. The
+ * node of a device does not show on which disk the node is. */
 static void add_swap(struct use_scanner *scanner, const struct swap *swap)
 {
 	static const struct use_cause cause = { USE_HOST_SWAP, "holds swap" };
@@ -750,9 +750,9 @@ static void add_holders(struct use_scanner *scanner)
 }
 
 /*
- * A loop device whose file is a disk's node, but not the one in /dev: made by mknod(1), or a
- * container's, whose /dev may have another disk by the same name. The kernel tells the path alone.
- * It has the size of that disk, which an image hardly has.
+ * A loop device whose file is a disk's node, but not the one in /dev: created by mknod(1), or a
+ * container's, whose /dev may have another disk by the same name. The kernel shows only the path.
+ * The loop device has the size of that disk, which an image rarely has.
  */
 static void add_possible_disks(struct use_scanner *scanner, size_t loop)
 {
@@ -765,7 +765,7 @@ static void add_possible_disks(struct use_scanner *scanner, size_t loop)
 	mount = mounts_backing(&scanner->mounts, file.text);
 	if (blocks_by_path(scanner->blocks, file.text) == BLOCK_NONE &&
 	    disk_at(scanner, file.text) != BLOCK_NONE && strcmp(mount->fstype, "devtmpfs") == 0)
-		return; /* a node of the host's /dev mounted on the file: any disk may have that name */
+		return; /* a mounted node of the host's /dev: any disk may have that name */
 	for (size_t i = 0; i < blocks_len(scanner->blocks); i++) {
 		auto_free char *why =
 			xasprintf("has the size of %s, whose file '%.64s' may be a node of it",
@@ -906,7 +906,7 @@ static void add_zfs_pools(struct use_scanner *scanner)
 				 xasprintf("ZFS pools cannot be listed: %s", strerror(-dir.code)));
 }
 
-/* DRBD and ZFS volumes: the kernel holds their disks, and nothing in /sys says so. */
+/* DRBD and ZFS volumes: the kernel holds their disks, but /sys does not show it. */
 static void add_replicated(struct use_scanner *scanner)
 {
 	for (size_t i = 0; i < blocks_len(scanner->blocks); i++) {

@@ -82,8 +82,8 @@ static int read_override(int dir_fd, char ret_text[BIND_NAME_SIZE], struct err *
 	return 0;
 }
 
-/* pci_device_can_probe() of drivers/pci/pci-driver.c: with drivers_autoprobe of the physical
- * function off, a driver's bind says ENODEV; an override lets it pass. */
+/* With drivers_autoprobe of the physical function off, binding a driver returns ENODEV unless an
+ * override names it (pci_device_can_probe() of drivers/pci/pci-driver.c). */
 static bool has_no_autoprobe(int dir_fd)
 {
 	struct sysfs_attr attr;
@@ -208,7 +208,7 @@ bool bind_driver_is_for_programs(int sysfs_fd, const char *address, const char *
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/vfio-dev", address);
 
-	/* Kernels before 6.1 have no such folder; all their drivers say what they are. */
+	/* Kernels before 6.1 have no such folder, and none of these drivers. */
 	return strstr(driver, "vfio") || strstr(driver, "uio") || strcmp(driver, "pci-stub") == 0 ||
 	       faccessat(sysfs_fd, path, F_OK, 0) == 0;
 }

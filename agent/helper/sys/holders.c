@@ -163,7 +163,7 @@ struct process {
 	const char *name; /* its pid as text */
 	int pid;
 	size_t first;
-	char link[SYSFS_LINK_MAX + 1]; /* of the descriptor that is looked at */
+	char link[SYSFS_LINK_MAX + 1]; /* of the current descriptor */
 };
 
 static char *clean(const char *text)
@@ -194,7 +194,7 @@ static bool is_known(const struct search *search, const struct process *process,
 	return false;
 }
 
-/* nvidia-persistenced, of whose name the kernel has 15 bytes. */
+/* The kernel keeps 15 bytes of the name nvidia-persistenced. */
 static const char *advice_for(const char *command)
 {
 	return strcmp(command, "nvidia-persiste") == 0
@@ -221,7 +221,7 @@ static void add_holder(struct search *search, const struct process *process, con
 				 : xasprintf("process %d has %s open", process->pid, link);
 }
 
-/* Somebody is there, but who cannot be told. */
+/* A holder that cannot be identified. */
 static void add_unseen(struct search *search, char *detail)
 {
 	struct holder *holder = array_add(search->holders);
@@ -251,7 +251,7 @@ static bool is_group_path(const struct search *search, const char *path)
 	       strcmp(place + sizeof(parent) - 1, search->query->group) == 0;
 }
 
-/* All functions of the job that the device at @path hangs on: a disk below a controller, say. */
+/* All functions of the job above the device at @path, such as a disk below a controller. */
 static void match_path(struct search *search, const struct process *process, const char *path)
 {
 	const char *part;
@@ -277,10 +277,10 @@ enum target {
 };
 
 /*
- * What the descriptor @fd in the folder @dir_fd refers to, by its number: a container may make a
- * node of any name. Never asks the device, nor, with DONT_SYNC, the server of a filesystem
- * (fs/fuse/dir.c, fs/nfs/inode.c). A FUSE that its user has mounted for himself refuses everybody
- * else; such a mount has no devices.
+ * Find what the descriptor @fd in the folder @dir_fd refers to, by its device number, because a
+ * container may create a node of any name. Never asks the device nor, with DONT_SYNC, the server of
+ * a filesystem (fs/fuse/dir.c, fs/nfs/inode.c). A FUSE mount of a user refuses everybody else; it
+ * has no devices.
  */
 static enum target read_target(const struct search *search, const struct process *process,
 			       int dir_fd, const char *fd, struct statx *ret_st)
@@ -296,7 +296,8 @@ static enum target read_target(const struct search *search, const struct process
 								      : TARGET_OTHER;
 }
 
-/* Where the device @st stands in the kernel's tree; false if sysfs does not know it (any more). */
+/* Find the place of the device @st in the kernel's tree; false if sysfs does not know it (any
+ * more). */
 static bool find_device(const struct search *search, const struct statx *st,
 			char ret_path[SYSFS_LINK_MAX + 1])
 {
@@ -321,8 +322,8 @@ static bool is_group_link(const struct search *search, const char *link)
 }
 
 /* Functions of NVIDIA cards whose node is open: sysfs does not know its number. @st NULL: only the
- * name can be seen. A character device that has the name and another number counts, too: it is not
- * known what it is. */
+ * name is known. A character device with that name and another number counts too, because it is
+ * unknown. */
 static void match_cards(struct search *search, const struct process *process,
 			const struct statx *st)
 {
@@ -361,8 +362,7 @@ static bool scan_descriptor(struct search *search, struct process *process, int 
 {
 	int r = sysfs_link(dir_fd, fd, process->link, NULL);
 
-	/* A pod may give any file such a name. No driver's node has one, and the number tells all
-	 * the same. */
+	/* A pod may give any file such a name. No driver's node has one, and the number decides. */
 	if (r == -ENAMETOOLONG) {
 		(void)snprintf(process->link, sizeof(process->link), DEV "(long name)");
 		r = 0;
@@ -378,7 +378,8 @@ static bool scan_descriptor(struct search *search, struct process *process, int 
 	return true;
 }
 
-/* The size of the folder @path in proc; 0 if it is gone, 1 if that is hidden: opening it tells. */
+/* The size of the folder @path in proc; 0 if it is gone, 1 if it is hidden, which opening it
+ * shows. */
 static uint64_t folder_size(const struct search *search, const char *path)
 {
 	struct statx st;
@@ -455,7 +456,7 @@ static void scan_processes(struct search *search)
 	dir_done(&dir);
 }
 
-/* A group can be open only once: a holder that /proc does not show makes the kernel say so. */
+/* A group can be opened only once, so the kernel reports a holder that /proc does not show. */
 static void ask_kernel(struct search *search)
 {
 	const char *node = search->group_node + sizeof(DEV) - 1;

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 
 /*
- * The override goes on first and comes off first: between unbind and probe a driver that is loaded
- * just then would take the function, and after a crash the override tells our functions from
+ * The override is set first and cleared last. Otherwise a driver that is loaded between unbind and
+ * probe would bind the function. After a crash, the override also distinguishes our functions from
  * others.
  */
 /* clang-format off */
@@ -87,12 +87,12 @@ enum bind_override bind_step_override(const struct bind_target *target,
 {
 	if (!seen->override[0])
 		return OVERRIDE_CLEAR;
-	/* Of two equal words the first was another's, who wants it to stay. */
+	/* If both texts are equal, something else set the first and wants to keep it. */
 	if (strcmp(seen->override, target->driver) == 0)
 		return target->want == WANT_PASSTHROUGH && target->overridden ? OVERRIDE_OTHER
 									      : OVERRIDE_OURS;
-	/* A bind finds it there if a release was cut off; without a record of ours it is somebody
-	 * else's. */
+	/* A bind finds it after an interrupted release; without a record of ours something else set
+	 * it. */
 	if (target->want == WANT_VFIO && !target->recorded)
 		return OVERRIDE_OTHER;
 	return target->native && strcmp(seen->override, target->native) == 0 ? OVERRIDE_NATIVE

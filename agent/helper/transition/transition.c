@@ -121,7 +121,7 @@ static bool is_for_native(const struct bind_target *target, enum bind_act act)
 	       (act == ACT_PROBE && target->want == WANT_NATIVE);
 }
 
-/* 1: it has arrived; 0: look again; or RUN_STOPPED. */
+/* 1: it has arrived; 0: continue; or RUN_STOPPED. */
 static int move_on(struct move *move)
 {
 	const struct bind_target *target = &move->part->target;
@@ -146,7 +146,7 @@ static int move_on(struct move *move)
 	return do_act(move, act);
 }
 
-/* A driver that has just been loaded takes the functions whose driver_override names it. */
+/* A driver that has just been loaded binds the functions whose driver_override names it. */
 static bool has_arrived(const struct transition_part *part)
 {
 	return part->target.want == WANT_VFIO &&
@@ -204,7 +204,7 @@ static int transition_move(struct transition *t, struct transition_part *part)
 			part->target.address);
 }
 
-/* Does the record say so already? */
+/* Is the record up to date? */
 static bool says_so(const struct transition_part *part, const struct device_record *record)
 {
 	const struct device_record *old = &part->record;

@@ -32,14 +32,14 @@ static bool differ(const char *left, const char *right)
 	return left && right && left[0] && right[0] && strcmp(left, right) != 0;
 }
 
-/* Drivers that only hold a device for somebody: nothing goes back to them. */
+/* Passthrough drivers: no function is released to them. */
 static bool is_placeholder(const char *driver, const char *passthrough)
 {
 	return strcmp(driver, passthrough) == 0 || strcmp(driver, "vfio-pci") == 0 ||
 	       strcmp(driver, "pci-stub") == 0;
 }
 
-/* A file that says nothing useful is as good as none, but goes with the others. */
+/* A record without useful content counts as none, but is removed with the others. */
 static int read_record(struct transition *t, struct transition_part *part)
 {
 	struct err err = { 0 };
@@ -55,9 +55,9 @@ static int read_record(struct transition *t, struct transition_part *part)
 	return 0;
 }
 
-/* What the record or else the caller says; where neither knows, the driver that is there. A
- * passthrough driver is what somebody else has put it on before us, for as long as it has no driver
- * of its own. */
+/* The native driver from the record or else from the caller; without both, the current driver. If a
+ * function without a native driver is on a passthrough driver, something else bound it before
+ * us. */
 static const char *find_native(const struct transition_part *part, const char *passthrough)
 {
 	const char *native = part->recorded ? part->record.native : part->word->native;
@@ -86,8 +86,8 @@ static bool stays_without_driver(const struct transition_part *part,
 	return asked && !(target->native && is_placeholder(target->native, target->driver));
 }
 
-/* A record that names a driver of the host's says nothing of who has bound it: what that driver
- * has, it keeps. */
+/* A record that names a native driver does not show what bound the function: the driver keeps
+ * it. */
 static bool is_hosts(const struct transition *t, const struct transition_part *part)
 {
 	const char *driver = part->first.driver;
@@ -126,7 +126,7 @@ static bool is_other_identity(const char *known, struct transition_part *part)
 	       device_identity_compare(known, str_cstr(&part->identity)) == DEVICE_IDENTITY_OTHER;
 }
 
-/* NULL, or what tells the device that is there from the one that is meant. */
+/* Return what distinguishes the present device from the expected one; NULL: nothing. */
 static const char *other_than_meant(struct transition_part *part, const char **ret_known)
 {
 	const struct device_record *record = part->recorded ? &part->record : NULL;
@@ -203,7 +203,7 @@ static int check_function(struct transition *t, struct transition_part *part, bo
 		bind_read_serial(t->options->sysfs_fd, t->run.about, part->serial);
 		pci_identity_read_at(t->options->sysfs_fd, t->run.about, &part->identity);
 	}
-	/* What tells it from another may be among what this process has no room to read. */
+	/* This process may lack the memory or descriptors to read what distinguishes it. */
 	if (sysfs_shortage() < 0)
 		return run_stop(&t->run, REASON_USE_UNKNOWN, sysfs_shortage(),
 				"%s cannot be looked at: %s", t->run.about,
@@ -342,8 +342,7 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 			holders.len - 1);
 }
 
-/* --- the host: does it use the device itself?
- * -------------------------------------------------- */
+/* --- the host: does it use the device itself? ------------------------------------------------- */
 
 static int stop_unknown(struct transition *t, const char *address, int code, const char *why)
 {
@@ -511,9 +510,8 @@ static int open_disk(const struct transition *t, const struct blocks *blocks, si
 }
 
 /*
- * The kernel says EBUSY for a disk that a file system, ZFS, an array, a volume or a target of its
- * own has taken (bd_prepare_to_claim() of block/bdev.c), and keeps all of these from it while we
- * have it.
+ * The kernel returns EBUSY for a disk that a filesystem, ZFS, an array, a volume or a target has
+ * claimed (bd_prepare_to_claim() of block/bdev.c), and refuses all of these while we hold the disk.
  */
 static int take_disk(struct transition *t, struct transition_part *part,
 		     const struct blocks *blocks, size_t block)
@@ -533,8 +531,8 @@ static int take_disk(struct transition *t, struct transition_part *part,
 				t->run.about, name);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
 		return stop_unknown(t, t->run.about, fd, strerror(-fd));
-	/* No such node, no medium, or no right: a pod that is not privileged may open no disk. What
-	 * the scan can tell has been asked before. */
+	/* No such node, no medium, or no permission: an unprivileged pod may open no disk. The
+	 * facts of the scan were checked before. */
 	return 0;
 }
 
@@ -570,8 +568,8 @@ static int check_host(struct transition *t, const struct job *taken, bool again)
 
 	if (r == 0)
 		r = check_mediated(t, taken);
-	/* With the disks in hand first, nothing is mounted after the look. Those that are in hand
-	 * already the kernel would not give twice. */
+	/* Open the disks first, so that nothing is mounted after the check. The kernel would not
+	 * open disks twice that are open already. */
 	if (r == 0 && !again)
 		r = take_disks(t, taken);
 	return r == 0 ? check_uses(t, taken) : r;
@@ -619,7 +617,8 @@ static bool is_bound_by_others(const struct transition *t, const struct transiti
 }
 
 /* VFIO enables a function when a program opens it (vfio_pci_core_enable() in
- * drivers/vfio/pci/vfio_pci_core.c). An agent without capabilities sees no more of that program. */
+ * drivers/vfio/pci/vfio_pci_core.c). An agent without capabilities sees nothing else of that
+ * program. */
 static int check_enabled(struct transition *t, const struct job_function *word)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/enable", word->address);

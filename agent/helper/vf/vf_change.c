@@ -110,7 +110,7 @@ static int report_holders(struct vf_change *c, const struct holders *holders)
 	return run_stop(&c->run, REASON_HELD, 0, "%s", holders->items[0].detail);
 }
 
-/* Only one that a driver gives to user space has a node of its group. */
+/* Only a driver that passes a function to user space creates a node of its group. */
 static bool vf_change_is_open(const struct vf_change *c, const char *address)
 {
 	const struct run_options *o = c->options;
@@ -144,9 +144,9 @@ static int check_group(struct vf_change *c, const char *address)
 	return report_holders(c, &holders);
 }
 
-/* VFIO enables a function when a program opens it (as check_enabled() of transition_check.c).
- * Whether one of ours has it open has been asked: this is somebody else's, whom an agent without
- * capabilities does not see. */
+/* VFIO enables a function when a program opens it (see check_enabled() of transition_check.c). Our
+ * pods were checked before, so this is another program, which an agent without capabilities does
+ * not see. */
 static int check_enabled(struct vf_change *c, const char *address)
 {
 	const struct run_options *o = c->options;
@@ -391,7 +391,7 @@ static int read_total(const struct vf_change *c)
 	return (int)total;
 }
 
-/* Have @count of them, and look whether it is so. */
+/* Set the number of virtual functions to @count, and read it back. */
 static int write_number(struct vf_change *c, int count)
 {
 	char text[16];
@@ -486,9 +486,9 @@ static int read_ifindex(const struct vf_change *c)
 }
 
 /*
- * An agent in a pod finds the interface in the node's /sys, and rtnetlink of its own network
- * namespace does not know it (ENODEV). One that is in the node's namespace without CAP_NET_ADMIN
- * gets EPERM; drivers answer that as well.
+ * An agent in a pod finds the interface in the node's /sys, but rtnetlink of its own network
+ * namespace does not know it (ENODEV). An agent in the node's namespace without CAP_NET_ADMIN gets
+ * EPERM; drivers return that as well.
  */
 static bool is_agents_fault(const struct vf_change *c, const struct vf_link *link, int code)
 {
@@ -506,8 +506,8 @@ static int stop_settings(struct vf_change *c, const struct vf_link *link, const 
 }
 
 /*
- * Is @field of @want to be written? The MAC address of a trusted function that somebody has is his:
- * he may change it, and would lose his connections.
+ * Must @field of @want be written? The user of a trusted function may change its MAC address, and
+ * would lose connections if it were written again.
  */
 static bool is_wrong(const struct vf_change *c, const struct vf_setting *want,
 		     const struct vf_setting *has, enum vf_field field)

@@ -60,8 +60,7 @@ static void deal_matches_table(void **state)
 	machine_done(&m);
 }
 
-/* --- from one desired state to the next
- * ------------------------------------------------------------ */
+/* --- from one desired state to the next ------------------------------------------------------- */
 
 static void a_type_back_takes_no_cards(void **state)
 {

@@ -59,8 +59,7 @@ static void records_of_what_is_gone_are_forgotten(void **state)
 	facts_free(facts);
 }
 
-/* --- states
- * ------------------------------------------------------------------------------------ */
+/* --- states ----------------------------------------------------------------------------------- */
 
 static void states_say_why(void **state)
 {
@@ -93,8 +92,7 @@ static void states_say_why(void **state)
 	machine_done(&m);
 }
 
-/* --- whatever happens
- * ------------------------------------------------------------------------------ */
+/* --- whatever happens ------------------------------------------------------------------------- */
 
 static const char *const desires[] = { "", "a-1", "b-1", "a-1 b-1", "b-1 a-1", "c-1 Type_A" };
 

@@ -257,8 +257,7 @@ static void folder_matches_table(void **state)
 	assert_int_equal(strncmp(path, scene->dir, strlen(scene->dir)) != 0, c->own);
 }
 
-/* --- the end
- * ------------------------------------------------------------------------------------ */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void on_stopped(void *arg)
 {

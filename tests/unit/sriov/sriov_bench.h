@@ -35,8 +35,7 @@ void events_record(struct events *events, const struct events_about *about, enum
 	str_addf(&events->recorded, "%s%s ", type == EVENTS_WARNING ? "!" : "", reason);
 }
 
-/* --- the bench
- * ---------------------------------------------------------------------------------- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 struct bench {
 	struct fake_server *server; /* of SRIOVNetworkDevices */

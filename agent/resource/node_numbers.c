@@ -393,8 +393,8 @@ static bool has_now(const struct node_numbers *numbers, const struct json_strs *
 }
 
 /* May a pod open a number that the device @id, which it has, has lost? */
-static bool has_left_number(const struct node_numbers *numbers, const char *id,
-			    const struct allocated *allocated)
+static bool has_unused_number(const struct node_numbers *numbers, const char *id,
+			      const struct allocated *allocated)
 {
 	struct json_strs nodes = { 0 };
 	bool left = false;
@@ -451,7 +451,7 @@ char *node_numbers_bind_trouble(struct node_numbers *numbers, const char *id)
 		if (strcmp(other, id) == 0 || pod_allocations_is_port(other) ||
 		    goes_along(numbers, id, other))
 			continue;
-		if ((allocated->lost && !held) || has_left_number(numbers, other, allocated))
+		if ((allocated->lost && !held) || has_unused_number(numbers, other, allocated))
 			trouble = next_trouble(numbers, other);
 	}
 	return trouble;

@@ -76,7 +76,7 @@ static void put(char **member, const char *text)
  * plugged in again it has another name, and the claim is for it all the same. A claim that has our
  * finalizer would have got it by that.
  */
-static bool tells_identity(const struct sketch *s)
+static bool has_identity(const struct sketch *s)
 {
 	const struct usb_claim_verdict *v = s->verdict;
 	const struct usbdevice_status *is = &v->device->status;
@@ -98,7 +98,7 @@ static void set_identity(struct sketch *s)
 	if (!is)
 		return;
 	put(&s->want.pci_address, is->pci_address);
-	if (!tells_identity(s))
+	if (!has_identity(s))
 		return;
 	put(&s->want.port_path, is->port_path);
 	put(&s->want.vendor_id, is->vendor_id);

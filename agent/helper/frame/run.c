@@ -94,7 +94,7 @@ static const struct {
 					   "install it with manifests/components/privileged" },
 	[REASON_CREATE_FAILED]         = { "Failed",  "CreateFailed", NULL },
 	[REASON_REMOVE_FAILED]         = { "Failed",  "RemoveFailed", NULL },
-	[REASON_LOOK_FAILED]           = { "Failed",  "LookFailed", NULL },
+	[REASON_READ_FAILED]           = { "Failed",  "LookFailed", NULL },
 	[REASON_WRITE_FAILED]          = { "Failed",  "WriteFailed", NULL },
 };
 /* clang-format on */

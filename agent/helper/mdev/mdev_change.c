@@ -108,7 +108,7 @@ static int read_instance(struct change *c, struct mdev_instance *ret_seen)
 	struct err err = { 0 };
 
 	if (mdev_instance_read(c->options->sysfs_fd, c->run.about, ret_seen, &err) < 0)
-		return run_stop(&c->run, REASON_LOOK_FAILED, err.code, "%s", err.msg);
+		return run_stop(&c->run, REASON_READ_FAILED, err.code, "%s", err.msg);
 	return 0;
 }
 

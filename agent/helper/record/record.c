@@ -27,7 +27,7 @@ typedef bool value_fn(const char *text, size_t len);
 
 enum member_flags {
 	NEEDED = 1,
-	TOLD = 2, /* in the line of the scan */
+	REPORTED = 2, /* in the line of the scan */
 };
 
 struct record_member {
@@ -85,30 +85,30 @@ static const char *autoprobe_boot(const void *record)
 #define MEMBER(type, name, is_valid, flags) { #name, offsetof(struct type, name), is_valid, flags }
 
 static const struct record_member device_members[] = {
-	MEMBER(device_record, address,  pci_address_valid,     NEEDED | TOLD),
-	MEMBER(device_record, claim,    value_is_name,         NEEDED | TOLD),
-	MEMBER(device_record, uid,      value_is_name,         NEEDED | TOLD),
-	MEMBER(device_record, driver,   value_is_driver,       NEEDED | TOLD),
-	MEMBER(device_record, native,   value_is_native,       TOLD),
-	MEMBER(device_record, override, value_is_driver,       TOLD),
-	MEMBER(device_record, id,       value_is_id,           NEEDED | TOLD),
-	MEMBER(device_record, serial,   value_is_serial,       TOLD),
-	MEMBER(device_record, release,  value_is_release,      TOLD),
-	MEMBER(device_record, identity, device_identity_valid, TOLD),
-	MEMBER(device_record, boot,     value_is_name,         TOLD),
-	MEMBER(device_record, bound,    value_is_name,         TOLD),
+	MEMBER(device_record, address,  pci_address_valid,     NEEDED | REPORTED),
+	MEMBER(device_record, claim,    value_is_name,         NEEDED | REPORTED),
+	MEMBER(device_record, uid,      value_is_name,         NEEDED | REPORTED),
+	MEMBER(device_record, driver,   value_is_driver,       NEEDED | REPORTED),
+	MEMBER(device_record, native,   value_is_native,       REPORTED),
+	MEMBER(device_record, override, value_is_driver,       REPORTED),
+	MEMBER(device_record, id,       value_is_id,           NEEDED | REPORTED),
+	MEMBER(device_record, serial,   value_is_serial,       REPORTED),
+	MEMBER(device_record, release,  value_is_release,      REPORTED),
+	MEMBER(device_record, identity, device_identity_valid, REPORTED),
+	MEMBER(device_record, boot,     value_is_name,         REPORTED),
+	MEMBER(device_record, bound,    value_is_name,         REPORTED),
 };
 
 static const struct record_member mdev_members[] = {
-	MEMBER(mdev_record, uuid,   mdev_uuid_valid, NEEDED | TOLD),
-	MEMBER(mdev_record, parent, mdev_name_valid, NEEDED | TOLD),
-	MEMBER(mdev_record, type,   mdev_name_valid, NEEDED | TOLD),
-	MEMBER(mdev_record, owner,  value_is_name,   NEEDED | TOLD),
+	MEMBER(mdev_record, uuid,   mdev_uuid_valid, NEEDED | REPORTED),
+	MEMBER(mdev_record, parent, mdev_name_valid, NEEDED | REPORTED),
+	MEMBER(mdev_record, type,   mdev_name_valid, NEEDED | REPORTED),
+	MEMBER(mdev_record, owner,  value_is_name,   NEEDED | REPORTED),
 	MEMBER(mdev_record, boot,   value_is_name,   0),
 };
 
 static const struct record_member autoprobe_members[] = {
-	MEMBER(autoprobe_record, address, pci_address_valid, NEEDED | TOLD),
+	MEMBER(autoprobe_record, address, pci_address_valid, NEEDED | REPORTED),
 	MEMBER(autoprobe_record, was,     is_switch,         NEEDED),
 	MEMBER(autoprobe_record, boot,    is_boot_or_none,   NEEDED),
 };
@@ -523,7 +523,7 @@ static void write_members(const struct record_kind *kind, const void *record, co
 	if (kind->is_of_boot && strcmp(known, boot) != 0)
 		return;
 	report_open(lines, kind->line);
-	add_members(kind, record, TOLD, lines);
+	add_members(kind, record, REPORTED, lines);
 	if (!kind->is_of_boot)
 		json_write_bool(lines, "thisBoot", boot[0] && known && strcmp(known, boot) == 0);
 	report_close(lines);

@@ -205,7 +205,7 @@ static int transition_move(struct transition *t, struct transition_part *part)
 }
 
 /* Is the record up to date? */
-static bool says_so(const struct transition_part *part, const struct device_record *record)
+static bool is_up_to_date(const struct transition_part *part, const struct device_record *record)
 {
 	const struct device_record *old = &part->record;
 
@@ -260,7 +260,7 @@ static int transition_write_record(struct transition *t, const struct transition
 	int r;
 
 	fill_record(t, part, &record);
-	if (says_so(part, &record))
+	if (is_up_to_date(part, &record))
 		return 0;
 	run_step(&t->run, part->word->address, STEP_WRITE_RECORD);
 	if (t->run.dry)

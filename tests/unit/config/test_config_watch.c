@@ -228,7 +228,7 @@ static void valid_entries_are_not_called_applied(void **state)
 }
 
 /* A thousand agents see the same change: the others find it checked. */
-static void what_is_checked_is_left_alone(void **state)
+static void what_is_checked_is_not_changed(void **state)
 {
 	auto_free char *object = NULL;
 	auto_free char *checked = NULL;
@@ -287,7 +287,7 @@ static void an_answer_of_another_generation_is_not_checked(void **state)
 }
 
 #define ACCEPTED "'conditions':[{'type':'Accepted','status':'True','reason':'Accepted'}]"
-#define JUDGED   "'observedGeneration':1," ACCEPTED
+#define CHECKED  "'observedGeneration':1," ACCEPTED
 #define OURS                                                                                    \
 	",'nodes':[{'node':'node1','observedGeneration':1,'entries':[{'list':'genericDevices'," \
 	"'index':0,'resourceName':'a.io/kvm','reason':'NameTaken','message':'it is taken'}]}]"
@@ -329,8 +329,8 @@ static void a_nodes_trouble_is_its_own_item(void **state)
 	auto_json json_t *empty = NULL;
 	struct scene *scene = *state;
 
-	object = object_text(scene, KVM, 1, JUDGED);
-	listed = object_text(scene, KVM, 1, JUDGED OURS);
+	object = object_text(scene, KVM, 1, CHECKED);
+	listed = object_text(scene, KVM, 1, CHECKED OURS);
 	answer_list(scene, object);
 	report(scene, "it is taken");
 	send_away_events(scene);
@@ -354,7 +354,7 @@ static void a_nodes_item_of_others_is_applied_once(void **state)
 	auto_free char *object = NULL;
 	struct scene *scene = *state;
 
-	object = object_text(scene, KVM, 1, JUDGED OURS);
+	object = object_text(scene, KVM, 1, CHECKED OURS);
 	answer_list(scene, object);
 	fake_clock_settle(scene->clock);
 	json_decref(written(scene, "hostdev-agent-node1"));
@@ -364,14 +364,14 @@ static void a_nodes_item_of_others_is_applied_once(void **state)
 }
 
 /* As one that has just begun: what it told before stays until all of its parts have looked. */
-static void a_nodes_trouble_is_reported_when_all_parts_have_looked(void **state)
+static void a_nodes_trouble_is_reported_when_all_parts_have_reported(void **state)
 {
 	auto_free char *object = NULL;
 	auto_free char *edited = NULL;
 	struct scene *scene = *state;
 
 	scene_open_with(scene, 2);
-	object = object_text(scene, KVM, 1, JUDGED OURS);
+	object = object_text(scene, KVM, 1, CHECKED OURS);
 	answer_list(scene, object);
 	report_of(scene, "usb", NULL);
 	fake_clock_advance(scene->clock, AMPLE_MS);
@@ -397,7 +397,7 @@ static void silent_parts_have_no_trouble_in_the_end(void **state)
 	struct scene *scene = *state;
 
 	scene_open_with(scene, 2);
-	object = object_text(scene, KVM, 1, JUDGED OURS);
+	object = object_text(scene, KVM, 1, CHECKED OURS);
 	answer_list(scene, object);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
@@ -413,7 +413,7 @@ static void a_nodes_trouble_waits_for_the_verdict(void **state)
 	auto_free char *checked = NULL;
 	struct scene *scene = *state;
 
-	object = object_text(scene, KVM, 2, JUDGED);
+	object = object_text(scene, KVM, 2, CHECKED);
 	checked = object_text(scene, KVM, 2, "'observedGeneration':2," ACCEPTED);
 	answer_list(scene, object);
 	report(scene, "it is taken");
@@ -433,7 +433,7 @@ static void a_full_list_is_left_alone(void **state)
 	auto_free char *object = NULL;
 	struct scene *scene = *state;
 
-	str_add(&status, JUDGED ",'nodes':[");
+	str_add(&status, CHECKED ",'nodes':[");
 	for (int i = 0; i < 64; i++)
 		str_addf(&status, "%s{'node':'other%d'}", i ? "," : "", i);
 	str_add(&status, "]");
@@ -456,7 +456,7 @@ int main(void)
 	suite_add(&suite, "a new generation is checked", a_new_generation_is_checked, NULL);
 	suite_add(&suite, "valid entries are not called applied",
 		  valid_entries_are_not_called_applied, NULL);
-	suite_add(&suite, "what is checked is left alone", what_is_checked_is_left_alone, NULL);
+	suite_add(&suite, "what is checked is not changed", what_is_checked_is_not_changed, NULL);
 	suite_add(&suite, "who comes second gives way", who_comes_second_gives_way, NULL);
 	suite_add(&suite, "an answer of another generation is not checked",
 		  an_answer_of_another_generation_is_not_checked, NULL);
@@ -468,8 +468,8 @@ int main(void)
 		  a_nodes_trouble_waits_for_the_verdict, NULL);
 	suite_add(&suite, "a full list is left alone", a_full_list_is_left_alone, NULL);
 	suite_fixture(&suite, &scene_to_open_fixture);
-	suite_add(&suite, "a node's trouble is reported when all parts have looked",
-		  a_nodes_trouble_is_reported_when_all_parts_have_looked, NULL);
+	suite_add(&suite, "a node's trouble is reported when all parts have reported",
+		  a_nodes_trouble_is_reported_when_all_parts_have_reported, NULL);
 	suite_add(&suite, "silent parts have no trouble in the end",
 		  silent_parts_have_no_trouble_in_the_end, NULL);
 	return suite_run(&suite, "config_watch");

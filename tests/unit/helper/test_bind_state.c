@@ -12,11 +12,11 @@
 #define LONG "a123456789b123456789c123456789d123456789e123456789f123456789g123456789h123456789"
 
 /* clang-format off */
-static struct look_case {
+static struct state_case {
 	const char *name;
 	const char *entries[8];
 	struct bind_state seen;
-} looks[] = {
+} reads[] = {
 	{ "a function that is not there", { "sys/" }, { .group = -1 } },
 	{ "a function that is just going has no ids any more", { AT "class=0x020000\n" }, { .group = -1 } },
 	{ "a driver, no override, a group",
@@ -88,9 +88,9 @@ static struct node_case {
 };
 /* clang-format on */
 
-static void look_matches_table(void **state)
+static void state_matches_table(void **state)
 {
-	const struct look_case *c = suite_row(state);
+	const struct state_case *c = suite_row(state);
 	struct bind_state seen;
 	struct err err = { 0 };
 	struct tree *tree = *state;
@@ -222,7 +222,7 @@ int main(void)
 
 	suite_rows(&suite, members, member_matches_table);
 	suite_fixture(&suite, &tree_fixture);
-	suite_rows(&suite, looks, look_matches_table);
+	suite_rows(&suite, reads, state_matches_table);
 	suite_rows(&suite, unreads, what_cannot_be_read_is_not_gone);
 	suite_rows(&suite, unread_members, a_member_that_cannot_be_read_is_reported);
 	suite_rows(&suite, nodes, node_matches_table);

@@ -675,7 +675,7 @@ int main(void)
 	suite_add(&suite, "what cannot be asked is not free", what_cannot_be_asked_is_not_free,
 		  NULL);
 	suite_add(&suite, "at most 256 processes are named", bounded, NULL);
-	suite_add(&suite, "descriptors are looked at up to a bound", descriptors_are_bounded, NULL);
+	suite_add(&suite, "descriptors are read up to a bound", descriptors_are_bounded, NULL);
 	suite_add(&suite, "a holder that /proc does not show is asked of the kernel",
 		  kernel_is_asked, NULL);
 	suite_rows(&suite, answers, only_busy_is_a_holder);

@@ -64,7 +64,7 @@ static struct change_case {
 	  LOCK STEP(U1, "WriteRecord") STEP(U1, "Create") STEP(U1, "RemoveRecord")
 	  ENDED("Failed", "CreateFailed", U1, "'step':'Create','message':'make a 'mtty-2' on mtty: the kernel accepted the write, but the device does not exist'"), "- - -" },
 	{ "an error with effect is no failure", { NULL }, CREATE, 1, ERROR_ONLY, LOCK MADE(U1) END, "ir - -" },
-	{ "a record of before the last boot is written anew", { RECORD(U1, "mtty-2", "types", "0ld") }, CREATE, 0, 0,
+	{ "a record of before the last boot is written again", { RECORD(U1, "mtty-2", "types", "0ld") }, CREATE, 0, 0,
 	  LOCK MADE(U1) END, "ir - -" },
 
 	{ "kubevirt-contract 2 (edge: a removal that succeeds): it is no trouble, its record goes last",

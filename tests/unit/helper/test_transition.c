@@ -141,7 +141,7 @@ static struct transition_case {
 	{ "release: not either", TRANSITION_RELEASE, NATIVE, { NULL, "vfio-pci" }, false,
 	  { KNOWN, "sys/bus/pci/devices/" A "/driver->" TREE_UNREADABLE }, STEP("WaitLock") END("Refused", "UseUnknown", ",'address':'" A
 	  "','errno':'ENAMETOOLONG','message':'" A ": \\'driver\\' has more than 1023 bytes'"), NULL },
-	{ "bind: a claim made anew gets the record", TRANSITION_BIND,
+	{ "bind: a claim created again gets the record", TRANSITION_BIND,
 	  "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-x uid=u2", { "vfio-pci", "vfio-pci" }, false,
 	  { KNOWN, "dev/vfio/12=" }, STEP("WaitLock") STEP("WriteRecord") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
@@ -220,7 +220,7 @@ static struct transition_case {
 	  AT_END(A, ",'driver':'e1000e'") END("Refused", "UseUnknown", ",'address':'" A "','step':'CheckHolders','errno':"
 	  "'ENAMETOOLONG','message':'the agent cannot see whether the host uses " A ": 'bus/pci/devices/" A "/virtfn0' has more "
 	  "than 1023 bytes'"), "e1000e - -" },
-	{ "release: a device that cannot be looked at is not gone, and its record stays", TRANSITION_RELEASE, NATIVE,
+	{ "release: a device that cannot be read is not gone, and its record stays", TRANSITION_RELEASE, NATIVE,
 	  { "vfio-pci", "vfio-pci" }, false, { KNOWN, "sys/bus/pci/devices/" A "/physfn/sriov_drivers_autoprobe/" },
 	  STEP("WaitLock") END("Refused", "UseUnknown", ",'address':'" A "','errno':'EISDIR','message':'" A ": read "
 	  "'physfn/sriov_drivers_autoprobe': Is a directory'"), "vfio-pci vfio-pci recorded" },

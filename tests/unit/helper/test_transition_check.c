@@ -359,7 +359,7 @@ static bool ends_short(struct machine *m)
 		return false;
 	machine_run(m, TRANSITION_BIND, BARE, &said);
 	return strstr(str_cstr(&said), "'reason':'UseUnknown'") &&
-	       strstr(str_cstr(&said), A " cannot be looked at: Too many open files");
+	       strstr(str_cstr(&said), A " cannot be read: Too many open files");
 }
 
 /* A is a virtual function of B. Neither has a driver. */

@@ -221,7 +221,7 @@ static struct network_case {
 	  { FUNCTION("0000:01:00.0", "igbvf"), "sys/devices/pci0000:00/0000:01:00.0/net/", ROUTES("") },
 	  USE("0000:01:00.0", "InterfaceMoved", "its interface is in another network namespace, such as a "
 	      "pod's") },
-	{ "a folder of interfaces that cannot be looked at is no answer", NULL,
+	{ "a folder of interfaces that cannot be read is no answer", NULL,
 	  { FUNCTION("0000:01:00.0", "igbvf"), "sys/devices/pci0000:00/0000:01:00.0/net->net", ROUTES("") },
 	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: look at 'bus/pci/devices/0000:01:00.0/net': Too many "
 			  "levels of symbolic links") },

@@ -19,7 +19,7 @@
 #define TABLE          VF "nvidia/creatable_vgpu_types=ID    : vGPU Name\n1145  : NVIDIA A2-2B\n"
 
 /* clang-format off */
-static struct look_case {
+static struct scan_case {
 	const char *name;
 	const char *entries[16];
 	const char *lines;
@@ -41,7 +41,7 @@ static struct look_case {
 
 static void look_tells(void **state)
 {
-	const struct look_case *c = suite_row(state);
+	const struct scan_case *c = suite_row(state);
 	struct report report = { 0 };
 	auto_close int sysfs_fd = -1;
 	struct tree *tree = *state;
@@ -121,7 +121,7 @@ static struct set_case {
 /* clang-format on */
 
 /* Its VGPUDevice would be taken for one of no vGPU. */
-static void what_cannot_be_looked_at_fails_the_look(void **state)
+static void what_cannot_be_read_fails_the_scan(void **state)
 {
 	struct report report = { 0 };
 	struct tree *tree = *state;
@@ -212,7 +212,7 @@ int main(void)
 	suite_rows(&suite, number_cases, number_is);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, look_cases, look_tells);
-	suite_add(&suite, "what cannot be looked at fails the look",
-		  what_cannot_be_looked_at_fails_the_look, NULL);
+	suite_add(&suite, "what cannot be read fails the scan", what_cannot_be_read_fails_the_scan,
+		  NULL);
 	return suite_run(&suite, "vgpu");
 }

@@ -108,7 +108,7 @@ static void a_record_of_another_boot_owns_nothing(void **state)
 
 /* The kernel has each UUID once: of two lines with it the first counts, and here its instance has
  * no record. */
-static void a_uuid_told_twice_counts_once(void **state)
+static void a_uuid_listed_twice_counts_once(void **state)
 {
 	struct machine *m = *state;
 	struct mdev_plan plan;
@@ -234,8 +234,8 @@ int main(void)
 		nothing_wanted_removes_only_ours, NULL);
 	suite_add(&suite, "a record of another boot owns nothing",
 		  a_record_of_another_boot_owns_nothing, NULL);
-	suite_add(&suite, "a UUID that is told of twice counts once", a_uuid_told_twice_counts_once,
-		  NULL);
+	suite_add(&suite, "a UUID that is listed twice counts once",
+		  a_uuid_listed_twice_counts_once, NULL);
 	suite_add(&suite,
 		  "kubevirt-contract 2 (inputs: enabled): false stops making, removing, forgetting",
 		  switched_off_changes_nothing, NULL);

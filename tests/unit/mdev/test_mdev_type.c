@@ -306,7 +306,7 @@ static struct allocate_case {
 	  "device '" U1 "' is not ready: /dev/vfio/99 is not there" },
 	{ "one that is gone is an error, although another now has a group of its number",
 	  { T4(U1, GROUP("14")) }, { NODES, IN(U2, "14") }, { U1 }, NULL, "device '" U1 "' is not ready: it is gone from the node" },
-	{ "so is one that has been made anew, in another group",
+	{ "so is one that has been created again, in another group",
 	  { T4(U1, GROUP("14")) }, { NODES, IN(U1, "15") }, { U1 }, NULL,
 	  "device '" U1 "' is not ready: it is in the IOMMU group 15 now" },
 	{ "and one whose group cannot be read",
@@ -321,26 +321,27 @@ static struct allocate_case {
 };
 /* clang-format on */
 
-static char *gift_text(const struct allocation *gift)
+static char *allocation_text(const struct allocation *allocation)
 {
 	struct str text = STR_INIT;
 
-	for (size_t i = 0; i < gift->envs.len; i++)
-		str_addf(&text, "%s=%s", gift->envs.items[i].key, gift->envs.items[i].value);
-	for (size_t i = 0; i < gift->devices.len; i++) {
-		const struct device_spec *spec = &gift->devices.items[i];
+	for (size_t i = 0; i < allocation->envs.len; i++)
+		str_addf(&text, "%s=%s", allocation->envs.items[i].key,
+			 allocation->envs.items[i].value);
+	for (size_t i = 0; i < allocation->devices.len; i++) {
+		const struct device_spec *spec = &allocation->devices.items[i];
 
 		assert_string_equal(spec->container_path, spec->host_path);
 		str_addf(&text, " %s:%s", spec->host_path, spec->permissions);
 	}
-	assert_int_equal(gift->mounts.len, 0);
+	assert_int_equal(allocation->mounts.len, 0);
 	return str_detach(&text);
 }
 
 static void allocate_matches_table(void **state)
 {
 	const struct allocate_case *c = suite_row(state);
-	struct allocation gift = { 0 };
+	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	auto_free char *text = NULL;
 	struct err err = { 0 };
@@ -352,17 +353,17 @@ static void allocate_matches_table(void **state)
 									  "nvidia-223"));
 	for (size_t i = 0; i < ARRAY_LEN(c->ids) && c->ids[i]; i++)
 		json_strs_add(&ids, c->ids[i]);
-	r = mdev_device_type.allocate(w->type, "nvidia.com/GRID_T4-1B", &ids, &gift, &err);
+	r = mdev_device_type.allocate(w->type, "nvidia.com/GRID_T4-1B", &ids, &allocation, &err);
 	if (c->gives) {
-		text = gift_text(&gift);
+		text = allocation_text(&allocation);
 		assert_string_equal(text, c->gives);
-		assert_same_nodes(&mdev_device_type, w->type, &ids, &gift, NULL);
+		assert_same_nodes(&mdev_device_type, w->type, &ids, &allocation, NULL);
 	} else {
 		assert_true(r < 0);
 		assert_string_equal(err.msg, c->says);
 	}
 	json_strs_done(&ids);
-	allocation_done(&gift);
+	allocation_done(&allocation);
 }
 
 static bool busy_of(void *arg, const char *uuid)
@@ -402,7 +403,7 @@ static void a_second_container_gets_its_own_only(void **state)
 {
 	static const char *const lines[4] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")) };
 	static const char *const nodes[] = { NODES, GROUPS, NULL };
-	struct allocation gifts[2] = { 0 };
+	struct allocation allocations[2] = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
 
@@ -412,15 +413,15 @@ static void a_second_container_gets_its_own_only(void **state)
 		auto_free char *text = NULL;
 
 		json_strs_add(&ids, i ? U2 : U1);
-		assert_int_equal(
-			mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gifts[i], &err),
-			0);
-		text = gift_text(&gifts[i]);
+		assert_int_equal(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids,
+							   &allocations[i], &err),
+				 0);
+		text = allocation_text(&allocations[i]);
 		assert_string_equal(text,
 				    i ? "MDEV_PCI_RESOURCE_NVIDIA_COM_T4=" U2 VFIO NODE("15")
 				      : "MDEV_PCI_RESOURCE_NVIDIA_COM_T4=" U1 VFIO NODE("14"));
 		json_strs_done(&ids);
-		allocation_done(&gifts[i]);
+		allocation_done(&allocations[i]);
 	}
 }
 
@@ -429,18 +430,19 @@ static void a_group_that_is_used_again_names_no_other_instance(void **state)
 {
 	static const char *const lines[4] = { T4(U2, GROUP("14")) };
 	static const char *const nodes[] = { NODES, NULL };
-	struct allocation gift = { 0 };
+	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
 
 	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
 	json_strs_add(&ids, U1); /* had group 14 before */
-	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err) < 0);
+	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &allocation, &err) <
+		    0);
 	assert_same_nodes(&mdev_device_type, w->type, &ids, NULL,
 			  "device '" U1 "' is not ready: it is gone from the node");
 	json_strs_done(&ids);
-	allocation_done(&gift);
+	allocation_done(&allocation);
 }
 
 static struct held_case {
@@ -465,7 +467,7 @@ static void what_a_pod_has_is_offered_once(void **state)
 	const struct held_case *row = suite_row(state);
 	auto_free char *as = xstrdup(row->as);
 	struct config_troubles troubles = { 0 };
-	struct allocation gift = { 0 };
+	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
@@ -478,12 +480,12 @@ static void what_a_pod_has_is_offered_once(void **state)
 	mdev_type_offer(w->type, NULL, &troubles);
 	assert_string_equal(str_cstr(offered()), row->offers);
 	json_strs_add(&ids, U1);
-	r = mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err);
+	r = mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &allocation, &err);
 	assert_int_equal(r < 0, row->refused);
 	if (row->refused && !strstr(err.msg, row->as))
 		fail_msg("no '%s' in '%s'", row->as, err.msg);
 	json_strs_done(&ids);
-	allocation_done(&gift);
+	allocation_done(&allocation);
 	config_troubles_done(&troubles);
 }
 
@@ -521,7 +523,7 @@ static void a_node_that_a_pod_could_open_is_offered_to_nobody(void **state)
 	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
 	static const char *const nodes[] = { NODES, GROUPS, NULL };
 	struct config_troubles troubles = { 0 };
-	struct allocation gift = { 0 };
+	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
@@ -532,10 +534,11 @@ static void a_node_that_a_pod_could_open_is_offered_to_nobody(void **state)
 	assert_string_equal(str_cstr(offered()),
 			    "nvidia.com/T4: 555555555551! (it has another's number) 555555555552");
 	json_strs_add(&ids, U1);
-	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err) < 0);
+	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &allocation, &err) <
+		    0);
 	assert_string_equal(err.msg, "device '" U1 "' is not ready: it has another's number");
 	json_strs_done(&ids);
-	allocation_done(&gift);
+	allocation_done(&allocation);
 	config_troubles_done(&troubles);
 }
 

@@ -30,7 +30,7 @@ static inline void scene_on_state(void *arg, enum registration_state state, cons
 	if (err)
 		str_addf(&scene->stage.log, "waits: %s|", strerror(-err->code));
 	else
-		stage_say(&scene->stage, "done");
+		stage_log(&scene->stage, "done");
 	if (scene->free_when_called)
 		scene->registration = registration_free(scene->registration);
 }

@@ -11,7 +11,7 @@ struct scene {
 	struct kubelet_listener *second;
 	char *dir;
 	bool free_both;
-	bool makes_anew;
+	bool makes_again;
 };
 
 static const char *const event_names[] = {
@@ -26,8 +26,8 @@ static void on_event(void *arg, enum kubelet_event event)
 
 	if (event == KUBELET_POLLED)
 		return;
-	stage_say(&scene->stage, event_names[event]);
-	if (event == KUBELET_TOOK_OWN && scene->makes_anew)
+	stage_log(&scene->stage, event_names[event]);
+	if (event == KUBELET_TOOK_OWN && scene->makes_again)
 		folder_put(&scene->stage.folder, "device-plugins/own.sock", "");
 	if (!scene->free_both)
 		return;
@@ -235,10 +235,10 @@ static void own_socket_is_taken_twice(void **state)
 {
 	struct scene *scene = *state;
 
-	scene->makes_anew = true;
+	scene->makes_again = true;
 	drop(scene, "own.sock");
 	kubelet_watch_check(scene->watch);
-	scene->makes_anew = false;
+	scene->makes_again = false;
 	drop(scene, "own.sock");
 	stage_settle(&scene->stage, "took own|took own|");
 }
@@ -262,7 +262,7 @@ static void folders_come_later(void **state)
 	stage_settle(&scene->stage, "came|");
 }
 
-static void looks_every_five_seconds(void **state)
+static void checks_every_five_seconds(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *other = folder_path(&scene->stage.folder, "elsewhere/own.sock");
@@ -277,7 +277,7 @@ static void looks_every_five_seconds(void **state)
 	stage_pass(&scene->stage, 60000);
 }
 
-static void listeners_may_go_when_told(void **state)
+static void listeners_may_go_when_notified(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *own = xasprintf("%s/own.sock", scene->dir);
@@ -302,9 +302,9 @@ int main(void)
 	suite_rows(&suite, scripts, script_is_reported);
 	suite_add(&suite, "our own socket is taken twice", own_socket_is_taken_twice, NULL);
 	suite_add(&suite, "the folders come later", folders_come_later, NULL);
-	suite_add(&suite, "it looks every five seconds in any case", looks_every_five_seconds,
+	suite_add(&suite, "it checks every five seconds in any case", checks_every_five_seconds,
 		  NULL);
-	suite_add(&suite, "listeners may go when they are reported", listeners_may_go_when_told,
+	suite_add(&suite, "listeners may go when they are notified", listeners_may_go_when_notified,
 		  NULL);
 	return suite_run(&suite, "kubelet_watch");
 }

@@ -10,7 +10,7 @@
 
 static void on_changed(void *arg)
 {
-	stage_say(arg, "changed");
+	stage_log(arg, "changed");
 }
 
 /* What happens below the folder, word for word: "mkdir a", "put a/b", "rm a/b", "rmdir a", "mv a
@@ -51,12 +51,12 @@ static struct watch_case {
 	  "a/x",
 	  { "mkdir a", "put a/x" },
 	  "changed|" },
-	{ "#18669: the folder is made anew, and the socket in it",
+	{ "#18669: the folder is created again, and the socket in it",
 	  { "mkdir a", "put a/x" },
 	  "a/x",
 	  { "rm a/x", "rmdir a", "mkdir a", "put a/x" },
 	  "changed|changed|" },
-	{ "a folder two levels up is made anew",
+	{ "a folder two levels up is created again",
 	  { "mkdir a", "mkdir a/b", "put a/b/x" },
 	  "a/b/x",
 	  { "mv a c", "mkdir a", "mkdir a/b", "put a/b/x" },
@@ -83,7 +83,7 @@ static struct watch_case {
 	  "changed|" },
 };
 
-static void do_deed(const struct folder *folder, const char *change)
+static void do_change(const struct folder *folder, const char *change)
 {
 	char verb[16] = "";
 	char one[64] = "";
@@ -136,12 +136,12 @@ static void changes_are_reported(void **state)
 	struct node_watch *watch;
 
 	for (size_t i = 0; i < ARRAY_LEN(row->before) && row->before[i]; i++)
-		do_deed(&stage->folder, row->before[i]);
+		do_change(&stage->folder, row->before[i]);
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, row->path);
 	stage_settle(stage, "");
 	for (size_t i = 0; i < ARRAY_LEN(row->changes) && row->changes[i]; i++) {
-		do_deed(&stage->folder, row->changes[i]);
+		do_change(&stage->folder, row->changes[i]);
 		quiet(stage);
 	}
 	stage_settle(stage, row->log);
@@ -157,14 +157,14 @@ static void a_storm_is_reported_once(void **state)
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, "a/x");
 	for (int i = 0; i < 1000; i++) {
-		do_deed(&stage->folder, "mkdir a");
-		do_deed(&stage->folder, "put a/x");
-		do_deed(&stage->folder, "rm a/x");
-		do_deed(&stage->folder, "rmdir a");
+		do_change(&stage->folder, "mkdir a");
+		do_change(&stage->folder, "put a/x");
+		do_change(&stage->folder, "rm a/x");
+		do_change(&stage->folder, "rmdir a");
 	}
 	stage_settle(stage, "");
-	do_deed(&stage->folder, "mkdir a");
-	do_deed(&stage->folder, "put a/x");
+	do_change(&stage->folder, "mkdir a");
+	do_change(&stage->folder, "put a/x");
 	stage_await(stage, "changed|");
 	node_watch_free(watch);
 }
@@ -181,12 +181,12 @@ static void other_paths_follow(void **state)
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, "x");
 	set_path(watch, &stage->folder, "y");
-	do_deed(&stage->folder, "put x");
+	do_change(&stage->folder, "put x");
 	stage_settle(stage, "");
-	do_deed(&stage->folder, "put y");
+	do_change(&stage->folder, "put y");
 	stage_await(stage, "changed|");
 	node_watch_set(watch, &none);
-	do_deed(&stage->folder, "rm y");
+	do_change(&stage->folder, "rm y");
 	stage_pass(stage, NODE_WATCH_POLL_MS);
 	node_watch_free(watch);
 	quiet(stage);
@@ -194,16 +194,16 @@ static void other_paths_follow(void **state)
 }
 
 /* A link at the very end: nothing tells of its other end but the look that comes by itself. */
-static void what_no_event_tells_is_seen_in_time(void **state)
+static void what_no_event_shows_is_seen_in_time(void **state)
 {
 	struct stage *stage = *state;
 	struct node_watch *watch;
 
-	do_deed(&stage->folder, "mkdir a");
-	do_deed(&stage->folder, "link a/x l");
+	do_change(&stage->folder, "mkdir a");
+	do_change(&stage->folder, "link a/x l");
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, "l");
-	do_deed(&stage->folder, "put a/x");
+	do_change(&stage->folder, "put a/x");
 	stage_settle(stage, "");
 	fake_clock_advance(stage->fake, NODE_WATCH_POLL_MS);
 	stage_settle(stage, "changed|");
@@ -218,7 +218,7 @@ int main(void)
 	suite_rows(&suite, rows, changes_are_reported);
 	suite_add(&suite, "a storm is reported once", a_storm_is_reported_once, NULL);
 	suite_add(&suite, "other paths follow", other_paths_follow, NULL);
-	suite_add(&suite, "what no event tells is seen in time",
-		  what_no_event_tells_is_seen_in_time, NULL);
+	suite_add(&suite, "what no event shows is seen in time",
+		  what_no_event_shows_is_seen_in_time, NULL);
 	return suite_run(&suite, "node_watch");
 }

@@ -188,7 +188,7 @@ static void on_stopped(void *arg)
 {
 	struct scene *scene = arg;
 
-	stage_say(&scene->stage, "stopped");
+	stage_log(&scene->stage, "stopped");
 	scene->plugin = plugin_free(scene->plugin);
 }
 

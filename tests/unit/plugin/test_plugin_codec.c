@@ -33,7 +33,7 @@
 	"A\x12\x01"                                                                         \
 	"B"                     /* annotations 4 { key 1, value 2 } */                      \
 	"\x2a\x07\x0a\x05v/c=d" /* cdi_devices 5 { name 1 } */
-#define WISHES             \
+#define PREFERENCES        \
 	"\x0a\x0b\x0a\x01" \
 	"a\x0a\x01"        \
 	"b\x12\x01"        \
@@ -174,7 +174,7 @@ static void preferences_there_and_back(void **state)
 	json_strs_add(&preferences.items[0].available, "b");
 	json_strs_add(&preferences.items[0].must_include, "a");
 	assert_int_equal(plugin_codec_write_preferences(&preferences, &out, NULL), 0);
-	assert_bytes(&out, WISHES, sizeof(WISHES) - 1);
+	assert_bytes(&out, PREFERENCES, sizeof(PREFERENCES) - 1);
 	assert_int_equal(plugin_codec_read_preferences(out.buf, out.len, &back, NULL), 0);
 	assert_int_equal(back.len, 1);
 	assert_int_equal(back.items[0].size, 2);

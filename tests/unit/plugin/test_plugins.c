@@ -131,7 +131,7 @@ static void closed_stream_registers_again(void **state)
 	stage_await(&scene->stage, "again t.io/a|");
 }
 
-static void removed_socket_is_made_anew(void **state)
+static void removed_socket_is_created_again(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *path = NULL;
@@ -263,7 +263,7 @@ static void on_stopped(void *arg)
 {
 	struct scene *scene = arg;
 
-	stage_say(&scene->stage, "stopped");
+	stage_log(&scene->stage, "stopped");
 	scene->plugins = plugins_free(scene->plugins);
 }
 
@@ -389,7 +389,8 @@ int main(void)
 	suite_add(&suite, "an allocation that is answered later is reported once",
 		  allocate_later_is_reported_once, NULL);
 	suite_add(&suite, "a closed stream registers again", closed_stream_registers_again, NULL);
-	suite_add(&suite, "a removed socket is made anew", removed_socket_is_made_anew, NULL);
+	suite_add(&suite, "a removed socket is created again", removed_socket_is_created_again,
+		  NULL);
 	suite_add(&suite, "there is no folder for the socket", no_folder_for_the_socket, NULL);
 	suite_add(&suite, "the kubelet makes the folder", kubelet_makes_the_folder, NULL);
 	suite_add(&suite, "withdrawn without a socket", withdrawn_without_a_socket, NULL);

@@ -115,7 +115,7 @@ static void refused_plugin_tries_again(void **state)
 	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
 }
 
-static void hanging_kubelet_is_given_up(void **state)
+static void hanging_kubelet_is_abandoned(void **state)
 {
 	struct scene *scene = *state;
 
@@ -206,7 +206,7 @@ static void own_socket_is_removed(void **state)
 	stage_await(&scene->stage, "kubelet lost its stream|example.com/a at a1.sock|done|");
 }
 
-static void may_be_freed_when_told(void **state)
+static void may_be_freed_when_called(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/a.sock", scene->kubelet.dir);
@@ -261,13 +261,13 @@ int main(void)
 	suite_add(&suite, "a refused plugin tries again, less and less", refused_plugin_tries_again,
 		  NULL);
 	suite_add(&suite, "a kubelet that hangs is given up, and can call us meanwhile",
-		  hanging_kubelet_is_given_up, NULL);
+		  hanging_kubelet_is_abandoned, NULL);
 	suite_add(&suite, "a late answer counts", late_answer_counts, NULL);
 	suite_add(&suite, "a kubelet dies under the call", kubelet_dies_under_the_call, NULL);
 	suite_add(&suite, "a new kubelet ends a call that hangs",
 		  new_kubelet_ends_a_call_that_hangs, NULL);
 	suite_add(&suite, "no socket of ours, no registration",
 		  missing_own_socket_is_not_registered, NULL);
-	suite_add(&suite, "may be freed when told", may_be_freed_when_told, NULL);
+	suite_add(&suite, "may be freed when called", may_be_freed_when_called, NULL);
 	return suite_run(&suite, "registration");
 }

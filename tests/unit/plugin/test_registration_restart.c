@@ -176,7 +176,7 @@ static void socket_that_is_gone_again_changes_nothing(void **state)
 	stage_pass(&scene->stage, 100000);
 }
 
-static void folder_is_made_anew(void **state)
+static void folder_is_created_again(void **state)
 {
 	struct scene *scene = *state;
 
@@ -240,6 +240,6 @@ int main(void)
 	suite_add(&suite, "the kubelet's socket is replaced", kubelet_socket_is_replaced, NULL);
 	suite_add(&suite, "a socket that is gone again does not restart a registration",
 		  socket_that_is_gone_again_changes_nothing, NULL);
-	suite_add(&suite, "the folder is made anew", folder_is_made_anew, NULL);
+	suite_add(&suite, "the folder is created again", folder_is_created_again, NULL);
 	return suite_run(&suite, "registration at kubelets that restart");
 }

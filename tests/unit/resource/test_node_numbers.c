@@ -180,7 +180,7 @@ static void the_old_number_stays_taken_when_the_device_comes_back(void **state)
 }
 
 /* The pod before it may have had another number. */
-static void what_is_given_anew_has_the_number_that_it_has_now(void **state)
+static void what_is_allocated_again_has_the_number_that_it_has_now(void **state)
 {
 	struct scene *scene = *state;
 
@@ -526,7 +526,7 @@ static bool is_never_the_same(void *arg, const char *a, const char *b)
 }
 
 /* Each part's number is known at once, before anybody looks again. */
-static void what_is_given_in_parts_has_the_numbers_of_all(void **state)
+static void what_is_allocated_in_parts_has_the_numbers_of_all(void **state)
 {
 	struct scene *scene = *state;
 	struct node_numbers *numbers = node_numbers_new(
@@ -631,8 +631,8 @@ int main(void)
 		  so_is_that_of_a_pod_that_no_list_names_yet, NULL);
 	suite_add(&suite, "the old number stays taken when the device comes back",
 		  the_old_number_stays_taken_when_the_device_comes_back, NULL);
-	suite_add(&suite, "what is given anew has the number that it has now",
-		  what_is_given_anew_has_the_number_that_it_has_now, NULL);
+	suite_add(&suite, "what is allocated again has the number that it has now",
+		  what_is_allocated_again_has_the_number_that_it_has_now, NULL);
 	suite_add(&suite, "a function's own node counts likewise",
 		  a_functions_own_node_counts_likewise, NULL);
 	suite_add(&suite, "of a number that is not known any may be the one",
@@ -650,8 +650,8 @@ int main(void)
 		  of_a_stick_whose_number_is_not_known_none_is_feared, NULL);
 	suite_add(&suite, "a function that is gone does not hold sticks back",
 		  a_function_that_is_gone_does_not_hold_sticks_back, NULL);
-	suite_add(&suite, "what is given in parts has the numbers of all",
-		  what_is_given_in_parts_has_the_numbers_of_all, NULL);
+	suite_add(&suite, "what is allocated in parts has the numbers of all",
+		  what_is_allocated_in_parts_has_the_numbers_of_all, NULL);
 	suite_add(&suite, "nothing is bound while a number is left to a pod",
 		  nothing_is_bound_while_a_number_is_left_to_a_pod, NULL);
 	suite_add(&suite, "as it is by a device that came back",

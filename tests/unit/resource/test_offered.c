@@ -194,7 +194,7 @@ static void what_the_kubelet_does_not_list_is_not_offered(void **state)
 	scene_free(scene);
 }
 
-static void who_waits_is_reported_once(void **state)
+static void a_waiting_caller_is_notified_once(void **state)
 {
 	struct scene *scene = scene_of_two();
 
@@ -211,7 +211,7 @@ static void who_waits_is_reported_once(void **state)
 	scene_free(scene);
 }
 
-static void who_waits_is_told_of_what_is_wrong(void **state)
+static void a_waiting_caller_learns_what_is_wrong(void **state)
 {
 	struct scene *scene = scene_of_two();
 	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
@@ -404,9 +404,10 @@ int main(void)
 		  a_device_is_offered_once_the_node_lists_a_unit, NULL);
 	suite_add(&suite, "what the kubelet does not list is not offered",
 		  what_the_kubelet_does_not_list_is_not_offered, NULL);
-	suite_add(&suite, "who waits is reported once", who_waits_is_reported_once, NULL);
-	suite_add(&suite, "who waits is told of what is wrong", who_waits_is_told_of_what_is_wrong,
+	suite_add(&suite, "a waiting caller is notified once", a_waiting_caller_is_notified_once,
 		  NULL);
+	suite_add(&suite, "a waiting caller learns what is wrong",
+		  a_waiting_caller_learns_what_is_wrong, NULL);
 	suite_add(&suite, "what the Node still lists is not offered before the kubelet has it",
 		  what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it, NULL);
 	suite_add(&suite, "what is offered is reported when something is wrong and when no more",

@@ -46,7 +46,7 @@ static void what_the_kubelet_does_not_say_counts_as_free_in_the_end(void **state
 	assert_null(offers_allocations(scene->offers, NIC)); /* what was told stays told */
 }
 
-static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
+static void the_last_status_holds_until_the_kubelet_answers(void **state)
 {
 	struct scene *scene = *state;
 
@@ -65,7 +65,7 @@ static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
 }
 
 /* The PCIDevice was created again meanwhile, and has no allocations. */
-static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
+static void what_the_claim_says_holds_until_the_kubelet_answers(void **state)
 {
 	static const char *const holders[] = { "pod default/vm-9", "a pod that is being started" };
 
@@ -91,7 +91,7 @@ static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
 
 /* PCIDevice, claim and agent are new, and the kubelet is away: only its checkpoint has the
  * holder. */
-static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state)
+static void what_the_checkpoint_says_holds_until_the_kubelet_answers(void **state)
 {
 	struct scene *scene = *state;
 
@@ -180,7 +180,7 @@ static void a_checkpoint_that_cannot_be_read_holds_likewise(void **state)
 }
 
 /* The claim's resource was renamed while no agent ran: under both names two pods would get it. */
-static void what_the_checkpoint_says_it_was_given_as_holds_likewise(void **state)
+static void what_the_checkpoint_says_it_was_allocated_as_holds_likewise(void **state)
 {
 	struct scene *scene = *state;
 	bool ours = true;
@@ -214,7 +214,7 @@ static void a_process_that_the_claim_names_is_no_pod(void **state)
 	assert_holder(scene, "free");
 }
 
-static void what_was_told_of_a_mediated_device_holds_likewise(void **state)
+static void the_status_of_a_mediated_device_holds_likewise(void **state)
 {
 	static const char uuid[] = "c0ffee00-1234-4567-89ab-0123456789ab";
 	struct scene *scene = *state;
@@ -281,7 +281,7 @@ static void a_kubelet_that_is_away_may_have_started_the_pod(void **state)
 	assert_holder(scene, "free");
 }
 
-static void a_kubelet_that_never_said_a_word_has_what_it_was_given(void **state)
+static void a_kubelet_that_never_answered_has_what_it_was_allocated(void **state)
 {
 	struct scene *scene = *state;
 
@@ -324,7 +324,7 @@ static void a_young_kubelets_word_does_not_count(void **state)
 	assert_true(told(scene, "changed " NIC "|"));
 }
 
-static void begin_kubelet_anew(struct scene *scene)
+static void begin_kubelet_again(struct scene *scene)
 {
 	int64_t now_ms = clock_wall_ms(scene->stage.clock);
 	struct timespec begun = { .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
@@ -341,13 +341,13 @@ static void the_word_of_a_kubelet_without_its_api_server_does_not_count(void **s
 
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
-	begin_kubelet_anew(scene);
+	begin_kubelet_again(scene);
 	give(scene, "vm-1");
 	offers_begin(scene, false);
 	offers_set_heartbeat(scene->offers, heartbeat_ms);
 	pass(scene, 60000);
 	assert_holder(scene, "pod default/vm-1");
-	begin_kubelet_anew(scene);
+	begin_kubelet_again(scene);
 	list_none(scene);
 	pass(scene, 600000);
 	assert_holder(scene, "pod default/vm-1");
@@ -369,7 +369,7 @@ static bool offers_nothing(void *arg, const char *resource)
 }
 
 /* The entry of the HostDeviceConfig goes between Allocate and the kubelet's word. */
-static void what_was_given_is_a_pods_although_its_resource_went(void **state)
+static void an_allocated_device_is_a_pods_although_its_resource_went(void **state)
 {
 	struct scene *scene = *state;
 	struct json_strs ids = { 0 };
@@ -520,7 +520,7 @@ static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
 	assert_holder(scene, "process 7 of a deleted pod (UID u-1)");
 	process_end(scene, "7");
 	str_clear(&scene->stage.log);
-	pass(scene, 8000); /* it is looked at less and less often */
+	pass(scene, 8000); /* it is read less and less often */
 	assert_true(told(scene, "changed " NIC "|"));
 	assert_holder(scene, "free");
 	pass(scene, 1000);
@@ -529,7 +529,7 @@ static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
 	assert_false(told(scene, "changed"));
 }
 
-/* Agent and kubelet begin anew, and the kubelet does not admit the pod again: it forgets it, and
+/* Agent and kubelet begin again, and the kubelet does not admit the pod again: it forgets it, and
  * then ends it. */
 static void a_pod_that_is_forgotten_as_the_agent_begins_is_known(void **state)
 {
@@ -640,7 +640,7 @@ static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **s
 	assert_start(scene, NULL);
 }
 
-static void what_cannot_be_looked_for_may_have_processes(void **state)
+static void what_cannot_be_searched_for_may_have_processes(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
 	struct scene *scene = *state;
@@ -662,8 +662,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "what the claim says holds until the kubelet speaks",
-		  what_the_claim_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "what the claim says holds until the kubelet answers",
+		  what_the_claim_says_holds_until_the_kubelet_answers, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a holder is known by the kubelet's word",
 		  a_holder_is_known_by_the_kubelets_word, NULL);
@@ -671,10 +671,10 @@ int main(void)
 		  what_the_kubelet_does_not_say_counts_as_free_in_the_end, NULL);
 	suite_add(&suite, "what its object says a pod had is the pod's, by whichever resource",
 		  what_its_object_says_a_pod_had_is_the_pods, NULL);
-	suite_add(&suite, "what was told before holds until the kubelet speaks",
-		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
-	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet speaks",
-		  what_the_checkpoint_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "the last status holds until the kubelet answers",
+		  the_last_status_holds_until_the_kubelet_answers, NULL);
+	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet answers",
+		  what_the_checkpoint_says_holds_until_the_kubelet_answers, NULL);
 	suite_add(&suite, "what the checkpoint says holds until it is written",
 		  what_the_checkpoint_says_holds_until_it_is_written, NULL);
 	suite_add(&suite, "what the checkpoint does not name is free soon",
@@ -682,13 +682,13 @@ int main(void)
 	suite_add(&suite, "a checkpoint that cannot be read holds likewise",
 		  a_checkpoint_that_cannot_be_read_holds_likewise, NULL);
 	suite_add(&suite, "and so does the resource that the checkpoint names",
-		  what_the_checkpoint_says_it_was_given_as_holds_likewise, NULL);
+		  what_the_checkpoint_says_it_was_allocated_as_holds_likewise, NULL);
 	suite_add(&suite, "a process that the claim names is no pod",
 		  a_process_that_the_claim_names_is_no_pod, NULL);
 	suite_add(&suite, "what was told of a mediated device before holds likewise",
-		  what_was_told_of_a_mediated_device_holds_likewise, NULL);
-	suite_add(&suite, "a kubelet that never said a word has what it was given",
-		  a_kubelet_that_never_said_a_word_has_what_it_was_given, NULL);
+		  the_status_of_a_mediated_device_holds_likewise, NULL);
+	suite_add(&suite, "a kubelet that never answered has what it was allocated",
+		  a_kubelet_that_never_answered_has_what_it_was_allocated, NULL);
 	suite_add(&suite, "a kubelet that is away may have started the pod",
 		  a_kubelet_that_is_away_may_have_started_the_pod, NULL);
 	suite_add(&suite, "a pod that is being started has its device",
@@ -697,8 +697,8 @@ int main(void)
 		  a_young_kubelets_word_does_not_count, NULL);
 	suite_add(&suite, "the word of a kubelet without its API server does not count",
 		  the_word_of_a_kubelet_without_its_api_server_does_not_count, NULL);
-	suite_add(&suite, "what was given is a pod's although its resource went",
-		  what_was_given_is_a_pods_although_its_resource_went, NULL);
+	suite_add(&suite, "an allocated device is a pod's although its resource went",
+		  an_allocated_device_is_a_pods_although_its_resource_went, NULL);
 	suite_add(&suite, "what an init container has is its pod's until that ends",
 		  what_an_init_container_has_is_its_pods_until_that_ends, NULL);
 	suite_add(&suite, "a pod that has ended has nothing once the kubelet has written that",
@@ -713,7 +713,7 @@ int main(void)
 		  what_could_not_be_kept_is_kept_later, NULL);
 	suite_add(&suite, "a container does not start beside a process of a former pod",
 		  a_container_does_not_start_beside_a_process_of_a_former_pod, NULL);
-	suite_add(&suite, "what cannot be looked for may have processes",
-		  what_cannot_be_looked_for_may_have_processes, NULL);
+	suite_add(&suite, "what cannot be searched for may have processes",
+		  what_cannot_be_searched_for_may_have_processes, NULL);
 	return suite_run(&suite, "offers_holders");
 }

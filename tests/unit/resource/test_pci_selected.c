@@ -178,7 +178,7 @@ static void selected_is_offered(void **state)
 }
 
 /* The same node, the same variable as for a claimed one; and nothing once it is claimed. */
-static void selected_is_given(void **state)
+static void selected_is_allocated(void **state)
 {
 	static const struct selected_case row = { .lines = BOTH, .entries = "8086:10d3=a.io/nic" };
 	struct json_strs ids = { 0 };
@@ -265,6 +265,7 @@ int main(void)
 		  so_is_one_of_usb_or_mediated_devices, NULL);
 	suite_fixture(&suite, &node1_fixture);
 	suite_rows(&suite, rows, selected_is_offered);
-	suite_add(&suite, "a selected function is given as a claimed one", selected_is_given, NULL);
+	suite_add(&suite, "a selected function is given as a claimed one", selected_is_allocated,
+		  NULL);
 	return suite_run(&suite, "pci_selected");
 }

@@ -232,7 +232,7 @@ static struct allocate_case {
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), FUNCTION(TWIN, "vfio-pci", "12", "") },
 	  { NIC_CLAIM("", "", READY_OF("True")), TWIN_CLAIM("", "", READY_OF("True")) }, MODEL, NIC " " TWIN,
 	  .gives = "PCI_RESOURCE_UNKNOWN_COM_10D3=" NIC "," TWIN " /dev/vfio/vfio:mrw /dev/vfio/12:mrw" },
-	{ "kubevirt-contract 1.6 (4): one of a group is not given with its neighbour's address",
+	{ "kubevirt-contract 1.6 (4): one of a group is not allocated with its neighbour's address",
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), FUNCTION(TWIN, "vfio-pci", "12", "") },
 	  { NIC_CLAIM("", "", READY_OF("True")), TWIN_CLAIM("", "", READY_OF("True")) }, MODEL, TWIN,
 	  .gives = "PCI_RESOURCE_UNKNOWN_COM_10D3=" TWIN " /dev/vfio/vfio:mrw /dev/vfio/12:mrw" },
@@ -240,7 +240,7 @@ static struct allocate_case {
 	  BOTH, { NIC_CLAIM("", "", READY_OF("True")) }, MODEL, NIC, "vfio 12 devices/vfio7", NIC "/vfio-dev/vfio7",
 	  "PCI_RESOURCE_UNKNOWN_COM_10D3=" NIC
 	  " /dev/vfio/vfio:mrw /dev/vfio/12:mrw /dev/vfio/devices/vfio7:mrw" },
-	{ "kubevirt-contract 1.6 (8): a node of its own that is not in /dev is not given",
+	{ "kubevirt-contract 1.6 (8): a node of its own that is not in /dev is not allocated",
 	  BOTH, { NIC_CLAIM("", "", READY_OF("True")) }, MODEL, NIC, NULL, NIC "/vfio-dev/vfio7",
 	  "PCI_RESOURCE_UNKNOWN_COM_10D3=" NIC " /dev/vfio/vfio:mrw /dev/vfio/12:mrw" },
 	{ "hyphens of a resource's name stay in the variable's",
@@ -302,7 +302,7 @@ static void change_sysfs(const struct node1 *node, const struct now_case *row)
 		assert_int_equal(rename(device, away), 0);
 }
 
-static void is_looked_at_again(void **state)
+static void is_checked_again(void **state)
 {
 	static const char *const functions[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
 							    FUNCTION(TWIN, "vfio-pci", "12", "") };
@@ -343,7 +343,7 @@ static bool is_refused_unread(void *arg)
 }
 
 /* The end of a list that broke off is not the end of the group. */
-static void a_group_that_is_read_in_part_is_not_given(void **state)
+static void a_group_that_is_read_in_part_is_not_allocated(void **state)
 {
 	static const char *const functions[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "") };
 	static const char *const claims[2] = { NIC_CLAIM("", "", READY_OF("True")) };
@@ -522,9 +522,9 @@ int main(void)
 	suite_fixture(&suite, &node1_fixture);
 	suite_rows(&suite, offers, is_offered);
 	suite_rows(&suite, allocations, gives);
-	suite_rows(&suite, nows, is_looked_at_again);
-	suite_add(&suite, "a group whose list breaks off is not given",
-		  a_group_that_is_read_in_part_is_not_given, NULL);
+	suite_rows(&suite, nows, is_checked_again);
+	suite_add(&suite, "a group whose list breaks off is not allocated",
+		  a_group_that_is_read_in_part_is_not_allocated, NULL);
 	suite_add(&suite, "no container starts beside a process of a former pod",
 		  no_container_starts_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",

@@ -45,7 +45,7 @@ static void an_object_of_another_node_is_left_alone(void **state)
 	assert_int_equal(fake_task.starts, 0);
 }
 
-static void a_number_is_made_and_told_when_a_scan_has_seen_it(void **state)
+static void a_number_is_created_and_reported_when_a_scan_has_seen_it(void **state)
 {
 	struct bench *b = *state;
 
@@ -405,7 +405,7 @@ int main(void)
 	suite_add(&suite, "a card gets an object, and then nothing is written",
 		  a_card_gets_an_object_and_then_nothing_is_written, NULL);
 	suite_add(&suite, "a number is made, and told when a scan has seen it",
-		  a_number_is_made_and_told_when_a_scan_has_seen_it, NULL);
+		  a_number_is_created_and_reported_when_a_scan_has_seen_it, NULL);
 	suite_add(&suite, "a failure is reported and tried again",
 		  a_failure_is_reported_and_tried_again, NULL);
 	suite_add(&suite, "a helper that cannot be started is reported",

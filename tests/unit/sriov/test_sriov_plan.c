@@ -69,7 +69,7 @@ static struct plan_case {
 	{ "harvester 2.6: from two to seven is one job, which goes by way of none", { CARD_2 }, OBJECT_SEEN("7"),
 	  .step = SRIOV_APPLY, .writes = 1, .job = JOB " count=7 autoprobe=0", .accepted = "True Accepted",
 	  .ready = "False Applying", .event = "" },
-	{ "what was told already is read anew before anything is removed", { CARD_2 },
+	{ "what was told already is read again before anything is removed", { CARD_2 },
 	  OBJECT_OF(NAME, MARKED, SPEC("0"), "'status':'sriovNetworkDeviceEnabled','observedGeneration':3,'address':'" PF
 	  "','device':'8086:10c9','vfAddresses':['0000:03:10.0','0000:03:10.2'],"
 	  "'vfPCIDevices':['node1-000003100','node1-000003102'],'conditions':[{'type':'Accepted','status':'True',"
@@ -97,7 +97,7 @@ static struct plan_case {
 	{ "harvester 2.6: drivers of the node take them only if the spec says so", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") ",'driversAutoprobe':true", SEEN), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " count=2 autoprobe=1", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
-	{ "somebody else removed them: they are made anew, and that is reported", { CARD },
+	{ "somebody else removed them: they are created again, and that is reported", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("2"), READY_AT("3")), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " count=2 autoprobe=0", .accepted = "True Accepted", .ready = "False Applying",
 	  .event = " Drifted" },

@@ -26,7 +26,7 @@ static void a_claim_is_not_released_before_its_device_was_offered(void **state)
 }
 
 /* The agent restarted while the kubelet is away, and the pod still runs. */
-static void who_held_it_holds_it_until_the_kubelet_speaks(void **state)
+static void who_held_it_holds_it_until_the_kubelet_answers(void **state)
 {
 	struct scene *scene = *state;
 
@@ -85,7 +85,7 @@ static void names_are_those_of_the_claims_once_they_are_known(void **state)
 	assert_int_equal(scene->renames, 1);
 }
 
-static void what_changes_is_looked_at(void **state)
+static void what_changes_is_read(void **state)
 {
 	struct scene *scene = *state;
 	unsigned touches;
@@ -214,8 +214,8 @@ int main(void)
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a claim is not released before its device was offered",
 		  a_claim_is_not_released_before_its_device_was_offered, NULL);
-	suite_add(&suite, "who held it holds it until the kubelet speaks",
-		  who_held_it_holds_it_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "who held it holds it until the kubelet answers",
+		  who_held_it_holds_it_until_the_kubelet_answers, NULL);
 	suite_add(&suite, "an offer before the claims are known does not count",
 		  an_offer_before_the_claims_are_known_does_not_count, NULL);
 	suite_add(&suite, "without a kubelet nobody is asked", without_a_kubelet_nobody_is_asked,
@@ -230,6 +230,6 @@ int main(void)
 		  a_claim_waits_until_the_device_has_been_free, NULL);
 	suite_add(&suite, "what a HostDeviceConfig selects is known once it is offered",
 		  what_a_config_selects_is_known_once_it_is_offered, NULL);
-	suite_add(&suite, "what changes is looked at", what_changes_is_looked_at, NULL);
+	suite_add(&suite, "what changes is read", what_changes_is_read, NULL);
 	return suite_run(&suite, "usb");
 }

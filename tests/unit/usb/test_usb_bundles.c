@@ -100,14 +100,14 @@ static struct bundles_case {
 	{ "but not once another device is in it", { "1-2 046d:c31c" },
 	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "",
 	  "a/stick NoDevice: there is no device 0951:1666: plug one in|" },
-	{ "a bundle that lost a device is not put together anew", { "1-1 0951:1666", "1-2 0951:1666", "1-4 046d:c31c" },
+	{ "a bundle that lost a device is not put together again", { "1-1 0951:1666", "1-2 0951:1666", "1-4 046d:c31c" },
 	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-1,1-3 a/desk=1-2,1-4", "a/desk=1-1,1-3! a/desk=1-2,1-4", NULL },
 	{ "a device in an earlier socket makes no other bundles", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
 	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2,1-3", "a/desk=1-2,1-3", NULL },
 	{ "one that is in use by the node now stays in its bundle", { "! 1-2 0951:1666" },
 	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "a/stick=1-2", NULL },
 	{ "an entry that is gone takes its bundles along", { "1-2 0951:1666" }, .before = "a/stick=1-2", .bundles = "" },
-	{ "a bundle of other selectors than before is made anew", { "1-2 0951:1666", "1-3 046d:c31c" },
+	{ "a bundle of other selectors than before is created again", { "1-2 0951:1666", "1-3 046d:c31c" },
 	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2", "a/desk=1-2,1-3", NULL },
 	/* clang-format on */
 };

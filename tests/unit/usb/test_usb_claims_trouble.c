@@ -28,12 +28,12 @@ static void a_conflict_at_the_release_is_tried_again(void **state)
 	fake_client_answer(b->client, 409, "{\"kind\":\"Status\"}");
 	bench_settle(b);
 	assert_non_null(b->claim);
-	assert_said(b, "");
+	assert_events(b, "");
 	fake_clock_advance(b->clock, 60000);
 	bench_serve(b);
 	assert_null(b->claim);
 	assert_int_equal(fake_task.starts, 1);
-	assert_said(b, "Normal Released of the device|Normal Released|");
+	assert_events(b, "Normal Released of the device|Normal Released|");
 }
 
 static struct failure_case {

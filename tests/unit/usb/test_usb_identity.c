@@ -8,7 +8,7 @@
 static struct sight_case {
 	const char *name;
 	const char *plugged;
-	const char *claims[2]; /* the first is looked at */
+	const char *claims[2]; /* the first is read */
 	const char *sees;      /* "here 1-2", ...        */
 } sights[] = {
 	/* clang-format off */

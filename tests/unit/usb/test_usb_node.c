@@ -23,7 +23,7 @@ static void assert_owner(unsigned device, const char *wanted)
 	assert_string_equal(owner, wanted);
 }
 
-static void a_node_is_given_and_given_back(void **state)
+static void the_owner_of_a_node_is_changed_and_restored(void **state)
 {
 	struct usb_node_at five;
 	struct usb_node owner = qemu;
@@ -95,7 +95,7 @@ static void is_refused(void **state)
 	nodes_close();
 }
 
-static void a_node_that_was_made_anew_is_not_given(void **state)
+static void a_node_that_was_created_again_keeps_its_owner(void **state)
 {
 	struct usb_node_at five;
 	struct usb_node owner = qemu;
@@ -146,10 +146,11 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "a node is given and given back", a_node_is_given_and_given_back, NULL);
+	suite_add(&suite, "the owner of a node is changed and restored",
+		  the_owner_of_a_node_is_changed_and_restored, NULL);
 	suite_rows(&suite, refused, is_refused);
-	suite_add(&suite, "a node that was made anew is not given",
-		  a_node_that_was_made_anew_is_not_given, NULL);
+	suite_add(&suite, "a node that was created again keeps its owner",
+		  a_node_that_was_created_again_keeps_its_owner, NULL);
 	suite_add(&suite, "a chown that is refused is reported",
 		  a_chown_that_is_refused_is_reported, NULL);
 	suite_add(&suite, "the kernel is asked by itself", the_kernel_is_asked_by_itself, NULL);

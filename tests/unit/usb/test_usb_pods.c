@@ -98,7 +98,7 @@ static void a_usbdevice_says_which_pod_had_it(void **state)
 }
 
 /* It has no claim, and the kubelet has not answered yet. */
-static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks(void **state)
+static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_answers(void **state)
 {
 	auto_free char *holder = NULL;
 	struct scene *scene = *state;
@@ -199,8 +199,8 @@ int main(void)
 		  what_a_pod_has_of_a_bundle_is_not_the_claims, NULL);
 	suite_add(&suite, "a USBDevice says which pod had it", a_usbdevice_says_which_pod_had_it,
 		  NULL);
-	suite_add(&suite, "a selected device is the pod's that had it until the kubelet speaks",
-		  a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "a selected device is the pod's that had it until the kubelet answers",
+		  a_selected_device_is_the_pods_that_had_it_until_the_kubelet_answers, NULL);
 	suite_add(&suite, "nothing is selected before the USBDevices are known",
 		  nothing_is_selected_before_the_usbdevices_are_known, NULL);
 	return suite_run(&suite, "usb_pods");

@@ -104,14 +104,14 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	scene_scan(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.left = "1-2";
 	json_strs_add(&ids, "1-2");
 	assert_same_nodes(&usb_device_type, scene->type, &ids, NULL, "a process has 1-2");
 	assert_true(usb_device_type.is_busy(scene->type, "1-2"));
 	stage.left = "1-3";
 	assert_false(usb_device_type.is_busy(scene->type, "1-2"));
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	json_strs_done(&ids);
 }
 
@@ -125,11 +125,11 @@ static void a_container_gets_the_node_of_now(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	scene_scan(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(41);
 	scene_again(scene, "1-2=41:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:41 /dev/bus/usb/001/041:mrw");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:41 /dev/bus/usb/001/041:mrw");
 	assert_owner(41, "107:107");
 }
 
@@ -174,7 +174,7 @@ static void an_id_that_is_not_ours_is_an_error(void **state)
 	assert_owner(5, "0:0");
 }
 
-static void a_node_that_cannot_be_given_fails_the_pod(void **state)
+static void a_node_whose_owner_cannot_be_changed_fails_the_pod(void **state)
 {
 	struct scene *scene = *state;
 
@@ -239,8 +239,8 @@ int main(void)
 		  a_node_of_the_same_number_is_not_the_same_device, NULL);
 	suite_add(&suite, "harvester-api 3.3: an ID that is not ours is an error",
 		  an_id_that_is_not_ours_is_an_error, NULL);
-	suite_add(&suite, "a node that cannot be given fails the pod",
-		  a_node_that_cannot_be_given_fails_the_pod, NULL);
+	suite_add(&suite, "a node whose owner cannot be changed fails the pod",
+		  a_node_whose_owner_cannot_be_changed_fails_the_pod, NULL);
 	suite_add(&suite, "what the node used a moment ago is not offered",
 		  what_the_node_used_a_moment_ago_is_not_offered, NULL);
 	return suite_run(&suite, "usb_type");

@@ -51,9 +51,9 @@ static void selected_devices_share_a_resource(void **state)
 		nodes_make(i);
 	scene_scan(scene, "1-2=5:A 1-3=6:B 1-4=7:C"); /* the first is claimed */
 	assert_offers(scene, "a.io/stick: 1-3 1-4; " RESOURCE ": 1-2");
-	assert_gives(scene, "a.io/stick", "1-4 1-3",
-		     "USB_RESOURCE_A_IO_STICK=1:7,1:6 /dev/bus/usb/001/007:mrw "
-		     "/dev/bus/usb/001/006:mrw");
+	assert_allocates(scene, "a.io/stick", "1-4 1-3",
+			 "USB_RESOURCE_A_IO_STICK=1:7,1:6 /dev/bus/usb/001/007:mrw "
+			 "/dev/bus/usb/001/006:mrw");
 }
 
 /* A claim that was refused, because the entry's pod has the stick or for whatever reason, says
@@ -70,7 +70,7 @@ static void a_device_that_a_claim_waits_for_is_offered_by_the_entry(void **state
 }
 
 /* The only stick is claimed, so that the config's entry has none. */
-static void an_entry_that_gives_nothing_is_reported(void **state)
+static void an_entry_without_a_device_is_reported(void **state)
 {
 	struct scene *scene = *state;
 
@@ -115,9 +115,9 @@ static void a_bundle_is_well_only_as_a_whole(void **state)
 	nodes_make(6);
 	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/pair: 1-2,1-3");
-	assert_gives(scene, "a.io/pair", "1-2,1-3",
-		     "USB_RESOURCE_A_IO_PAIR=1:5,1:6 /dev/bus/usb/001/005:mrw "
-		     "/dev/bus/usb/001/006:mrw");
+	assert_allocates(scene, "a.io/pair", "1-2,1-3",
+			 "USB_RESOURCE_A_IO_PAIR=1:5,1:6 /dev/bus/usb/001/005:mrw "
+			 "/dev/bus/usb/001/006:mrw");
 	assert_owner(5, "107:107");
 	assert_owner(6, "107:107");
 	assert_selected(scene, "1-2", "a.io/pair");
@@ -199,8 +199,8 @@ static void a_node_stays_a_pods_when_its_entry_is_renamed_or_removed(void **stat
 	nodes_make(5);
 	scene_scan(scene, "1-2=5:A");
 	scene_offer(scene);
-	assert_gives(scene, "a.io/old", "1-2",
-		     "USB_RESOURCE_A_IO_OLD=1:5 /dev/bus/usb/001/005:mrw");
+	assert_allocates(scene, "a.io/old", "1-2",
+			 "USB_RESOURCE_A_IO_OLD=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	stage.as = "a.io/old";
 	select_none(scene);
@@ -228,8 +228,8 @@ int main(void)
 		  a_claims_resource_is_its_device_alone, NULL);
 	suite_add(&suite, "a device that a claim waits for is offered by the entry",
 		  a_device_that_a_claim_waits_for_is_offered_by_the_entry, NULL);
-	suite_add(&suite, "an entry that gives nothing is reported",
-		  an_entry_that_gives_nothing_is_reported, NULL);
+	suite_add(&suite, "an entry without a device is reported",
+		  an_entry_without_a_device_is_reported, NULL);
 	suite_add(
 		&suite,
 		"kubevirt-contract 1.2 (USB): a bundle's nodes, made QEMU's, and its variable; it is "

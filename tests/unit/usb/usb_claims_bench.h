@@ -296,7 +296,7 @@ static inline void assert_log(struct bench *b, const char *wanted)
 	assert_recorded(&b->log, wanted);
 }
 
-static inline void assert_said(struct bench *b, const char *wanted)
+static inline void assert_events(struct bench *b, const char *wanted)
 {
 	assert_recorded(&b->events.said, wanted);
 }

@@ -236,8 +236,8 @@ static inline int scene_allocate(struct scene *scene, const char *resource, cons
 	return r;
 }
 
-static inline void assert_gives(struct scene *scene, const char *resource, const char *ids,
-				const char *wanted)
+static inline void assert_allocates(struct scene *scene, const char *resource, const char *ids,
+				    const char *wanted)
 {
 	auto_str struct str said = STR_INIT;
 

@@ -391,10 +391,10 @@ static void sweep(const struct plugins *plugins)
 	directly.folder = registration->kubelet_dir;
 	if (plugin_socket_sweep(&plugins->sockets, &err) < 0 ||
 	    plugin_socket_sweep(&directly, &err) < 0)
-		log_debug("left-over sockets not looked for", log_str("why", err.msg));
+		log_debug("sockets of earlier agents are not removed", log_str("why", err.msg));
 	if (registration->mode == REGISTRATION_REGISTRY &&
 	    registry_sweep(registration->registry_dir, &err) < 0)
-		log_debug("left-over sockets not looked for", log_str("why", err.msg));
+		log_debug("sockets of earlier agents are not removed", log_str("why", err.msg));
 }
 
 struct plugins *plugins_new(const struct plugins_deps *deps)

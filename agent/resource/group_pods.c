@@ -90,7 +90,7 @@ static char *taken(const struct pci_view *view, const char *group, const struct 
 				 group, address);
 	if (allocation_of(view, address).resource)
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it was just "
-				 "given to another container",
+				 "allocated to another container",
 				 group, address);
 	if (written(view, address))
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it belongs to "

@@ -337,7 +337,7 @@ static void on_allocated(struct offers *offers, const struct plugin_event *event
 		str_addf(&devices, "%s%s", i ? " " : "", event->ids->items[i]);
 	if (event->ids->len > LOGGED_MAX)
 		str_addf(&devices, " and %zu more", event->ids->len - LOGGED_MAX);
-	log_info("devices given to a container", log_str("devices", str_cstr(&devices)),
+	log_info("devices allocated to a container", log_str("devices", str_cstr(&devices)),
 		 log_str("resource", event->resource));
 	ledger_ask(offers->ledger);
 	/* Update the list only then: the pod's next container may get others of the group. */

@@ -72,7 +72,7 @@ static char *own_trouble(const char *folder, const struct pcidevice *device)
 	if (access(folder, F_OK) < 0)
 		return errno == ENOENT
 			       ? xstrdup("it is gone from the node")
-			       : xasprintf("'%s' cannot be looked at: %s", folder, strerror(errno));
+			       : xasprintf("'%s' cannot be read: %s", folder, strerror(errno));
 	if (driver_now(folder, &driver) < 0)
 		return xasprintf("its driver cannot be read: %s", strerror(errno));
 	if (strcmp(or_none(driver), or_none(wanted)) != 0)

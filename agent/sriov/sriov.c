@@ -122,7 +122,7 @@ static char *use_of(const struct sriov *sriov, const char *address, bool *ret_un
 	if (!deps->is_free || deps->is_free(deps->arg, address, &holder))
 		return use_of_node(sriov, address);
 	if (holder)
-		return xasprintf("%s was given to %s", address, holder);
+		return xasprintf("%s was allocated to %s", address, holder);
 	*ret_unknown = true;
 	return NULL;
 }

@@ -505,7 +505,7 @@ static char *applying_text(const struct pass *pass)
 	const struct sriov_case *c = pass->c;
 
 	if (!pass->verdict.change)
-		return xstrdup("the settings of the virtual functions are looked at");
+		return xstrdup("the settings of the virtual functions are being read");
 	return xasprintf("there are %zu virtual functions, and %d are requested",
 			 c->pf->virtual_functions.len, c->object->spec.num_vfs);
 }

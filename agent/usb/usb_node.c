@@ -107,7 +107,7 @@ static int check(const struct usb_node_at *at, int fd, struct usb_node *ret_node
 
 	(void)usb_node_numbers(at->device_path, &bus, &device);
 	if (calls_of(at)->stat(fd, &st) < 0)
-		return err_set(err, ERR_RETRY, -errno, "look at '%s': %s", at->device_path,
+		return err_set(err, ERR_RETRY, -errno, "read '%s': %s", at->device_path,
 			       strerror(errno));
 	if (!S_ISCHR(st.st_mode) ||
 	    st.st_rdev != makedev(USB_MAJOR, (bus - 1) * DEVICES_PER_BUS + device - 1))

@@ -200,7 +200,7 @@ static void recall(struct usb_owners *owners, const char *port_path)
 		return;
 	case RECALLED_UNREAD:
 		log_warn(
-			"a device node that a pod had cannot be looked at; it is given back when the "
+			"the owner of a device node cannot be restored yet; it is restored when the "
 			"agent starts again",
 			log_str("file", path), log_str("reason", err.msg));
 		return;
@@ -216,7 +216,7 @@ static void recall_all(struct usb_owners *owners)
 	const struct dirent *entry;
 
 	if (!dir && errno != ENOENT)
-		log_warn("device nodes that pods had cannot be looked up", log_str("folder", path),
+		log_warn("records of device nodes cannot be read", log_str("folder", path),
 			 log_str("reason", strerror(errno)));
 	while (dir && (entry = readdir(dir))) {
 		size_t len = strlen(entry->d_name);

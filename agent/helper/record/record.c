@@ -409,7 +409,7 @@ static int read_file(int folder_fd, const char *file, char **ret_text, size_t *r
 
 	if (fstatat(folder_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? RECORD_ABSENT
-				       : err_set(err, ERR_RETRY, -errno, "look at '%s': %s", file,
+				       : err_set(err, ERR_RETRY, -errno, "read '%s': %s", file,
 						 strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_INVALID, -EBADMSG, "'%s' is no file", file);

@@ -498,7 +498,7 @@ void holders_find(const struct holders_query *query, const struct job *job,
 		scan_processes(&search);
 	if (search.descriptors_left == 0)
 		add_unseen(&search, xasprintf("more than %zu descriptors are open on this node, so "
-					      "not all of them were looked at",
+					      "not all of them were read",
 					      max));
 	if (job->len > 0 && holders.len == 0 && node && query->confirm_by_open &&
 	    query->dev_fd >= 0)

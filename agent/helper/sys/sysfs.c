@@ -199,7 +199,7 @@ void sysfs_names_done(struct sysfs_names *names)
 int sysfs_stat(int dir_fd, const char *path, struct stat *ret_stat, struct err *err)
 {
 	if (fstatat(dir_fd, path, ret_stat, 0) < 0)
-		return fail("look at", path, -errno, err);
+		return fail("read", path, -errno, err);
 	return 0;
 }
 

@@ -164,7 +164,7 @@ static int check_group(struct transition *t, const struct transition_part *part)
 	if (str_to_u64(t->job->group, &group) && group == (uint64_t)part->first.group)
 		return 0;
 	return run_stop(&t->run, REASON_DIFFERENT_DEVICE, 0,
-			"%s is in IOMMU group %d now, not %s; the group is looked at again",
+			"%s is in IOMMU group %d now, not %s; the group is planned again",
 			t->run.about, part->first.group, t->job->group);
 }
 
@@ -206,8 +206,7 @@ static int check_function(struct transition *t, struct transition_part *part, bo
 	/* This process may lack the memory or descriptors to read what distinguishes it. */
 	if (sysfs_shortage() < 0)
 		return run_stop(&t->run, REASON_USE_UNKNOWN, sysfs_shortage(),
-				"%s cannot be looked at: %s", t->run.about,
-				strerror(-sysfs_shortage()));
+				"%s cannot be read: %s", t->run.about, strerror(-sysfs_shortage()));
 	part->seen = part->first;
 	aim(t, part, binding);
 	if (check_identity(t, part, binding) < 0)

@@ -436,7 +436,7 @@ static void descriptors_are_bounded(void **state)
 	static const size_t bounds[] = { 2, 4 };
 	static const char *const seen[] = {
 		F0 " 0 '' - more than 2 descriptors are open on this node, so not all of them were "
-		   "looked at\n",
+		   "read\n",
 		""
 	};
 	struct job job = { .group = "-" };

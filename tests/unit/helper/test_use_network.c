@@ -223,7 +223,7 @@ static struct network_case {
 	      "pod's") },
 	{ "a folder of interfaces that cannot be read is no answer", NULL,
 	  { FUNCTION("0000:01:00.0", "igbvf"), "sys/devices/pci0000:00/0000:01:00.0/net->net", ROUTES("") },
-	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: look at 'bus/pci/devices/0000:01:00.0/net': Too many "
+	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: read 'bus/pci/devices/0000:01:00.0/net': Too many "
 			  "levels of symbolic links") },
 	{ "so does one of virtio, below its child", NULL,
 	  { FUNCTION("0000:01:00.0", "virtio-pci"),

@@ -5,7 +5,7 @@
 #include "unit/resource/node1.h"
 
 #define SAYS   "IOMMU group 12 serves one pod at a time, and "
-#define JUST   SAYS NIC " of it was just given to another container"
+#define JUST   SAYS NIC " of it was just allocated to another container"
 #define LISTED SAYS "a pod has " NIC " of it"
 #define WROTE  SAYS NIC " of it belongs to a pod in the checkpoint"
 #define THIRD  "0000:03:00.0"

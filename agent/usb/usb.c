@@ -244,7 +244,7 @@ static void on_timer(void *arg)
 	struct usb *usb = arg;
 
 	usb_type_clear(usb->type);
-	if (usb_type_has_given_nodes(usb->type))
+	if (usb_type_has_changed_nodes(usb->type))
 		clock_timer_start(usb->node->clock, usb->timer, OWNERS_MS);
 }
 

@@ -153,7 +153,7 @@ void usb_type_clear(struct usb_type *type)
 	json_strs_done(&ports);
 }
 
-bool usb_type_has_given_nodes(const struct usb_type *type)
+bool usb_type_has_changed_nodes(const struct usb_type *type)
 {
 	return usb_owners_len(type->owners) > 0;
 }

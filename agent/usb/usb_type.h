@@ -68,7 +68,7 @@ void usb_type_clear(struct usb_type *type);
 void usb_type_restore_node(struct usb_type *type, const char *port_path);
 
 /* Was the owner of any node changed for a pod? */
-bool usb_type_has_given_nodes(const struct usb_type *type);
+bool usb_type_has_changed_nodes(const struct usb_type *type);
 
 /* Its `arg` is the struct usb_type. */
 extern const struct device_type usb_device_type;

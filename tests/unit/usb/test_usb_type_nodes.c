@@ -18,7 +18,7 @@ static void the_owner_of_a_node_is_restored_when_no_pod_has_it(void **state)
 	stage.held = "1-2";
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_true(usb_type_has_given_nodes(scene->type));
+	assert_true(usb_type_has_changed_nodes(scene->type));
 	stage.held = NULL;
 	stage.unknown = true; /* the kubelet is asked again */
 	scene_offer(scene);
@@ -26,7 +26,7 @@ static void the_owner_of_a_node_is_restored_when_no_pod_has_it(void **state)
 	stage.unknown = false;
 	scene_offer(scene);
 	assert_owner(5, "0:46");
-	assert_false(usb_type_has_given_nodes(scene->type));
+	assert_false(usb_type_has_changed_nodes(scene->type));
 }
 
 static void restart(struct scene *scene)
@@ -109,7 +109,7 @@ static void an_owner_that_an_earlier_agent_changed_is_restored(void **state)
 	stage.held = "1-2";
 	scene->view.config = NULL;
 	restart(scene);
-	assert_true(usb_type_has_given_nodes(scene->type));
+	assert_true(usb_type_has_changed_nodes(scene->type));
 	assert_offers(scene, "");
 	assert_owner(5, "107:107");
 	stage.held = NULL;
@@ -136,7 +136,7 @@ static void an_owner_that_something_else_set_stays(void **state)
 	stage.held = NULL;
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_false(usb_type_has_given_nodes(scene->type));
+	assert_false(usb_type_has_changed_nodes(scene->type));
 }
 
 static void its_owner_is_known_after_a_restart(void **state)
@@ -175,7 +175,7 @@ static void a_record_of_another_node_counts_for_nothing(void **state)
 	restart(scene);
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_false(usb_type_has_given_nodes(scene->type));
+	assert_false(usb_type_has_changed_nodes(scene->type));
 }
 
 /* Of the boot before, in which by chance the node had the same number. */
@@ -269,7 +269,7 @@ static void a_node_of_another_device_is_left_alone(void **state)
 	nodes()->items[1].uid = 33;
 	scene_offer(scene);
 	assert_owner(5, "33:0");
-	assert_false(usb_type_has_given_nodes(scene->type));
+	assert_false(usb_type_has_changed_nodes(scene->type));
 }
 
 #define NOT_WRITABLE                                                                                   \

@@ -43,7 +43,7 @@ static enum device_state state_of(enum inventory_kind kind, const void *object)
 
 	switch (kind) {
 	case INVENTORY_PCI:
-		return native_driver_lends(pci->status.kernel_driver_in_use)
+		return native_driver_is_passthrough(pci->status.kernel_driver_in_use)
 			       ? STATE_PASSTHROUGH
 			       : claimable(&pci->status.conditions);
 	case INVENTORY_USB:

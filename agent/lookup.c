@@ -84,7 +84,7 @@ void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
 {
 	const struct wiring *w = arg;
 	char address[NAMES_ADDRESS_SIZE];
-	const struct pci_told *told = NULL;
+	const struct pci_last_offer *told = NULL;
 	struct drm_offered gpu;
 
 	if (kind == INVENTORY_USB) {

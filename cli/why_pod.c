@@ -68,7 +68,7 @@ static void add_requests(const json_t *containers, bool side_by_side, struct req
 				text ? strtoll(text, NULL, 10) : json_integer_value(value);
 			struct request *request;
 
-			if (!names_valid_lent_resource(key))
+			if (!names_valid_offered_resource(key))
 				continue;
 			request = request_of(requests, key);
 			if (side_by_side)

@@ -7,7 +7,7 @@
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
-#include "agent/inventory/twin.h"
+#include "agent/inventory/lookalike.h"
 #include "agent/inventory/vendor_vfio.h"
 #include "api/meta.h"
 #include "api/names.h"
@@ -21,7 +21,7 @@
 static enum device_identity_match claim_twin_compare(const struct pci_facts *pci,
 						     const struct record_facts *record)
 {
-	return twin_compare(pci->serial, pci->identity, record->serial, record->identity);
+	return lookalike_compare(pci->serial, pci->identity, record->serial, record->identity);
 }
 
 /* A function of the same model that the record of @f may as well be about, as far as can be told; NULL:
@@ -37,7 +37,7 @@ static const struct pci_facts *claim_twin_find(const struct claim_case *c,
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *other = &facts->pci.items[i];
 
-		if (twin_may_swap(other, f->pci) &&
+		if (lookalike_may_swap(other, f->pci) &&
 		    claim_twin_compare(other, f->record) != DEVICE_IDENTITY_OTHER)
 			return other;
 	}
@@ -189,7 +189,7 @@ static void add(const struct claim_case *c, struct claim_group *group, const cha
 		f->group = pci->iommu_group;
 		f->driver = pci->driver;
 	}
-	f->vendor = pci && f->claim && claim_is_skipped(f->claim) && vendor_vfio_lends(facts, pci);
+	f->vendor = pci && f->claim && claim_is_skipped(f->claim) && vendor_vfio_serves(facts, pci);
 	take_last(f, &c->last);
 	f->different = !f->rewritten && is_different(f->pci, f->record);
 }

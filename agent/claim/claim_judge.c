@@ -218,7 +218,7 @@ static bool refuse_alone(const struct claim_case *c, const struct claim_function
 	    is_different(f, v) || is_ambiguous(c, f, v))
 		return true;
 	if (!f->verdict->claimable && !is_left_in_use(f) &&
-	    !override_given(&f->claim->meta, f->verdict->reason))
+	    !override_applies(&f->claim->meta, f->verdict->reason))
 		return refuse(v, f->verdict->reason, xstrdup(f->verdict->message));
 	if (c->bind_trouble && !claim_is_skipped(f->claim))
 		return refuse(v, "Held", xstrdup(c->bind_trouble));
@@ -390,13 +390,13 @@ static bool is_sibling_spared(const struct claim_function *f)
 	    strcmp(f->verdict->reason, "GroupHostCritical") == 0)
 		return true;
 	return f->cover && f->cover == f->claim &&
-	       override_given(&f->cover->meta, f->verdict->reason);
+	       override_applies(&f->cover->meta, f->verdict->reason);
 }
 
 /* For who has overridden it for the claim that takes it along. */
 static const char *sibling_advice(const struct claim_function *f)
 {
-	if (!f->cover || !override_given(&f->cover->meta, f->verdict->reason))
+	if (!f->cover || !override_applies(&f->cover->meta, f->verdict->reason))
 		return "";
 	return ": the annotation " NAMES_ANNOTATION_OVERRIDE
 	       " is for the claimed device only, so claim this one too, with the annotation";

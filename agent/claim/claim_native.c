@@ -19,7 +19,7 @@ bool claim_driver_allowed(const struct claim_case *c, const char *driver)
 
 bool claim_driver_lends(const struct claim_case *c, const char *driver)
 {
-	return driver && (native_driver_lends(driver) || claim_driver_allowed(c, driver));
+	return driver && (native_driver_is_passthrough(driver) || claim_driver_allowed(c, driver));
 }
 
 /* Texts of the API are anyone's; the helper takes only names of the right form. */

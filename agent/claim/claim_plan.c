@@ -130,7 +130,7 @@ static void claim_job_bind(const struct claim_case *c, const struct claim_group 
 		out->uid = xstrdup(f->cover->meta.uid ? f->cover->meta.uid : "");
 		out->driverless = claim_leaves_driverless(c, f, f->cover);
 		out->allow_unknown =
-			f->cover == f->claim && override_given(&f->cover->meta, "UseUnknown");
+			f->cover == f->claim && override_applies(&f->cover->meta, "UseUnknown");
 	}
 }
 

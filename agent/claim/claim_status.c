@@ -10,11 +10,11 @@
 #include "agent/claim/claim_plan.h"
 #include "agent/inventory/limits.h"
 #include "api/names.h"
+#include "api/offered_resource.h"
 #include "api/patch.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/reason.h"
-#include "api/resource_lent.h"
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -227,7 +227,7 @@ static char *ready_message(const struct sketch *s)
 {
 	const struct claim_function *self = claim_group_self(s->group);
 	const struct api_meta *seen = s->c->device ? &s->c->device->meta : NULL;
-	const char *refused = resource_lent_refused(seen, s->c->claim);
+	const char *refused = offered_resource_refused(seen, s->c->claim);
 	auto_str struct str message = STR_INIT;
 
 	str_addf(&message, "bound to %s, IOMMU group %s", self->driver,
@@ -236,7 +236,7 @@ static char *ready_message(const struct sketch *s)
 		str_addf(&message,
 			 "; the annotation " NAMES_ANNOTATION_RESOURCE_NAME
 			 " is ignored, since %s: '",
-			 resource_lent_reason(refused));
+			 offered_resource_reason(refused));
 		str_add_clean(&message, refused, strnlen(refused, NAME_SHOWN));
 		str_add(&message, "'");
 	}
@@ -277,14 +277,15 @@ static const char *trouble_of(const struct sketch *s)
 {
 	const struct claim_offer *offer = &s->c->offer;
 
-	return !offer->held && pcideviceclaim_lends(s->c->claim) ? offer->trouble : NULL;
+	return !offer->held && pcideviceclaim_is_ready_to_offer(s->c->claim) ? offer->trouble
+									     : NULL;
 }
 
 static const char *offered_reason(const struct sketch *s)
 {
 	const struct api_meta *seen = s->c->device ? &s->c->device->meta : NULL;
 
-	return resource_lent_refused(seen, s->c->claim) ? "NameIgnored" : "Offered";
+	return offered_resource_refused(seen, s->c->claim) ? "NameIgnored" : "Offered";
 }
 
 /* Does Ready wait for something else? Then the kubelet lists the device as unhealthy. */
@@ -473,7 +474,8 @@ static bool is_bound_told(const struct sketch *s, bool warning)
 
 	if (claim->meta.deletion_timestamp)
 		return says_true(s->c, "DriverBound") || claim->status.passthrough_enabled;
-	return says_true(s->c, "DriverBound") && (warning || pcideviceclaim_lends(claim));
+	return says_true(s->c, "DriverBound") &&
+	       (warning || pcideviceclaim_is_ready_to_offer(claim));
 }
 
 /* What was on the driver before the claim counts when it is recorded, and never for a claim in another owner's group. */

@@ -47,7 +47,7 @@ static size_t one(const struct hostdeviceconfig_spec *spec)
 	return 1;
 }
 
-/* In the order in which they get their names. */
+/* In the order in which they are named. */
 static const struct list lists[] = {
 	{ CONFIG_LIST_PCI, pci_host_devices_len, config_take_pci, false },
 	{ CONFIG_LIST_USB, usb_len, config_take_usb, false },

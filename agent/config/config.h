@@ -1,8 +1,8 @@
 /*
  * config: what the HostDeviceConfig asks for, as plain values that have been checked.
  *
- * An entry that cannot be carried out anywhere is left out and reported in `troubles`; the others go
- * on. Nothing here depends on the node: nodeSelectors are for config_selects().
+ * An entry that cannot be carried out anywhere is left out and reported in `troubles`; the others
+ * go on. Nothing here depends on the node: nodeSelectors are for config_selects().
  */
 #pragma once
 
@@ -16,16 +16,16 @@
 struct hostdeviceconfig;
 
 enum {
-	CONFIG_ENTRIES_MAX = 128,  /* of one list                   */
-	CONFIG_SELECTORS_MAX = 16, /* USB devices of one bundle     */
-	CONFIG_LABELS_MAX = 16,    /* of one nodeSelector           */
-	CONFIG_TYPES_MAX = 64,     /* mdev types of one list        */
-	CONFIG_UNITS_MAX = 10000,  /* of one resource               */
-	CONFIG_UNITS = 1000,       /* the same, if nothing is said  */
-	CONFIG_TEXT_MAX = 255,     /* a type, a serial, a label     */
-	CONFIG_PATH_MAX = 255,     /* of a node or socket           */
-	CONFIG_NVIDIA_MAX = 32768, /* bytes of a configuration file */
-	CONFIG_TROUBLES_MAX = 64,  /* further ones are only counted */
+	CONFIG_ENTRIES_MAX = 128,    /* of one list                   */
+	CONFIG_SELECTORS_MAX = 16,   /* USB devices of one bundle     */
+	CONFIG_LABELS_MAX = 16,      /* of one nodeSelector           */
+	CONFIG_TYPES_MAX = 64,       /* mdev types of one list        */
+	CONFIG_COUNT_MAX = 10000,    /* of one resource               */
+	CONFIG_COUNT_DEFAULT = 1000, /* if the entry names none      */
+	CONFIG_TEXT_MAX = 255,       /* a type, a serial, a label     */
+	CONFIG_PATH_MAX = 255,       /* of a node or socket           */
+	CONFIG_NVIDIA_MAX = 32768,   /* bytes of a configuration file */
+	CONFIG_TROUBLES_MAX = 64,    /* further ones are only counted */
 };
 
 /* The lists of the spec, as reports name them. */
@@ -54,7 +54,7 @@ struct config_usb_selector {
 	char *port_path; /* "1-2.3"; NULL: any */
 };
 
-/* More than one selector: a bundle, whose unit has one device for each. */
+/* With more than one selector, a bundle has one device for each. */
 struct config_usb {
 	size_t index;
 	char *resource;
@@ -82,14 +82,14 @@ struct config_node_types {
 
 struct config_mdev_types {
 	bool enabled;           /* false: nothing is created and nothing removed */
-	struct json_strs types; /* on nodes for which nothing else is said */
+	struct json_strs types; /* on nodes without an entry of their own */
 	struct {
 		struct config_node_types *items;
 		size_t len, cap;
 	} nodes;
 };
 
-/* A device node that many containers may have at once. */
+/* A device node that several containers may share. */
 struct config_generic {
 	size_t index;
 	char *resource;
@@ -109,7 +109,7 @@ struct config_socket {
 	char *folder; /* "/var/run/tdx-qgs", without '/' at the end */
 	char *file;   /* "qgs.socket" */
 	unsigned count;
-	char *misc; /* resource of the misc controller whose capacity counts instead; NULL: @count */
+	char *misc;    /* misc controller resource with the capacity; NULL: @count */
 	bool optional; /* healthy whether it is there or not */
 	bool has_owner;
 	uid_t uid;
@@ -131,19 +131,19 @@ struct config_nvidia {
 	struct json_pairs selector;
 };
 
-/* Why an entry gives nothing, as programs read it: one word each. */
+/* Why an entry has no effect, as one word for programs. */
 #define CONFIG_INVALID           "Invalid"          /* wrong in itself: on no node               */
 #define CONFIG_SAME_NAME         "SameName"         /* another entry has its name on this node   */
 #define CONFIG_NAME_TAKEN        "NameTaken"        /* devices of another kind have it           */
 #define CONFIG_NODE_MISSING      "NodeMissing"      /* the device node is not there              */
 #define CONFIG_NODE_UNUSABLE     "NodeUnusable"     /* it is, and cannot be used, or is VFIO's   */
 #define CONFIG_NODE_CRITICAL     "NodeHostCritical" /* it is a disk or the machine's memory      */
-#define CONFIG_NODE_NOT_WRITABLE "NodeNotWritable"  /* the agent cannot give it to QEMU           */
+#define CONFIG_NODE_NOT_WRITABLE "NodeNotWritable"  /* the agent cannot make QEMU its owner */
 #define CONFIG_NO_CAPACITY       "NoCapacity"       /* the kernel has no such capacity           */
 #define CONFIG_SOCKET_MISSING    "SocketMissing"    /* the socket is not there                   */
 #define CONFIG_SOCKET_UNUSABLE \
 	"SocketUnusable"                      /* what is there is none, or is not to be followed */
-#define CONFIG_OWNER_NOT_SET   "OwnerNotSet"  /* a socket cannot be given its owner        */
+#define CONFIG_OWNER_NOT_SET   "OwnerNotSet"  /* the agent cannot set a socket's owner */
 #define CONFIG_NO_DEVICE       "NoDevice"     /* nothing that there is is what is selected */
 #define CONFIG_DEVICES_TAKEN   "DevicesTaken" /* offered by another entry or claim         */
 #define CONFIG_DEVICES_REFUSED "DevicesRefused" /* no selected device is claimable */

@@ -30,7 +30,7 @@ static int wrong(struct err *err, const char *what, const char *text, const char
 
 int config_check_resource(const char *text, struct err *err)
 {
-	if (text && names_valid_lent_resource(text))
+	if (text && names_valid_offered_resource(text))
 		return 0;
 	return wrong(
 		err, "resourceName", text,
@@ -154,11 +154,11 @@ int config_check_permissions(const char *text, struct err *err)
 
 int config_check_count(int64_t count, unsigned *ret_count, struct err *err)
 {
-	if (count < 0 || count > CONFIG_UNITS_MAX)
+	if (count < 0 || count > CONFIG_COUNT_MAX)
 		return err_set(err, ERR_INVALID, -EINVAL,
 			       "count %lld: a resource has 1 to %d units", (long long)count,
-			       CONFIG_UNITS_MAX);
-	*ret_count = count ? (unsigned)count : CONFIG_UNITS;
+			       CONFIG_COUNT_MAX);
+	*ret_count = count ? (unsigned)count : CONFIG_COUNT_DEFAULT;
 	return 0;
 }
 

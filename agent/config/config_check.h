@@ -1,4 +1,4 @@
-/* config_check: what a value of the HostDeviceConfig must look like. Private to the folder. */
+/* config_check: the allowed values of the HostDeviceConfig. Private to the folder. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +9,8 @@
 
 struct err;
 
-/* Each is 0, or -EINVAL with @err saying what is wrong with the field @what; @text may be NULL, which
- * counts as missing. */
+/* Each is 0, or -EINVAL with @err saying what is wrong with the field @what; @text may be NULL,
+ * which counts as missing. */
 
 /* A name that a kubelet takes for a resource. */
 int config_check_resource(const char *text, struct err *err);
@@ -27,10 +27,10 @@ int config_check_path(const char *what, const char *text, struct err *err);
 int config_check_text(const char *what, const char *text, struct err *err);
 /* Each of "rwm" at most once, at least one. */
 int config_check_permissions(const char *text, struct err *err);
-/* How many units; 0 stands for CONFIG_UNITS. */
+/* The number of devices; 0 means CONFIG_COUNT_DEFAULT. */
 int config_check_count(int64_t count, unsigned *ret_count, struct err *err);
 int config_check_labels(const struct json_pairs *labels, struct err *err);
 
-/* The type of a mediated device as KubeVirt writes it: trimmed, '_' for each blank. Into *@ret_type,
- * which the caller frees. */
+/* The type of a mediated device as KubeVirt writes it: trimmed, '_' for each blank. Into
+ * *@ret_type, which the caller frees. */
 int config_check_type(const char *text, char **ret_type, struct err *err);

@@ -89,7 +89,7 @@ void config_names_done(struct config_names *names)
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* Variables that tell a container which devices it has. */
+/* Variables that list a container's devices. */
 static const char pci_env[] = "PCI_RESOURCE";
 static const char mdev_env[] = "MDEV_PCI_RESOURCE";
 static const char usb_env[] = "USB_RESOURCE";
@@ -221,7 +221,7 @@ int config_take_mdev(struct config_maker *maker, size_t i, struct err *err)
 	return 0;
 }
 
-/* Wrong ones are left out, and the first of them is what @err tells. @old counts if there are none. */
+/* Invalid entries are skipped, and @err reports the first. @old counts if there are none. */
 static int take_type_list(const struct json_strs *now, const struct json_strs *old,
 			  struct json_strs *types, struct err *err)
 {
@@ -286,7 +286,7 @@ int config_take_node_types(struct config_maker *maker, size_t i, struct err *err
 	return 0;
 }
 
-/* --- nodes and sockets -------------------------------------------------------------------------- */
+/* --- nodes and sockets ------------------------------------------------------------------------ */
 
 void config_generic_done(struct config_generic *generic)
 {

@@ -36,7 +36,7 @@ enum {
 };
 
 /* "genericDevices[2] (example.com/kvm): /dev/kvm is not there"; the caller frees. */
-static char *config_tell_text(const struct config_trouble *trouble)
+static char *config_trouble_text(const struct config_trouble *trouble)
 {
 	auto_str struct str text = STR_INIT;
 
@@ -50,13 +50,13 @@ static char *config_tell_text(const struct config_trouble *trouble)
 }
 
 /* All of them in one text, cut with a word of how many more there are; the caller frees. */
-static char *config_tell_all(const struct config_troubles *troubles)
+static char *config_troubles_text(const struct config_troubles *troubles)
 {
 	size_t all = troubles->len + troubles->more;
 	auto_str struct str text = STR_INIT;
 
 	for (size_t i = 0; i < troubles->len && i < LISTED_MAX; i++) {
-		auto_free char *one = config_tell_text(&troubles->items[i]);
+		auto_free char *one = config_trouble_text(&troubles->items[i]);
 
 		str_addf(&text, "%s%s", i ? "; " : "", one);
 	}
@@ -85,7 +85,7 @@ static const char *const accepted = "Accepted";
 
 /* --- what is wrong with the spec ------------------------------------------------------------ */
 
-static bool is_judged(const struct config_case *c)
+static bool has_verdict(const struct config_case *c)
 {
 	const struct hostdeviceconfig_status *status = &c->object->status;
 
@@ -96,7 +96,7 @@ static bool is_judged(const struct config_case *c)
 static void set_accepted(const struct config_case *c, struct api_conditions *conditions)
 {
 	const struct config_troubles *troubles = &c->config->troubles;
-	auto_free char *message = config_tell_all(troubles);
+	auto_free char *message = config_troubles_text(troubles);
 	bool ok = troubles->len == 0;
 
 	api_conditions_set(conditions,
@@ -110,13 +110,13 @@ static void set_accepted(const struct config_case *c, struct api_conditions *con
 			   c->now_wall_ms);
 }
 
-json_t *config_tell_verdict(const struct config_case *c)
+json_t *config_verdict_body(const struct config_case *c)
 {
 	struct hostdeviceconfig_status status;
 	json_t *body;
 	json_t *json;
 
-	if (is_judged(c) || c->object->meta.deletion_timestamp)
+	if (has_verdict(c) || c->object->meta.deletion_timestamp)
 		return NULL;
 	json_map_copy(hostdeviceconfig_status_map, &status, &c->object->status);
 	api_conditions_make_room(&status.conditions, &accepted, 1);
@@ -127,7 +127,7 @@ json_t *config_tell_verdict(const struct config_case *c)
 	json_map_init(hostdeviceconfig_status_map, &status);
 	status.observed_generation = c->object->meta.generation;
 	fill_entries(&c->config->troubles, &status.entries);
-	body = patch_new(&c->object->meta); /* of several agents one gets through */
+	body = patch_new(&c->object->meta); /* of several agents, one succeeds */
 	json_object_set_new(body, "status", json_map_encode(hostdeviceconfig_status_map, &status));
 	json_map_done(hostdeviceconfig_status_map, &status);
 
@@ -141,7 +141,7 @@ json_t *config_tell_verdict(const struct config_case *c)
 	return body;
 }
 
-/* --- what this node cannot carry out ------------------------------------------------------------- */
+/* --- what this node cannot carry out ---------------------------------------------------------- */
 
 static const struct hostdeviceconfig_node *own_item(const struct config_case *c)
 {
@@ -168,13 +168,13 @@ static json_t *item_json(const struct config_case *c)
 	return json;
 }
 
-json_t *config_tell_node(const struct config_case *c)
+json_t *config_node_body(const struct config_case *c)
 {
 	const struct hostdeviceconfig_node *has = own_item(c);
 	auto_json json_t *before = NULL;
 	auto_json json_t *item = NULL;
 
-	if (!is_judged(c) || c->object->meta.deletion_timestamp)
+	if (!has_verdict(c) || c->object->meta.deletion_timestamp)
 		return NULL;
 	if (c->here->len == 0)
 		return has ? json_pack("{s:{}}", "status") : NULL;
@@ -190,9 +190,10 @@ json_t *config_tell_node(const struct config_case *c)
 /* --- the watch -------------------------------------------------------------------------------- */
 
 /*
- * What the parts of the agent cannot do of a valid HostDeviceConfig on this node. Each part reports all of its troubles
- * again and again. Its troubles with the previous config count until its next report, but must not be written for the
- * current config: config_parts_ask() and config_parts_heard() handle that. Zero at first.
+ * What the parts of the agent cannot do of a valid HostDeviceConfig on this node. Each part reports
+ * all of its troubles again and again. Its troubles with the previous config count until its next
+ * report, but must not be written for the current config: config_parts_ask() and
+ * config_parts_heard() handle that. Zero at first.
  */
 struct config_parts {
 	struct config_part *items;
@@ -202,13 +203,13 @@ struct config_parts {
 struct config_part {
 	const char *name;
 	struct config_troubles troubles;
-	bool heard;
+	bool reported;
 };
 
 static bool same(const struct config_trouble *a, const struct config_trouble *b)
 {
-	auto_free char *x = config_tell_text(a);
-	auto_free char *y = config_tell_text(b);
+	auto_free char *x = config_trouble_text(a);
+	auto_free char *y = config_trouble_text(b);
 
 	return strcmp(x, y) == 0 && strcmp(a->reason, b->reason) == 0;
 }
@@ -244,26 +245,27 @@ static struct config_part *part_of(struct config_parts *parts, const char *name)
 	return bsearch(&key, parts->items, parts->len, sizeof(key), by_name);
 }
 
-/* Set all troubles of the part @name (static); copied. @news, if not NULL, is called for each new one. True if a
- * trouble changed, or if this is the part's first report since config_parts_ask(). */
+/* Set all troubles of the part @name (static); copied. @news, if not NULL, is called for each new
+ * one. True if a trouble changed, or if this is the part's first report since
+ * config_parts_ask(). */
 static bool config_parts_set(struct config_parts *parts, const char *name,
 			     const struct config_troubles *troubles,
-			     void (*news)(void *arg, const struct config_trouble *trouble),
+			     void (*report)(void *arg, const struct config_trouble *trouble),
 			     void *arg)
 {
 	struct config_part *part = part_of(parts, name);
 	struct config_troubles before = part->troubles;
-	bool changed = before.len != troubles->len || !part->heard;
+	bool changed = before.len != troubles->len || !part->reported;
 
-	part->heard = true;
+	part->reported = true;
 	part->troubles = (struct config_troubles){ 0 };
 	config_troubles_join(&part->troubles, troubles);
 	for (size_t i = 0; i < part->troubles.len; i++) {
 		if (has(&before, &part->troubles.items[i]))
 			continue;
 		changed = true;
-		if (news)
-			news(arg, &part->troubles.items[i]);
+		if (report)
+			report(arg, &part->troubles.items[i]);
 	}
 	config_troubles_done(&before);
 	return changed;
@@ -273,17 +275,17 @@ static bool config_parts_set(struct config_parts *parts, const char *name,
 static void config_parts_ask(struct config_parts *parts)
 {
 	for (size_t i = 0; i < parts->len; i++)
-		parts->items[i].heard = false;
+		parts->items[i].reported = false;
 }
 
-/* How many parts have told something of it. */
-static size_t config_parts_heard(const struct config_parts *parts)
+/* The number of parts that have reported on it. */
+static size_t config_parts_reported(const struct config_parts *parts)
 {
-	size_t heard = 0;
+	size_t reported = 0;
 
 	for (size_t i = 0; i < parts->len; i++)
-		heard += parts->items[i].heard;
-	return heard;
+		reported += parts->items[i].reported;
+	return reported;
 }
 
 /* Append all troubles of all parts, always in the same order. */
@@ -303,7 +305,8 @@ static void config_parts_done(struct config_parts *parts)
 
 enum {
 	SPREAD_MS = 500, /* so that the first of many agents has written before the others would */
-	TOLD_AFTER_MS = 15000, /* a part says nothing, as all of them on a node without a kubelet */
+	REPORT_AFTER_MS =
+		15000, /* a part does not report, for example on a node without a kubelet */
 };
 
 static const char field_manager[] = "hostdev-agent";
@@ -317,13 +320,13 @@ struct config_watch {
 	char *uid;             /* of the object that it is of; NULL: there is none */
 	int64_t generation;
 	uint64_t verdict_ms; /* not before */
-	uint64_t told_ms;    /* write the report then, even if some parts have not reported */
+	uint64_t report_ms;  /* write the report then, even if some parts have not reported */
 	struct config_parts parts;
 	char *node_manager; /* one field manager for each node: none takes another's item away */
 	struct reconcile *reconcile; /* of the status */
 };
 
-/* --- as struct reconcile_spec has them ---------------------------------------------------------- */
+/* --- as struct reconcile_spec has them -------------------------------------------------------- */
 
 static bool is_known(void *arg)
 {
@@ -360,7 +363,7 @@ static void plan_verdict(const struct config_watch *watch, json_t *verdict,
 		return;
 	ret_decision->warning = true;
 	ret_decision->event_reason = xstrdup("EntriesLeftOut");
-	ret_decision->event_message = config_tell_all(troubles);
+	ret_decision->event_message = config_troubles_text(troubles);
 }
 
 /* What this node cannot carry out, and an item of it that others own, is applied once in a run. */
@@ -374,7 +377,7 @@ static void plan_node(const struct config_watch *watch, const struct reconcile_v
 		return;
 	config_parts_all(&watch->parts, &here);
 	c.here = &here;
-	ret_decision->body = config_tell_node(&c);
+	ret_decision->body = config_node_body(&c);
 	config_troubles_done(&here);
 	if (!ret_decision->body)
 		return;
@@ -395,25 +398,26 @@ static void plan_status(void *arg, const struct reconcile_view *view, struct dec
 
 	if (!is_same_spec(watch, view->object))
 		return; /* the watch will show it */
-	verdict = config_tell_verdict(&c);
+	verdict = config_verdict_body(&c);
 	if (verdict && now_ms < watch->verdict_ms)
 		ret_decision->again_ms = watch->verdict_ms - now_ms;
 	else if (verdict)
 		plan_verdict(watch, take_ptr(verdict), ret_decision);
-	else if (config_parts_heard(&watch->parts) < watch->parts_wanted && now_ms < watch->told_ms)
-		ret_decision->again_ms = watch->told_ms - now_ms;
+	else if (config_parts_reported(&watch->parts) < watch->parts_wanted &&
+		 now_ms < watch->report_ms)
+		ret_decision->again_ms = watch->report_ms - now_ms;
 	else
 		plan_node(watch, view, &c, ret_decision);
 }
 
-/* --- what parts report ------------------------------------------------------------------------- */
+/* --- what parts report ------------------------------------------------------------------------ */
 
-static void on_news(void *arg, const struct config_trouble *trouble)
+static void on_trouble(void *arg, const struct config_trouble *trouble)
 {
 	const struct config_watch *watch = arg;
 	const struct hostdeviceconfig *object =
 		store_object(reconcile_store(watch->reconcile), HOSTDEVICECONFIG_NAME);
-	auto_free char *text = config_tell_text(trouble);
+	auto_free char *text = config_trouble_text(trouble);
 
 	log_warn("an entry of the HostDeviceConfig is not carried out", log_str("entry", text));
 	if (object)
@@ -427,11 +431,11 @@ static void on_news(void *arg, const struct config_trouble *trouble)
 void config_watch_report(struct config_watch *watch, const char *name,
 			 const struct config_troubles *troubles)
 {
-	if (config_parts_set(&watch->parts, name, troubles, on_news, watch))
+	if (config_parts_set(&watch->parts, name, troubles, on_trouble, watch))
 		reconcile_enqueue(watch->reconcile, HOSTDEVICECONFIG_NAME);
 }
 
-/* --- what is asked for --------------------------------------------------------------------------- */
+/* --- what is asked for ------------------------------------------------------------------------ */
 
 static void take(struct config_watch *watch, const struct hostdeviceconfig *object)
 {
@@ -441,12 +445,12 @@ static void take(struct config_watch *watch, const struct hostdeviceconfig *obje
 	free(watch->uid);
 	watch->uid = object ? xstrdup_or_null(object->meta.uid) : NULL;
 	watch->generation = object ? object->meta.generation : 0;
-	watch->told_ms = clock_now_ms(watch->node->clock) + TOLD_AFTER_MS;
+	watch->report_ms = clock_now_ms(watch->node->clock) + REPORT_AFTER_MS;
 	config_parts_ask(&watch->parts);
 	watch->verdict_ms =
 		clock_now_ms(watch->node->clock) + clock_random(watch->node->clock) % SPREAD_MS;
 	for (size_t i = 0; i < watch->config->troubles.len; i++) {
-		auto_free char *text = config_tell_text(&watch->config->troubles.items[i]);
+		auto_free char *text = config_trouble_text(&watch->config->troubles.items[i]);
 
 		log_warn("an entry of the HostDeviceConfig is left out", log_str("entry", text));
 	}
@@ -454,7 +458,7 @@ static void take(struct config_watch *watch, const struct hostdeviceconfig *obje
 	config_free(before);
 }
 
-static void look(struct config_watch *watch)
+static void read_config(struct config_watch *watch)
 {
 	const struct entry *entry =
 		store_get(reconcile_store(watch->reconcile), HOSTDEVICECONFIG_NAME);
@@ -477,12 +481,12 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	(void)before;
 	(void)after;
 	if (strcmp(name, HOSTDEVICECONFIG_NAME) == 0)
-		look(watch);
+		read_config(watch);
 }
 
 static void on_synced(void *arg)
 {
-	look(arg);
+	read_config(arg);
 }
 
 bool config_watch_ready(struct config_watch *watch, struct str *reason)
@@ -490,7 +494,7 @@ bool config_watch_ready(struct config_watch *watch, struct str *reason)
 	return reconcile_is_synced(watch->reconcile, reason);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void make_reconcile(struct config_watch *watch)
 {

@@ -1,6 +1,6 @@
 /*
- * config_watch: follows the HostDeviceConfig, hands it to the parts that carry it out, and writes back
- * what they cannot.
+ * config_watch: follows the HostDeviceConfig, hands it to the parts that carry it out, and writes
+ * back what they cannot.
  *
  * Owns the informer, the config as it is now, and the writes of its status.
  */
@@ -31,8 +31,9 @@ struct config_case {
  * config_watch_start() has returned. */
 typedef void config_changed_fn(void *arg, const struct config *config);
 
-/* @parts is how many parts report: what this node cannot carry out is written when each has said
- * something of the config of now, or has long been silent. @node and @arg are borrowed. */
+/* @parts is the number of parts that report. The entries that this node cannot carry out are
+ * written when each part has reported on the current config, or after a timeout. @node and @arg are
+ * borrowed. */
 struct config_watch *config_watch_new(const struct this_node *node, size_t parts,
 				      config_changed_fn *changed, void *arg);
 /* Takes NULL, returns NULL. Free first all that keep the config. */
@@ -40,8 +41,8 @@ struct config_watch *config_watch_free(struct config_watch *watch);
 
 void config_watch_start(struct config_watch *watch);
 
-/* These are all entries that the part @name ("generic", static) cannot carry out on this node, right though
- * they are. Copied; the same as before costs nothing. */
+/* These are all entries that the part @name ("generic", static) cannot carry out on this node,
+ * right though they are. Copied; the same as before costs nothing. */
 void config_watch_report(struct config_watch *watch, const char *name,
 			 const struct config_troubles *troubles);
 
@@ -49,10 +50,10 @@ void config_watch_report(struct config_watch *watch, const char *name,
  * NULL). */
 bool config_watch_ready(struct config_watch *watch, struct str *reason);
 
-/* A merge patch of the status, made on exactly this state of the object; NULL: somebody has written
- * it for this generation. It empties status.nodes. */
-json_t *config_tell_verdict(const struct config_case *c);
+/* A merge patch of the status for exactly this version of the object; NULL: another agent has
+ * written it for this generation. It empties status.nodes. */
+json_t *config_verdict_body(const struct config_case *c);
 
-/* A server-side apply of the status by this node's field manager; NULL: nothing is to be written now.
- * Waits for the verdict of the generation, and for room in the list. */
-json_t *config_tell_node(const struct config_case *c);
+/* A server-side apply of the status by this node's field manager; NULL: nothing is to be written
+ * now. Waits for the verdict of the generation, and for room in the list. */
+json_t *config_node_body(const struct config_case *c);

@@ -219,7 +219,7 @@ void socket_type_set(struct socket_type *type, const struct config *config,
 						  .entry = entry };
 		unsigned count = !entry->misc ? entry->count
 					      : misc_capacity_find(type->misc, entry->misc,
-								   CONFIG_UNITS_MAX);
+								   CONFIG_COUNT_MAX);
 
 		if (!config_selects(&entry->selector, labels))
 			continue;

@@ -291,7 +291,7 @@ int command_mdev(const struct command *command, const char *verb, char **args)
 	return r < 0 ? command_fail(EXIT_FAILURE, &err) : EXIT_SUCCESS;
 }
 
-/* The network interfaces are the running kernel's, whatever tree is looked at. */
+/* The network interfaces are those of the running kernel, also for another tree. */
 static bool is_sysfs(int sysfs_fd)
 {
 	struct statfs fs;

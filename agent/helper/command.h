@@ -8,7 +8,7 @@ struct err;
 
 enum { COMMAND_USAGE = 2 };
 
-/* The options; borrowed texts, NULL where one is not given. */
+/* The options; borrowed texts, NULL where not set. */
 struct command {
 	const char *sysfs_root;
 	const char *proc_root;

@@ -52,7 +52,7 @@ static const char usage_text[] =
 	"      autoprobe= decides whether drivers of the host bind the new functions.\n"
 	"  hostdev-helper usb-rebind --state-dir DIR [OPTION]... port=PORT bus=N device=N\n"
 	"                            [allow-unknown=1]\n"
-	"      Take a USB device from its driver and give it back, which ends all open descriptors of\n"
+	"      Unbind a USB device from its driver and bind it again, which ends all open descriptors of\n"
 	"      its node in /dev/bus/usb. Not done to a device that the host uses.\n"
 	"\n"
 	"a FUNCTION is these words; address= comes first\n"

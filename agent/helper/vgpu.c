@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/helper/frame/run.h"
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/bind_state.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/report.h"
@@ -84,7 +84,7 @@ struct change {
 	const struct run_options *options;
 	const char *address;
 	const char *type;
-	struct bind_seen seen;
+	struct bind_state seen;
 	int dir_fd;
 };
 
@@ -95,7 +95,8 @@ static int open_function(struct change *c)
 	char link[SYSFS_LINK_MAX + 1];
 
 	c->dir_fd = sysfs_open_dir(c->options->sysfs_fd, path);
-	if (c->dir_fd < 0 || bind_look(c->options->sysfs_fd, c->address, &c->seen, &err) < 0 ||
+	if (c->dir_fd < 0 ||
+	    bind_state_read(c->options->sysfs_fd, c->address, &c->seen, &err) < 0 ||
 	    !c->seen.present)
 		return run_stop(&c->run, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
 				c->address);
@@ -162,7 +163,7 @@ static int check_free(struct change *c)
 
 	group_text(c, group);
 	holders_find(
-		&(struct holders_look){
+		&(struct holders_query){
 			.sysfs_fd = c->options->sysfs_fd,
 			.proc_fd = c->options->proc_fd,
 			.dev_fd = c->options->dev_fd,

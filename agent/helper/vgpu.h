@@ -1,10 +1,10 @@
 /*
- * vgpu: the vGPU that a virtual function of an NVIDIA card is, where the driver has no mediated
- * devices: two attributes in the function's folder nvidia/ say which types it can be and which one
- * it is.
+ * vgpu: the vGPU of a virtual function of an NVIDIA card, where the driver has no mediated devices:
+ * two attributes in the function's folder nvidia/ show the types that it can have and its current
+ * type.
  *
- * Knows one function at a time. The driver is not the kernel's own: nothing that it says is
- * believed unread, and a read may wait inside it, so that no scan does it.
+ * Handles one function at a time. The driver is not part of the kernel: its values are always read
+ * back, and a read may hang in the driver, so no scan reads them.
  */
 #pragma once
 
@@ -19,17 +19,17 @@ enum {
 	VGPU_NUMBER_SIZE = 12, /* a type's number with its end */
 };
 
-/* Append what the function @address (valid) is and can be to @report. One that is no such function
- * has nothing to be told. */
+/* Append the current and possible types of the function @address (valid) to @report. Nothing is
+ * reported for a function that is no vGPU. */
 void vgpu_write_line(int sysfs_fd, const char *address, struct report *report);
 
 /* May @text be the number of a type? "0" is none. */
 bool vgpu_type_check(const char *text);
 
 /*
- * Make the function @address a vGPU of @type ("0": none), by way of none, with each write read
- * back; the last line tells how that ended. One that somebody has open is not changed. 0 however it
- * ended; < 0 if lines could not be written.
+ * Set the type of the function @address to @type ("0": none), by way of none, with each write read
+ * back; the last line reports the result. A function that is open is not changed. Returns 0 for
+ * every result; < 0 if lines could not be written.
  */
 int vgpu_set(const struct run_options *options, const char *address, const char *type,
 	     struct err *err);

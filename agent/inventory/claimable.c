@@ -30,7 +30,7 @@ static const struct {
 	{ "0780", "8086", NULL,   "mei_me",  "HostFunction", "the machine's management engine" },
 	{ "0780", "8086", NULL,   "mei_txe", "HostFunction", "the machine's management engine" },
 	{ "08",   NULL,   NULL,   NULL,      "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
-	/* PCI devices are tunnelled through it, and do not stand below it. */
+	/* PCI devices are tunnelled through it, and are not below it in the tree. */
 	{ "0c0340", NULL, NULL,   NULL,      "HostFunction", "a USB4 or Thunderbolt controller: other devices are behind it" },
 	{ "0c05", NULL,   NULL,   NULL,      "HostFunction", "the machine's SMBus" },
 	/* Its holder controls the BMC without a password: accounts, power, virtual media. */
@@ -41,7 +41,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* What a use of a device means for lending it. */
+/* What a use of a device means for offering it. */
 static const struct {
 	const char *use;
 	const char *reason;
@@ -65,26 +65,26 @@ static bool refuse(struct verdict *v, const char *reason, char *message)
 	return true;
 }
 
-static bool is_given(const char *wanted, const char *found)
+static bool is_match(const char *wanted, const char *found)
 {
 	return !wanted || (found && strcmp(wanted, found) == 0);
 }
 
-static bool judge_class(const struct pci_facts *pci, struct verdict *v)
+static bool check_class(const struct pci_facts *pci, struct verdict *v)
 {
 	for (size_t i = 0; pci->class_code && i < ARRAY_LEN(host_classes); i++) {
 		const char *prefix = host_classes[i].prefix;
 
 		if (strncmp(pci->class_code, prefix, strlen(prefix)) == 0 &&
-		    is_given(host_classes[i].vendor, pci->vendor) &&
-		    is_given(host_classes[i].device, pci->device) &&
-		    is_given(host_classes[i].driver, pci->driver))
+		    is_match(host_classes[i].vendor, pci->vendor) &&
+		    is_match(host_classes[i].device, pci->device) &&
+		    is_match(host_classes[i].driver, pci->driver))
 			return refuse(v, host_classes[i].reason, xstrdup(host_classes[i].message));
 	}
 	return false;
 }
 
-/* Where the use stands among the reasons. */
+/* The rank of the use among the reasons. */
 static size_t seriousness(const struct use_facts *use)
 {
 	size_t i = 0;
@@ -114,7 +114,7 @@ static struct map *index_uses(const struct facts *facts, enum bus bus)
 	return uses;
 }
 
-static bool judge_use(const struct use_facts *use, struct verdict *v)
+static bool check_use(const struct use_facts *use, struct verdict *v)
 {
 	if (!use)
 		return false;
@@ -149,7 +149,7 @@ static bool is_on_passthrough_driver(const struct pci_facts *pci, const struct m
 }
 
 /* Not even whether it is a bridge is known, so its driver does not matter. */
-static bool judge_unread_class(const struct pci_facts *pci, const struct map *records,
+static bool check_unread_class(const struct pci_facts *pci, const struct map *records,
 			       struct verdict *v)
 {
 	return !pci->class_code && !is_on_passthrough_driver(pci, records) &&
@@ -162,7 +162,7 @@ static bool concerns(const struct unknown_facts *unknown, const struct pci_facts
 	return !pci->class_code || has_prefix(&unknown->pci_classes, pci->class_code);
 }
 
-static bool judge_unknown(const struct facts *facts, const struct pci_facts *pci,
+static bool check_unknown(const struct facts *facts, const struct pci_facts *pci,
 			  const struct map *records, struct verdict *v)
 {
 	/* The host uses what one of its drivers has. */
@@ -188,7 +188,7 @@ const char *claimable_unread(const struct facts *facts, const struct pci_facts *
 	return NULL;
 }
 
-static bool judge_unknown_usb(const struct facts *facts, const struct usb_facts *usb,
+static bool check_unknown_usb(const struct facts *facts, const struct usb_facts *usb,
 			      struct verdict *v)
 {
 	for (size_t i = 0; i < facts->unknowns.len; i++) {
@@ -208,7 +208,7 @@ static bool judge_unknown_usb(const struct facts *facts, const struct usb_facts 
 	return false;
 }
 
-static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict *v)
+static bool check_virtual_functions(const struct pci_facts *pci, struct verdict *v)
 {
 	/* Such a card has an SRIOVNetworkDevice, which would make them again. */
 	bool is_network =
@@ -228,7 +228,7 @@ static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict 
 }
 
 /* The unbind takes them from the pods that have them. */
-static bool judge_mediated(const struct facts *facts, const struct pci_facts *pci,
+static bool check_mediated(const struct facts *facts, const struct pci_facts *pci,
 			   struct verdict *v)
 {
 	size_t len = 0;
@@ -246,8 +246,9 @@ static bool judge_mediated(const struct facts *facts, const struct pci_facts *pc
 				len, len == 1 ? " is" : "s are", len == 1 ? "it" : "them"));
 }
 
-/* What each function is refused for on its own account, its group left aside; reason NULL: nothing. */
-static struct verdict *judge_alone(const struct facts *facts, const struct map *records)
+/* What each function is refused for on its own account, its group left aside; reason NULL:
+ * nothing. */
+static struct verdict *check_alone(const struct facts *facts, const struct map *records)
 {
 	struct verdict *alone = xcalloc(facts->pci.len, sizeof(*alone));
 	struct map *uses = index_uses(facts, BUS_PCI);
@@ -255,12 +256,12 @@ static struct verdict *judge_alone(const struct facts *facts, const struct map *
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
 
-		(void)(judge_class(pci, &alone[i]) ||
-		       judge_use(map_get(uses, pci->address), &alone[i]) ||
-		       judge_unread_class(pci, records, &alone[i]) ||
-		       judge_unknown(facts, pci, records, &alone[i]) ||
-		       judge_mediated(facts, pci, &alone[i]) ||
-		       judge_virtual_functions(pci, &alone[i]));
+		(void)(check_class(pci, &alone[i]) ||
+		       check_use(map_get(uses, pci->address), &alone[i]) ||
+		       check_unread_class(pci, records, &alone[i]) ||
+		       check_unknown(facts, pci, records, &alone[i]) ||
+		       check_mediated(facts, pci, &alone[i]) ||
+		       check_virtual_functions(pci, &alone[i]));
 	}
 	map_free(uses);
 	return alone;
@@ -346,7 +347,7 @@ static void add_others(struct str *out, const struct facts *facts, const struct 
 
 /* Says which other functions of the group count, and refuses if one of them is refused. @group is
  * NULL if none counts. */
-static void judge_group(const struct facts *facts, size_t at, const struct group *group,
+static void check_group(const struct facts *facts, size_t at, const struct group *group,
 			const struct verdict *alone, struct verdict *v)
 {
 	const struct pci_facts *self = &facts->pci.items[at];
@@ -379,7 +380,8 @@ static void refuse_without_group(const struct facts *facts, struct verdict *v)
 
 /*
  * virt-launcher takes an address "dddd:bb:dd.f" and no other (PCI_ADDRESS_PATTERN of KubeVirt's
- * pkg/util/hardware), so a machine with such a device would not start. VMD has domains of five digits.
+ * pkg/util/hardware), so a machine with such a device would not start. VMD has domains of five
+ * digits.
  */
 static void refuse_wide_domain(const struct pci_facts *pci, struct verdict *v)
 {
@@ -407,7 +409,7 @@ static struct map *index_records(const struct facts *facts)
 }
 
 /* Who bound it to vfio-pci without us is not asked: it stays so. */
-static void tell_bound_already(const struct pci_facts *pci, const struct map *records,
+static void note_bound_already(const struct pci_facts *pci, const struct map *records,
 			       struct verdict *v)
 {
 	char *message;
@@ -422,11 +424,11 @@ static void tell_bound_already(const struct pci_facts *pci, const struct map *re
 	v->message = message;
 }
 
-struct verdict *claimable_judge_pci(const struct facts *facts)
+struct verdict *claimable_check_pci(const struct facts *facts)
 {
 	struct verdict *verdicts = xcalloc(facts->pci.len, sizeof(*verdicts));
 	struct map *records = index_records(facts);
-	struct verdict *alone = judge_alone(facts, records);
+	struct verdict *alone = check_alone(facts, records);
 	struct map *groups = index_groups(facts, alone);
 
 	for (size_t i = 0; i < facts->pci.len; i++) {
@@ -437,9 +439,9 @@ struct verdict *claimable_judge_pci(const struct facts *facts)
 		else if (!group)
 			refuse_without_group(facts, &verdicts[i]);
 		else
-			judge_group(facts, i, map_get(groups, group), alone, &verdicts[i]);
+			check_group(facts, i, map_get(groups, group), alone, &verdicts[i]);
 		refuse_wide_domain(&facts->pci.items[i], &verdicts[i]);
-		tell_bound_already(&facts->pci.items[i], records, &verdicts[i]);
+		note_bound_already(&facts->pci.items[i], records, &verdicts[i]);
 	}
 	groups_free(groups);
 	map_free(records);
@@ -447,7 +449,7 @@ struct verdict *claimable_judge_pci(const struct facts *facts)
 	return verdicts;
 }
 
-struct verdict *claimable_judge_usb(const struct facts *facts)
+struct verdict *claimable_check_usb(const struct facts *facts)
 {
 	struct verdict *verdicts = xcalloc(facts->usb.len, sizeof(*verdicts));
 	struct map *uses = index_uses(facts, BUS_USB);
@@ -458,8 +460,8 @@ struct verdict *claimable_judge_usb(const struct facts *facts)
 
 		if (usb->hub)
 			refuse(v, "Hub", xstrdup("a hub: other devices are behind it"));
-		else if (!judge_use(map_get(uses, usb->port), v) &&
-			 !judge_unknown_usb(facts, usb, v))
+		else if (!check_use(map_get(uses, usb->port), v) &&
+			 !check_unknown_usb(facts, usb, v))
 			*v = (struct verdict){ .claimable = true,
 					       .reason = "Available",
 					       .message = xstrdup("may be claimed") };

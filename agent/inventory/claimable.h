@@ -39,15 +39,15 @@ struct verdict {
 	char *message; /* for a person; never NULL */
 };
 
-/* One verdict per facts->pci, in the same order. The caller frees with verdicts_free. Being bound to
- * vfio-pci changes no verdict; only the message tells of a device that was bound without us. */
-struct verdict *claimable_judge_pci(const struct facts *facts);
+/* One verdict per facts->pci, in the same order. The caller frees with verdicts_free. A device that
+ * is bound to vfio-pci has the same verdict; only its message says that something else bound it. */
+struct verdict *claimable_check_pci(const struct facts *facts);
 
 /* One verdict per facts->usb. */
-struct verdict *claimable_judge_usb(const struct facts *facts);
+struct verdict *claimable_check_usb(const struct facts *facts);
 
-/* What the scan could not read about functions such as @pci on the node, so that it is unknown whether the host uses
- * them; NULL: it could read everything. */
+/* What the scan could not read about functions such as @pci on the node, so that it is unknown
+ * whether the host uses them; NULL: it could read everything. */
 const char *claimable_unread(const struct facts *facts, const struct pci_facts *pci);
 
 void verdicts_free(struct verdict *verdicts, size_t len);

@@ -244,7 +244,7 @@ static int add_host(struct facts *facts, json_t *line, struct err *err)
 	return 0;
 }
 
-/* The helper counts what it has written: a line that was lost must not look like a device that went. */
+/* The helper counts its lines, so that a lost line does not look like a removed device. */
 static int add_end(struct facts *facts, json_t *line, struct err *err)
 {
 	const json_t *pci = json_object_get(line, "pci");

@@ -1,8 +1,8 @@
 /*
  * facts: what one scan of hostdev-helper found on this node, as C structs.
  *
- * Filled line by line from the helper's output (one JSON object a line; agent/helper/main.c says
- * which). Holds no names from pci.ids, no decisions, nothing of Kubernetes.
+ * Filled line by line from the helper's output (one JSON object a line; see agent/helper/main.c).
+ * Has no names from pci.ids, no decisions, and nothing of Kubernetes.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct err;
 
 enum { FACTS_MAX = 1 << 17 }; /* devices, uses, problems and records together; more is no machine */
 
-/* One PCI function. Text that the kernel does not give, or that could not be read, is NULL; only the
- * address is always there. */
+/* One PCI function. A text that the kernel does not provide, or that could not be read, is NULL;
+ * only the address is always set. */
 struct pci_facts {
 	char *address;
 	char *vendor, *device, *class_code; /* 4, 4 and 6 hex digits */
@@ -66,13 +66,13 @@ struct usb_facts {
 struct use_facts {
 	char *pci;
 	char *usb;
-	char *reason; /* "HostFilesystem", "HostNetwork", "Mounted", ...: agent/inventory/claimable.h */
+	char *reason; /* "HostFilesystem", "Mounted", ...: agent/inventory/claimable.h */
 	char *detail; /* "vda1 is mounted at /"                                            */
 };
 
 /* A question about the host's use of devices that the scan could not answer. */
 struct unknown_facts {
-	char *question; /* "Mounts", "Routes", "Members", ...: agent/helper/scan/use.h              */
+	char *question; /* "Mounts", "Routes", ...: agent/helper/scan/use.h */
 	bool unread;    /* the kernel's answer could not be read: the node or the agent is set up
 			   in a way that hides it                                              */
 	struct json_strs
@@ -89,8 +89,8 @@ struct problem_facts {
 	char *message;
 };
 
-/* A function that hostdev has taken, or is about to: the record of its intent on the node's disk. Only
- * the address is always there. */
+/* A function that hostdev has taken, or is about to: the record of its intent on the node's disk.
+ * Only the address is always there. */
 struct record_facts {
 	char *address;
 	char *claim, *uid;
@@ -143,12 +143,12 @@ struct mdev_record_facts {
 	char *uuid;
 	char *parent;
 	char *type;
-	char *owner;    /* on whose behalf */
+	char *owner;    /* the part that created it */
 	bool this_boot; /* of the kernel that runs; else the instance is gone */
 };
 
-/* A virtual function that its driver lets be a vGPU without mediated devices; only the address is always
- * there. */
+/* A virtual function that its driver lets be a vGPU without mediated devices; only the address is
+ * always there. */
 struct vgpu_facts {
 	char *address;
 	char *current;              /* number of the type that it is; "0": none            */
@@ -174,14 +174,14 @@ struct facts {
 	ARRAY(struct unknown_facts) unknowns;
 	ARRAY(struct problem_facts) problems;
 	ARRAY(struct record_facts) records;
-	/* Addresses of physical functions whose sriov_drivers_autoprobe was switched for its virtual
-	 * functions, and is to be put back after them. */
+	/* Addresses of physical functions whose sriov_drivers_autoprobe was changed for their
+	 * virtual functions, and is to be restored after them. */
 	struct json_strs autoprobes;
 	ARRAY(struct mdev_parent_facts) mdev_parents;
 	ARRAY(struct mdev_facts) mdevs;
 	ARRAY(struct mdev_record_facts) mdev_records;
 	ARRAY(struct vgpu_facts) vgpus;
-	bool vgpus_known; /* all of them have been looked at: what is not among them is none */
+	bool vgpus_known; /* all were read: a function that is not among them is no vGPU */
 	ARRAY(struct drm_facts) drms;
 	bool drms_known; /* likewise; never without --amd and --intel */
 };
@@ -191,7 +191,7 @@ struct facts *facts_new(void);
 /* Takes NULL, returns NULL. */
 struct facts *facts_free(struct facts *facts);
 
-/* Take one line of the helper's output. ERR_INVALID for a line that is no object of a known shape
- * (-EINVAL) or one too many (-EMSGSIZE), which then leaves @facts as it was; a kind that is not known
- * is passed over, so that a newer helper may say more. */
+/* Add one line of the helper's output. ERR_INVALID, with @facts unchanged, for a line that is no
+ * object of a known shape (-EINVAL) or one too many (-EMSGSIZE). An unknown kind is skipped, so
+ * that a newer helper may report more. */
 int facts_add_line(struct facts *facts, const char *line, size_t len, struct err *err);

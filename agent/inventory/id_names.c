@@ -136,7 +136,7 @@ int id_names_add_line(struct id_names *names, const char *line, size_t len, stru
 	return 0;
 }
 
-void id_names_settle(struct id_names *names, const struct json_strs *ids)
+void id_names_resolve(struct id_names *names, const struct json_strs *ids)
 {
 	for (size_t i = 0; i < ids->len; i++) {
 		if (!map_get(names->map, ids->items[i]))

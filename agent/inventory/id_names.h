@@ -28,7 +28,7 @@ void id_names_missing(const struct id_names *names, const struct facts *facts,
 int id_names_add_line(struct id_names *names, const char *line, size_t len, struct err *err);
 
 /* What was asked for and not answered has no name: it is not asked for again. */
-void id_names_settle(struct id_names *names, const struct json_strs *ids);
+void id_names_resolve(struct id_names *names, const struct json_strs *ids);
 
 /* Two names of one id: vendor and product, or class and subclass. Each may be NULL. */
 struct id_name {

@@ -10,7 +10,7 @@
 #include "agent/inventory/inventory_pci.h"
 #include "agent/inventory/inventory_usb.h"
 #include "agent/inventory/limits.h"
-#include "agent/inventory/twin.h"
+#include "agent/inventory/lookalike.h"
 #include "api/mediateddevice.h"
 #include "api/mediateddeviceparent.h"
 #include "api/meta.h"
@@ -30,8 +30,8 @@ const struct api_kind *const inventory_kinds[INVENTORY_KINDS] = {
 	[INVENTORY_MDEV_PARENT] = &mediateddeviceparent_kind,
 };
 
-/* Two devices cannot have one name: names hold the address, or bus and device number. If the kernel
- * gave one twice all the same, the first counts. */
+/* Two devices cannot have one name, because names contain the address, or bus and device number. If
+ * it happens all the same, the first counts. */
 static void set_add(struct inventory_set *set, void *object)
 {
 	const struct api_meta *meta = object;
@@ -63,7 +63,7 @@ static void add_pci(struct inventory *inventory, const struct inventory_options 
 	struct inventory_set *set = &inventory->sets[INVENTORY_PCI];
 	const struct facts *facts = inventory->facts;
 	struct map *groups = inventory_pci_groups(facts);
-	auto_free struct twin *twins = twins_find(facts);
+	auto_free struct lookalike *lookalikes = lookalikes_find(facts);
 
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
@@ -73,8 +73,9 @@ static void add_pci(struct inventory *inventory, const struct inventory_options 
 			.names = names,
 			.groups = groups,
 			.verdict = &inventory->pci_verdicts[i],
-			.twin = is_of_the_machine(&inventory->pci_verdicts[i]) ? NULL
-									       : twins[i].pci,
+			.lookalike = is_of_the_machine(&inventory->pci_verdicts[i])
+					     ? NULL
+					     : lookalikes[i].pci,
 		};
 
 		if (options->show_bridges || !is_port(pci))
@@ -86,7 +87,7 @@ static void add_pci(struct inventory *inventory, const struct inventory_options 
 static void add_usb(struct inventory_set *set, const struct inventory_options *options,
 		    const struct facts *facts, const struct id_names *names, int64_t now_wall_ms)
 {
-	struct verdict *verdicts = claimable_judge_usb(facts);
+	struct verdict *verdicts = claimable_check_usb(facts);
 
 	for (size_t i = 0; i < facts->usb.len; i++) {
 		struct inventory_usb_source source = {
@@ -125,7 +126,7 @@ struct inventory *inventory_new(const struct inventory_options *options, struct 
 	struct inventory *inventory = xcalloc(1, sizeof(*inventory));
 
 	inventory->facts = facts;
-	inventory->pci_verdicts = claimable_judge_pci(facts);
+	inventory->pci_verdicts = claimable_check_pci(facts);
 	for (int i = 0; i < INVENTORY_KINDS; i++) {
 		inventory->sets[i].kind = inventory_kinds[i];
 		inventory->sets[i].by_name = map_new();

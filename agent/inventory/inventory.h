@@ -1,8 +1,7 @@
 /*
- * inventory: the objects that this node should have in the API, made of what a scan found.
+ * inventory: the objects that this node should have in the API, made from the facts of a scan.
  *
- * Pure: the same facts and names give the same objects. Whether an object is there already, and what
- * must be written, is publish's business.
+ * Pure: the same facts and names give the same objects. agent/publish decides what must be written.
  */
 #pragma once
 
@@ -55,12 +54,12 @@ struct inventory *inventory_new(const struct inventory_options *options, struct 
 /* Takes NULL, returns NULL. */
 struct inventory *inventory_free(struct inventory *inventory);
 
-/* Why the scan could not see what the host uses, which something on the node or about the agent hides;
- * NULL: it could. */
+/* Why the scan could not see what the host uses, which something on the node or about the agent
+ * hides; NULL: it could. */
 const char *inventory_unread(const struct inventory *inventory);
 
-/* Rename the USBDevices, in the order of their set; of two with one name, the first is found. True if
- * any has another name now. */
+/* Rename the USBDevices, in the order of their set; of two with one name, the first is found. True
+ * if any has another name now. */
 bool inventory_name_usb(struct inventory *inventory, char *const *names);
 
 /* NULL if the node has no such object. */

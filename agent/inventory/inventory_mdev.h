@@ -1,4 +1,5 @@
-/* inventory_mdev: one MediatedDevice, or one MediatedDeviceParent, from what the scan found of it. */
+/* inventory_mdev: one MediatedDevice, or one MediatedDeviceParent, from what the scan found of
+ * it. */
 #pragma once
 
 struct facts;
@@ -7,7 +8,8 @@ struct mdev_parent_facts;
 struct mediateddevice;
 struct mediateddeviceparent;
 
-/* The caller frees with api_object_free. The inventory does not set the resource and the allocations. */
+/* The caller frees with api_object_free. The inventory does not set the resource and the
+ * allocations. */
 struct mediateddevice *inventory_mdev_object(const char *node_name, const struct facts *facts,
 					     const struct mdev_facts *mdev);
 

@@ -179,19 +179,19 @@ static void set_status(struct pcidevice_status *status, const struct inventory_p
 }
 
 /* Said only of those that need it: most devices have no equal. */
-static void set_twin(struct api_conditions *conditions, const struct inventory_pci_source *source,
-		     int64_t now_wall_ms)
+static void set_distinguishable(struct api_conditions *conditions,
+				const struct inventory_pci_source *source, int64_t now_wall_ms)
 {
 	const char *pf = source->pci->physical_function;
 	auto_free char *message = NULL;
 
-	if (!source->twin)
+	if (!source->lookalike)
 		return;
 	message = xasprintf(
 		"only the address distinguishes %s%s from %s, which is of the same model: "
 		"after a boot, a claim of it waits until you confirm its address",
 		pf ? "its physical function " : "", pf ? pf : source->pci->address,
-		source->twin->address);
+		source->lookalike->address);
 	api_conditions_set(conditions,
 			   &(struct api_condition_value){
 				   .type = "Distinguishable",
@@ -213,7 +213,8 @@ struct pcidevice *inventory_pci_object(const struct inventory_pci_source *source
 	device->meta.name = names_pcidevice(source->node_name, source->pci->address);
 	json_pairs_set(&device->meta.labels, NAMES_LABEL_NODE, label);
 	driver = device->status.kernel_driver_in_use;
-	/* The driver that the device returns to when a claim ends, so never a passthrough driver. */
+	/* The driver that the device returns to when a claim ends, so never a passthrough
+	 * driver. */
 	if (native_driver_valid(driver))
 		json_pairs_set(&device->meta.annotations, NAMES_ANNOTATION_DRIVER, driver);
 
@@ -225,6 +226,6 @@ struct pcidevice *inventory_pci_object(const struct inventory_pci_source *source
 				   .message = source->verdict->message,
 			   },
 			   now_wall_ms);
-	set_twin(&device->status.conditions, source, now_wall_ms);
+	set_distinguishable(&device->status.conditions, source, now_wall_ms);
 	return device;
 }

@@ -10,7 +10,8 @@ struct pci_facts;
 struct pcidevice;
 struct verdict;
 
-/* The functions of each IOMMU group: group -> struct json_strs of addresses, in the scan's order. */
+/* The functions of each IOMMU group: group -> struct json_strs of addresses, in the scan's
+ * order. */
 struct map *inventory_pci_groups(const struct facts *facts);
 void inventory_pci_groups_free(struct map *groups);
 
@@ -20,7 +21,8 @@ struct inventory_pci_source {
 	const struct id_names *names;
 	const struct map *groups;
 	const struct verdict *verdict;
-	const struct pci_facts *twin; /* nothing but the address tells it from that; NULL: none */
+	const struct pci_facts
+		*lookalike; /* only the address distinguishes it from that one; NULL: none */
 };
 
 /* The caller frees with api_object_free. */

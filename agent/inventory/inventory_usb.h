@@ -12,7 +12,7 @@ struct verdict;
 struct inventory_usb_source {
 	const char *node_name;
 	const struct usb_facts *usb;
-	const struct facts *facts; /* for who uses the device */
+	const struct facts *facts; /* for the uses of the device */
 	const struct id_names *names;
 	const struct verdict *verdict;
 };

@@ -1,9 +1,9 @@
 /*
  * limits: what the schema of record (crds/) takes, held against values from outside.
  *
- * The API server refuses a whole status for one value that breaks the schema. So text is cleaned and
- * cut, and a value of a wrong form is dropped: the rest of the device is published all the same. Each
- * kind has one table of its fields.
+ * The API server refuses a whole status for one value that breaks the schema. So text is cleaned
+ * and cut, and a value of a wrong form is dropped: the rest of the device is published all the
+ * same. Each kind has one table of its fields.
  */
 #pragma once
 

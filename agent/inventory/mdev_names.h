@@ -10,14 +10,14 @@ struct facts;
 struct mdev_facts;
 
 /*
- * What users call the type @id: its @name without blanks around it, with '_' for each blank inside, as
- * KubeVirt has it; the id where a driver gives no name (NULL or ""). The caller frees.
+ * Return the name of the type @id for users, as in KubeVirt: @name without surrounding blanks, and
+ * with '_' for each blank inside; the id if a driver has no name (NULL or ""). The caller frees.
  */
 char *mdev_type_name(const char *id, const char *name);
 
 /* Does @wanted (in which a blank counts as '_') mean that type, by name or by id? */
 bool mdev_type_is(const char *wanted, const char *id, const char *name);
 
-/* On whose behalf hostdev has made @mdev, by its own record, under the kernel that runs; NULL: hostdev has
- * not made it. */
+/* Return the part of hostdev that created @mdev, according to its record, under the running kernel;
+ * NULL: hostdev did not create it. */
 const char *mdev_owner(const struct facts *facts, const struct mdev_facts *mdev);

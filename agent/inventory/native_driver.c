@@ -13,7 +13,7 @@ static bool ends_in(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-bool native_driver_lends(const char *driver)
+bool native_driver_is_passthrough(const char *driver)
 {
 	return driver && (ends_in(driver, "vfio-pci") || ends_in(driver, "vfio_pci") ||
 			  strcmp(driver, "pci-stub") == 0);
@@ -26,5 +26,5 @@ bool native_driver_valid(const char *text)
 	size_t len = text ? strlen(text) : 0;
 
 	return len > 0 && len <= DRIVER_MAX && strspn(text, chars) == len &&
-	       !native_driver_lends(text);
+	       !native_driver_is_passthrough(text);
 }

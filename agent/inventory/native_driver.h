@@ -3,8 +3,9 @@
 
 #include <stdbool.h>
 
-/* Does @driver (NULL: none) hold devices for others: vfio-pci, its variants by their names, pci-stub? */
-bool native_driver_lends(const char *driver);
+/* Does @driver (NULL: none) hold devices for others: vfio-pci, its variants by their names,
+ * pci-stub? */
+bool native_driver_is_passthrough(const char *driver);
 
-/* Can @text, from whomever, be the name of a driver that a device is given back to? */
+/* Can the untrusted @text be the name of the native driver that a device returns to? */
 bool native_driver_valid(const char *text);

@@ -78,7 +78,7 @@ void use_log_add(struct use_log *log, const char *key, const char *reason)
 	free(map_set(log->uses, key, use));
 }
 
-static uint64_t left_ms(uint64_t seen_ms, uint64_t now_ms)
+static uint64_t remaining_ms(uint64_t seen_ms, uint64_t now_ms)
 {
 	uint64_t proven_ms = seen_ms + USE_LOG_FREE_MS;
 
@@ -92,7 +92,7 @@ uint64_t use_log_unproven_ms(const struct use_log *log, const char *key, bool re
 
 	if (use ? use->now : !refused)
 		return 0;
-	return left_ms(use ? use->seen_ms : log->first_ms, now_ms);
+	return remaining_ms(use ? use->seen_ms : log->first_ms, now_ms);
 }
 
 uint64_t use_log_longest_ms(const struct use_log *log, uint64_t now_ms)
@@ -103,7 +103,7 @@ uint64_t use_log_longest_ms(const struct use_log *log, uint64_t now_ms)
 
 	while (map_next(log->uses, &cursor, NULL, &value)) {
 		const struct use *use = value;
-		uint64_t ms = use->now ? 0 : left_ms(use->seen_ms, now_ms);
+		uint64_t ms = use->now ? 0 : remaining_ms(use->seen_ms, now_ms);
 
 		if (ms > longest_ms)
 			longest_ms = ms;

@@ -33,7 +33,7 @@ const struct vgpu_facts *vendor_vfio_find(const struct facts *facts, const char 
 	return NULL;
 }
 
-bool vendor_vfio_lends(const struct facts *facts, const struct pci_facts *pci)
+bool vendor_vfio_serves(const struct facts *facts, const struct pci_facts *pci)
 {
 	const struct vgpu_facts *vgpu =
 		may_be_vgpu(pci) ? vendor_vfio_find(facts, pci->address) : NULL;
@@ -41,11 +41,11 @@ bool vendor_vfio_lends(const struct facts *facts, const struct pci_facts *pci)
 	return vgpu && vgpu->current && !is(vgpu->current, "0");
 }
 
-bool vendor_vfio_lends_at(const struct facts *facts, const char *address)
+bool vendor_vfio_serves_at(const struct facts *facts, const char *address)
 {
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		if (strcmp(facts->pci.items[i].address, address) == 0)
-			return vendor_vfio_lends(facts, &facts->pci.items[i]);
+			return vendor_vfio_serves(facts, &facts->pci.items[i]);
 	}
 	return false;
 }

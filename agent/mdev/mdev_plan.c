@@ -22,34 +22,34 @@ static void add_all(struct json_strs *list, const struct json_strs *types)
 		json_strs_add_new(list, types->items[i]);
 }
 
-void mdev_wish_make(const struct config *config, const struct json_pairs *labels,
-		    struct mdev_wish *ret_wish)
+void mdev_desired_make(const struct config *config, const struct json_pairs *labels,
+		       struct mdev_desired *ret_desired)
 {
-	struct mdev_wish wish = { 0 };
+	struct mdev_desired desired = { 0 };
 
-	wish.enabled = config && labels && config->mdev_types.enabled;
-	for (size_t i = 0; wish.enabled && i < config->mdev_types.nodes.len; i++) {
+	desired.enabled = config && labels && config->mdev_types.enabled;
+	for (size_t i = 0; desired.enabled && i < config->mdev_types.nodes.len; i++) {
 		const struct config_node_types *entry = &config->mdev_types.nodes.items[i];
 
 		if (config_selects(&entry->selector, labels))
-			add_all(&wish.types, &entry->types);
+			add_all(&desired.types, &entry->types);
 	}
-	if (wish.enabled && wish.types.len == 0)
-		add_all(&wish.types, &config->mdev_types.types);
-	for (size_t i = 0; wish.enabled && i < config->mdevs.len; i++) {
+	if (desired.enabled && desired.types.len == 0)
+		add_all(&desired.types, &config->mdev_types.types);
+	for (size_t i = 0; desired.enabled && i < config->mdevs.len; i++) {
 		if (config->mdevs.items[i].external)
-			json_strs_add_new(&wish.kept, config->mdevs.items[i].type);
+			json_strs_add_new(&desired.kept, config->mdevs.items[i].type);
 	}
-	*ret_wish = wish;
+	*ret_desired = desired;
 }
 
-void mdev_wish_done(struct mdev_wish *wish)
+void mdev_desired_done(struct mdev_desired *desired)
 {
-	json_strs_done(&wish->types);
-	json_strs_done(&wish->kept);
+	json_strs_done(&desired->types);
+	json_strs_done(&desired->kept);
 }
 
-bool mdev_wish_equal(const struct mdev_wish *a, const struct mdev_wish *b)
+bool mdev_desired_equal(const struct mdev_desired *a, const struct mdev_desired *b)
 {
 	return a->enabled == b->enabled && json_strs_equal(&a->types, &b->types) &&
 	       json_strs_equal(&a->kept, &b->kept);
@@ -69,7 +69,7 @@ struct parent {
 	struct parent *next;
 	size_t index;           /* in the plan's items                          */
 	struct choice *choices; /* one for each wanted type                     */
-	int wish;               /* the wanted type that it has or gets, NO_TYPE */
+	int desired;            /* the desired type that it has or gets, NO_TYPE */
 	bool has_instance;      /* of whatever type                             */
 };
 
@@ -103,8 +103,8 @@ static struct parent *parent_of(struct planner *p, const char *name)
 	parent = xcalloc(1, sizeof(*parent));
 	*parent = (struct parent){
 		.index = p->plan->len,
-		.choices = xcalloc(p->c->wish->types.len + 1, sizeof(struct choice)),
-		.wish = NO_TYPE,
+		.choices = xcalloc(p->c->desired->types.len + 1, sizeof(struct choice)),
+		.desired = NO_TYPE,
 	};
 	array_add(p->plan)->parent = xstrdup(name);
 	*p->last = parent;
@@ -119,7 +119,7 @@ static struct mdev_parent_plan *plan_of(const struct planner *p, const struct pa
 	return &p->plan->items[parent->index];
 }
 
-/* Records may tell of parents that are gone. */
+/* Records may name parents that are gone. */
 static void list_parents(struct planner *p)
 {
 	const struct facts *facts = p->c->facts;
@@ -148,7 +148,7 @@ static const struct mdev_type_facts *match(const struct mdev_parent_facts *paren
 /* Once for all: the deal asks for it time and again. */
 static void match_types(struct planner *p)
 {
-	const struct json_strs *wanted = &p->c->wish->types;
+	const struct json_strs *wanted = &p->c->desired->types;
 	const struct facts *facts = p->c->facts;
 
 	for (size_t i = 0; i < facts->mdev_parents.len; i++) {
@@ -165,14 +165,14 @@ static void match_types(struct planner *p)
 /* Somebody's instance fixes the parent's type: the first of those that are wanted. */
 static void take_type(struct planner *p, struct parent *parent, const struct mdev_facts *mdev)
 {
-	const struct json_strs *types = &p->c->wish->types;
+	const struct json_strs *types = &p->c->desired->types;
 
 	parent->has_instance = true;
 	for (size_t i = 0; mdev->type && i < types->len; i++) {
 		if (!mdev_type_is(types->items[i], mdev->type, mdev->type_name))
 			continue;
-		if (parent->wish == NO_TYPE || (int)i < parent->wish)
-			parent->wish = (int)i;
+		if (parent->desired == NO_TYPE || (int)i < parent->desired)
+			parent->desired = (int)i;
 		return;
 	}
 }
@@ -182,8 +182,8 @@ static bool is_free(const struct planner *p, const char *uuid)
 	return !p->c->is_free || p->c->is_free(p->c->arg, uuid);
 }
 
-/* A UUID is one instance's in the kernel; facts that tell of it twice are believed once. */
-static void look_at_instance(struct planner *p, const struct mdev_facts *mdev)
+/* A UUID is unique in the kernel, so a second instance with it in the facts is ignored. */
+static void plan_instance(struct planner *p, const struct mdev_facts *mdev)
 {
 	struct parent *parent = parent_of(p, mdev->parent);
 	struct mdev_parent_plan *plan = plan_of(p, parent);
@@ -195,8 +195,8 @@ static void look_at_instance(struct planner *p, const struct mdev_facts *mdev)
 	if (owner)
 		map_set(p->own, mdev->uuid, p);
 	take_type(p, parent, mdev);
-	if (!p->c->wish->enabled || !owner || strcmp(owner, MDEV_OWNER_TYPES) != 0 ||
-	    has_type(&p->c->wish->types, mdev) || has_type(&p->c->wish->kept, mdev))
+	if (!p->c->desired->enabled || !owner || strcmp(owner, MDEV_OWNER_TYPES) != 0 ||
+	    has_type(&p->c->desired->types, mdev) || has_type(&p->c->desired->kept, mdev))
 		return;
 	if (!is_free(p, mdev->uuid))
 		json_strs_add(&plan->in_use, mdev->uuid);
@@ -204,27 +204,30 @@ static void look_at_instance(struct planner *p, const struct mdev_facts *mdev)
 		json_strs_add(&plan->remove, mdev->uuid);
 }
 
-/* --- who gets what ---------------------------------------------------------------------------- */
+/* --- assignment of types ---------------------------------------------------------------------- */
 
-/* The first parent without any instance that can make one of the @wish-th type; NULL: there is none. */
-static struct parent *find_parent(const struct planner *p, size_t wish)
+/* The first parent without any instance that can make one of the @desired-th type; NULL: there is
+ * none. */
+static struct parent *find_parent(const struct planner *p, size_t desired)
 {
 	for (struct parent *parent = p->first; parent; parent = parent->next) {
-		const struct mdev_type_facts *type = parent->choices[wish].type;
+		const struct mdev_type_facts *type = parent->choices[desired].type;
 
-		if (!parent->has_instance && parent->wish == NO_TYPE && type && type->available > 0)
+		if (!parent->has_instance && parent->desired == NO_TYPE && type &&
+		    type->available > 0)
 			return parent;
 	}
 	return NULL;
 }
 
-/* The type with the fewest parents of those for which there is one more; the first of them counts. */
+/* The type with the fewest parents of those for which there is one more; the first of them
+ * counts. */
 static bool deal_one(struct planner *p, size_t *counts)
 {
 	struct parent *parent = NULL;
 	size_t best = 0;
 
-	for (size_t i = 0; i < p->c->wish->types.len; i++) {
+	for (size_t i = 0; i < p->c->desired->types.len; i++) {
 		struct parent *next = find_parent(p, i);
 
 		if (!next || (parent && counts[i] >= counts[best]))
@@ -234,7 +237,7 @@ static bool deal_one(struct planner *p, size_t *counts)
 	}
 	if (!parent)
 		return false;
-	parent->wish = (int)best;
+	parent->desired = (int)best;
 	counts[best]++;
 	return true;
 }
@@ -242,11 +245,11 @@ static bool deal_one(struct planner *p, size_t *counts)
 /* What parents have already counts, so that a deal that was cut off ends as it would have. */
 static void deal(struct planner *p)
 {
-	size_t *counts = xcalloc(p->c->wish->types.len + 1, sizeof(*counts));
+	size_t *counts = xcalloc(p->c->desired->types.len + 1, sizeof(*counts));
 
 	for (const struct parent *parent = p->first; parent; parent = parent->next) {
-		if (parent->wish != NO_TYPE)
-			counts[parent->wish]++;
+		if (parent->desired != NO_TYPE)
+			counts[parent->desired]++;
 	}
 	while (deal_one(p, counts))
 		;
@@ -285,7 +288,7 @@ static size_t count_instances(const struct planner *p, const struct mdev_parent_
 
 static bool supports_any(const struct planner *p, const struct parent *parent)
 {
-	for (size_t i = 0; i < p->c->wish->types.len; i++) {
+	for (size_t i = 0; i < p->c->desired->types.len; i++) {
 		if (parent->choices[i].type)
 			return true;
 	}
@@ -294,9 +297,9 @@ static bool supports_any(const struct planner *p, const struct parent *parent)
 
 static enum mdev_state state_without_type(const struct planner *p, const struct parent *parent)
 {
-	if (!p->c->wish->enabled)
+	if (!p->c->desired->enabled)
 		return MDEV_DISABLED;
-	if (p->c->wish->types.len == 0)
+	if (p->c->desired->types.len == 0)
 		return MDEV_UNCONFIGURED;
 	if (parent->has_instance)
 		return MDEV_TAKEN;
@@ -307,7 +310,7 @@ static void finish_parent(struct planner *p, const struct parent *parent)
 {
 	struct mdev_parent_plan *plan = plan_of(p, parent);
 	const struct mdev_type_facts *type =
-		parent->wish == NO_TYPE ? NULL : parent->choices[parent->wish].type;
+		parent->desired == NO_TYPE ? NULL : parent->choices[parent->desired].type;
 
 	plan->state = state_without_type(p, parent);
 	if (type) {
@@ -328,7 +331,7 @@ static void add_forgotten(struct planner *p)
 {
 	const struct facts *facts = p->c->facts;
 
-	for (size_t i = 0; p->c->wish->enabled && i < facts->mdev_records.len; i++) {
+	for (size_t i = 0; p->c->desired->enabled && i < facts->mdev_records.len; i++) {
 		const struct mdev_record_facts *record = &facts->mdev_records.items[i];
 		struct mdev_parent_plan *plan = plan_of(p, parent_of(p, record->parent));
 
@@ -363,8 +366,8 @@ void mdev_plan_make(const struct mdev_plan_case *c, struct mdev_plan *ret_plan)
 	list_parents(&p);
 	match_types(&p);
 	for (size_t i = 0; i < c->facts->mdevs.len; i++)
-		look_at_instance(&p, &c->facts->mdevs.items[i]);
-	if (c->wish->enabled)
+		plan_instance(&p, &c->facts->mdevs.items[i]);
+	if (c->desired->enabled)
 		deal(&p);
 	for (const struct parent *parent = p.first; parent; parent = parent->next)
 		finish_parent(&p, parent);

@@ -1,11 +1,11 @@
 /*
- * mdev_plan: what must be made or removed so that this node has the mediated devices that are wanted,
- * and the condition of each parent.
+ * mdev_plan: which mediated devices to create or remove so that the node has the desired ones, and
+ * the condition of each parent.
  *
- * Pure: facts and wish in, one small plan for each parent out, the same each time. One type for each
- * parent: the one that it has; those without any are dealt out, in the order of their addresses, to the
- * types in the order of the wish, to whichever has the fewest parents. Instances that the type manager
- * has not made are never removed, nor are those that somebody has.
+ * Pure: it turns facts and desired types into one small plan for each parent. A parent keeps the
+ * type that it has. Parents without a type are assigned in the order of their addresses, to the
+ * types in the desired order, each to the type with the fewest parents. Instances that hostdev did
+ * not create for a type are never removed, nor are instances in use.
  */
 #pragma once
 
@@ -16,24 +16,23 @@
 
 struct config;
 struct facts;
-struct mdev_wish;
+struct mdev_desired;
 struct task_outcome;
 
-struct mdev_wish {
+struct mdev_desired {
 	bool enabled;           /* false: nothing is created and nothing removed    */
 	struct json_strs types; /* wanted, names or ids, in the user's order        */
 	struct json_strs kept;  /* not wanted, but another plugin's: never removed  */
 };
 
 enum {
-	MDEV_RUN_MAX =
-		256, /* instances that are made or removed at once; more are the next plan's */
+	MDEV_RUN_MAX = 256, /* instances to create or remove at once; the next plan has the rest */
 };
 
-/* In the records of what the type manager has made. Others who make instances write their own. */
+/* Owner in the records of instances that were created for a type. Other parts use their own. */
 #define MDEV_OWNER_TYPES "types"
 
-/* How a parent stands. */
+/* The state of a parent. */
 enum mdev_state {
 	MDEV_UNCONFIGURED, /* no type is wanted on this node: nothing to do               */
 	MDEV_DISABLED,     /* nothing is to be made or removed                            */
@@ -43,7 +42,7 @@ enum mdev_state {
 	MDEV_INCOMPLETE,   /* instances are to be made                                    */
 	MDEV_COMPLETE,     /* all instances of its type are there                         */
 	MDEV_TO_REMOVE,    /* own instances are to be removed                             */
-	MDEV_IN_USE,       /* own instances are to be removed, and somebody has them      */
+	MDEV_IN_USE,       /* own instances are to be removed, and are in use */
 };
 
 /* What is to be done on one parent. At most one of @create and @remove has items. */
@@ -68,7 +67,7 @@ struct mdev_plan {
 struct mdev_plan_case {
 	const char *node_name;
 	const struct facts *facts;
-	const struct mdev_wish *wish;
+	const struct mdev_desired *desired;
 	/* Is the instance @uuid free, for certain? NULL: all are free. */
 	bool (*is_free)(void *arg, const char *uuid);
 	void *arg;
@@ -87,11 +86,11 @@ struct mdev_condition {
 	char *message;
 };
 
-/* Why a plan is not carried out at once. Borrowed; NULL: not the case, or not known. */
+/* Why a plan is delayed. Borrowed; NULL: it is not, or not known. */
 struct mdev_obstacle {
 	const char *stuck;                  /* what a helper of the parent is blocked in    */
 	const struct task_outcome *failure; /* what the last attempt at the plan came to    */
-	const char *holder;                 /* who uses the first instance of @plan->in_use */
+	const char *holder;                 /* holder of the first instance of @plan->in_use */
 	const char *trouble;                /* why none must be created: a pod could open it */
 };
 
@@ -100,13 +99,13 @@ void mdev_condition_make(const struct mdev_parent_plan *plan, const struct mdev_
 void mdev_condition_done(struct mdev_condition *condition);
 
 /*
- * Of @config, for a node with @labels; NULL for either: not known yet, then nothing is done. The types of
- * all entries whose nodeSelector takes the node, in their order, stand in for the cluster's list; where
- * they are none, that counts.
+ * Collect the desired types from @config for a node with @labels; NULL for either: not known yet,
+ * and nothing is done. Entries whose nodeSelector matches the node replace the cluster's list, in
+ * their order. Without such entries, the cluster's list counts.
  */
-void mdev_wish_make(const struct config *config, const struct json_pairs *labels,
-		    struct mdev_wish *ret_wish);
+void mdev_desired_make(const struct config *config, const struct json_pairs *labels,
+		       struct mdev_desired *ret_desired);
 
-void mdev_wish_done(struct mdev_wish *wish);
+void mdev_desired_done(struct mdev_desired *desired);
 
-bool mdev_wish_equal(const struct mdev_wish *a, const struct mdev_wish *b);
+bool mdev_desired_equal(const struct mdev_desired *a, const struct mdev_desired *b);

@@ -27,15 +27,15 @@ struct mdev_type {
 };
 
 /* One instance to offer. */
-struct lent {
+struct mdev_offer {
 	const struct mediateddevice *device;
 	const char *resource;
 	bool claimed;  /* else by the HostDeviceConfig */
 	char *trouble; /* NULL: it is healthy */
 };
 
-struct lents {
-	struct lent *items;
+struct mdev_offers {
+	struct mdev_offer *items;
 	size_t len;
 	size_t cap;
 };
@@ -77,10 +77,10 @@ static char *own_trouble(const struct mdev_view *view, const struct mediateddevi
 	return view->number ? view->number(view->arg, device->status.uuid) : NULL;
 }
 
-/* False: it is not offered. Under two names the kubelet could give it to two pods, so while a pod has it, it keeps that
- * pod's resource. */
-static bool look(const struct mdev_view *view, const struct mediateddevice *device,
-		 struct lent *ret_lent)
+/* False: it is not offered. Under two names the kubelet could allocate it to two pods, so it keeps
+ * the resource while a pod has it. */
+static bool find_offer(const struct mdev_view *view, const struct mediateddevice *device,
+		       struct mdev_offer *ret_offer)
 {
 	const char *uuid = device->status.uuid;
 	const char *resource = mdev_type_resource(view, device);
@@ -89,12 +89,12 @@ static bool look(const struct mdev_view *view, const struct mediateddevice *devi
 
 	if (!resource)
 		return false;
-	*ret_lent = (struct lent){ .device = device,
-				   .resource = held && ours ? held : resource,
-				   .claimed = !entry_for(view->config, &device->status) };
-	ret_lent->trouble = held && strcmp(held, ret_lent->resource) != 0
-				    ? xasprintf("a pod has it as %s", held)
-				    : own_trouble(view, device);
+	*ret_offer = (struct mdev_offer){ .device = device,
+					  .resource = held && ours ? held : resource,
+					  .claimed = !entry_for(view->config, &device->status) };
+	ret_offer->trouble = held && strcmp(held, ret_offer->resource) != 0
+				     ? xasprintf("a pod has it as %s", held)
+				     : own_trouble(view, device);
 	return true;
 }
 
@@ -102,44 +102,45 @@ static bool look(const struct mdev_view *view, const struct mediateddevice *devi
 
 static int by_resource(const void *a, const void *b)
 {
-	const struct lent *x = a;
-	const struct lent *y = b;
+	const struct mdev_offer *x = a;
+	const struct mdev_offer *y = b;
 	int order = strcmp(x->resource, y->resource);
 
 	return order ? order : strcmp(x->device->status.uuid, y->device->status.uuid);
 }
 
-static void look_at_all(const struct mdev_view *view, struct lents *lents)
+static void find_offers(const struct mdev_view *view, struct mdev_offers *offers)
 {
 	const struct inventory_set *set = &view->node->inventory->sets[INVENTORY_MDEV];
 
 	for (size_t i = 0; i < set->len; i++) {
-		struct lent lent;
+		struct mdev_offer offer;
 
-		if (look(view, set->objects[i], &lent))
-			*array_add(lents) = lent;
+		if (find_offer(view, set->objects[i], &offer))
+			*array_add(offers) = offer;
 	}
-	if (lents->len > 0)
-		qsort(lents->items, lents->len, sizeof(*lents->items), by_resource);
+	if (offers->len > 0)
+		qsort(offers->items, offers->len, sizeof(*offers->items), by_resource);
 }
 
-static void offer(struct mdev_type *type, const struct lents *lents, struct plugins *plugins)
+static void set_resources(struct mdev_type *type, const struct mdev_offers *offers,
+			  struct plugins *plugins)
 {
-	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	struct plugin_device *devices = xcalloc(offers->len + 1, sizeof(*devices));
 	ARRAY(struct plugin_resource) resources = { 0 };
 
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct lent *lent = &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct mdev_offer *offer = &offers->items[i];
 
-		devices[i] = (struct plugin_device){ .id = lent->device->status.uuid,
-						     .healthy = !lent->trouble,
-						     .numa_node = lent->device->status.numa_node,
-						     .trouble = lent->trouble };
-		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
-			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+		devices[i] = (struct plugin_device){ .id = offer->device->status.uuid,
+						     .healthy = !offer->trouble,
+						     .numa_node = offer->device->status.numa_node,
+						     .trouble = offer->trouble };
+		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };
 		resources.items[resources.len - 1].ndevices++;
-		if (lent->claimed)
+		if (offer->claimed)
 			resources.items[resources.len - 1].claimed = true;
 	}
 	plugins_set(plugins, &mdev_device_type, type, resources.items, resources.len);
@@ -147,8 +148,8 @@ static void offer(struct mdev_type *type, const struct lents *lents, struct plug
 	free(devices);
 }
 
-/* The entry before @entry that has all instances that it selects; NULL: it has one, or there are none, which
- * is how most nodes are. */
+/* The entry before @entry that has all instances that it selects; NULL: it has one, or there are
+ * none, which is how most nodes are. */
 static const struct config_mdev *taken_by(const struct mdev_view *view,
 					  const struct config_mdev *entry)
 {
@@ -168,7 +169,7 @@ static const struct config_mdev *taken_by(const struct mdev_view *view,
 	return other;
 }
 
-static void tell_taken(const struct mdev_view *view, struct config_troubles *troubles)
+static void add_name_taken(const struct mdev_view *view, struct config_troubles *troubles)
 {
 	const struct config *config = view->config;
 
@@ -196,29 +197,29 @@ static void tell_taken(const struct mdev_view *view, struct config_troubles *tro
 void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
 		     struct config_troubles *troubles)
 {
-	struct lents lents = { 0 };
+	struct mdev_offers offers = { 0 };
 
 	if (type->view->node->inventory) {
-		look_at_all(type->view, &lents);
-		tell_taken(type->view, troubles);
+		find_offers(type->view, &offers);
+		add_name_taken(type->view, troubles);
 	}
-	offer(type, &lents, plugins);
-	for (size_t i = 0; i < lents.len; i++)
-		free(lents.items[i].trouble);
-	array_done(&lents);
+	set_resources(type, &offers, plugins);
+	for (size_t i = 0; i < offers.len; i++)
+		free(offers.items[i].trouble);
+	array_done(&offers);
 }
 
 void mdev_type_nodes(struct mdev_type *type, struct json_strs *nodes)
 {
-	struct lents lents = { 0 };
+	struct mdev_offers offers = { 0 };
 
 	if (type->view->node->inventory)
-		look_at_all(type->view, &lents);
-	for (size_t i = 0; i < lents.len; i++) {
-		vfio_nodes_add(nodes, lents.items[i].device->status.iommu_group);
-		free(lents.items[i].trouble);
+		find_offers(type->view, &offers);
+	for (size_t i = 0; i < offers.len; i++) {
+		vfio_nodes_add(nodes, offers.items[i].device->status.iommu_group);
+		free(offers.items[i].trouble);
 	}
-	array_done(&lents);
+	array_done(&offers);
 }
 
 /* --- Allocate ------------------------------------------------------------------------- */
@@ -250,8 +251,8 @@ static void add_nodes(const struct mdev_view *view, const struct mediateddevice 
 		allocation_add_device(allocation, own, "mrw");
 }
 
-/* The number of a group that is gone is the next one's: its node would be there, and another's. NULL: it is in the group
- * that the last scan saw it in. */
+/* The number of a group that is gone is the next one's: its node would be there, and another's.
+ * NULL: it is in the group that the last scan saw it in. */
 static char *trouble_now(const struct mdev_view *view, const struct mediateddevice *device)
 {
 	const char *sysfs_root = view->node->helper.sysfs_root;
@@ -277,15 +278,15 @@ static int add_device(const struct mdev_view *view, const char *resource, const 
 {
 	const struct mediateddevice *device = find(view, uuid);
 	auto_free char *trouble = NULL;
-	struct lent lent;
+	struct mdev_offer offer;
 
-	if (!device || !look(view, device, &lent))
+	if (!device || !find_offer(view, device, &offer))
 		return err_set(err, ERR_INVALID, -ENODEV,
 			       "there is no mediated device '%s' to allocate", uuid);
-	trouble = lent.trouble;
-	if (strcmp(lent.resource, resource) != 0)
+	trouble = offer.trouble;
+	if (strcmp(offer.resource, resource) != 0)
 		return err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", uuid,
-			       lent.resource);
+			       offer.resource);
 	if (!trouble)
 		trouble = trouble_now(view, device);
 	if (trouble)
@@ -332,15 +333,15 @@ static int find_nodes(void *arg, const char *uuid, struct json_strs *nodes, stru
 	return 0;
 }
 
-static bool is_left(void *arg, const char *uuid)
+static bool is_busy(void *arg, const char *uuid)
 {
 	const struct mdev_type *type = arg;
 
-	return type->view->left && type->view->left(type->view->arg, uuid);
+	return type->view->busy && type->view->busy(type->view->arg, uuid);
 }
 
 const struct device_type mdev_device_type = {
-	.name = "mdev", .allocate = allocate, .nodes = find_nodes, .is_left = is_left
+	.name = "mdev", .allocate = allocate, .nodes = find_nodes, .is_busy = is_busy
 };
 
 struct mdev_type *mdev_type_new(const struct mdev_view *view)

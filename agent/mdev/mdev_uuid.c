@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* FNV-1a with the parameters for 64 bits; @seed tells the two halves apart. */
+/* FNV-1a with the parameters for 64 bits; @seed makes the two halves differ. */
 static uint64_t hash(uint64_t seed, const char *text)
 {
 	uint64_t h = 0xcbf29ce484222325 ^ seed;

@@ -44,7 +44,7 @@ struct mdevs {
 	struct mdev_type *type;
 	struct json_pairs labels;
 	bool has_labels;
-	struct mdev_wish wish;
+	struct mdev_desired desired;
 	struct map *parents; /* name -> struct parent */
 	size_t running;      /* tasks without those that are stuck */
 	struct clock_timer *timer;
@@ -285,7 +285,7 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 	if (parent->task) {
 		mdevs->running++;
 		attempt_begin(&parent->attempt, &of, ATTEMPT_CHANGES_MANY, now_ms(mdevs));
-		/* What is being removed is not to be given to a pod any more. */
+		/* Instances that are being removed must not be allocated. */
 		if (parent->removes)
 			offers_update_soon(mdevs->deps.offers);
 		return;
@@ -387,7 +387,7 @@ void mdevs_plan(struct mdevs *mdevs)
 		return;
 	mdev_plan_make(&(struct mdev_plan_case){ .node_name = mdevs->node->name,
 						 .facts = mdevs->node->inventory->facts,
-						 .wish = &mdevs->wish,
+						 .desired = &mdevs->desired,
 						 .is_free = is_free,
 						 .arg = mdevs },
 		       &plan);
@@ -402,17 +402,17 @@ static void on_timer(void *arg)
 	mdevs_plan(arg);
 }
 
-static void update_wish(struct mdevs *mdevs)
+static void update_desired(struct mdevs *mdevs)
 {
-	struct mdev_wish now;
+	struct mdev_desired now;
 
-	mdev_wish_make(mdevs->view.config, mdevs->has_labels ? &mdevs->labels : NULL, &now);
-	if (mdev_wish_equal(&now, &mdevs->wish)) {
-		mdev_wish_done(&now);
+	mdev_desired_make(mdevs->view.config, mdevs->has_labels ? &mdevs->labels : NULL, &now);
+	if (mdev_desired_equal(&now, &mdevs->desired)) {
+		mdev_desired_done(&now);
 		return;
 	}
-	mdev_wish_done(&mdevs->wish);
-	mdevs->wish = now;
+	mdev_desired_done(&mdevs->desired);
+	mdevs->desired = now;
 	plan_soon(mdevs);
 }
 
@@ -423,7 +423,7 @@ void mdevs_set_config(struct mdevs *mdevs, const struct config *config)
 	bool first = !mdevs->view.config;
 
 	mdevs->view.config = config;
-	update_wish(mdevs);
+	update_desired(mdevs);
 	if (first)
 		plan_soon(mdevs);
 }
@@ -438,7 +438,7 @@ void mdevs_set_labels(struct mdevs *mdevs, const struct json_pairs *labels)
 	for (size_t i = 0; i < labels->len; i++)
 		json_pairs_set(&mdevs->labels, labels->items[i].key, labels->items[i].value);
 	mdevs->has_labels = true;
-	update_wish(mdevs);
+	update_desired(mdevs);
 }
 
 void mdevs_enqueue_all(struct mdevs *mdevs)
@@ -516,11 +516,11 @@ static char *start(void *arg, const char *uuid)
 	return offers_start_trouble(mdevs->deps.offers, uuid);
 }
 
-static bool left(void *arg, const char *uuid)
+static bool busy(void *arg, const char *uuid)
 {
 	const struct mdevs *mdevs = arg;
 
-	return offers_is_left(mdevs->deps.offers, uuid);
+	return offers_is_busy(mdevs->deps.offers, uuid);
 }
 
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps)
@@ -535,7 +535,7 @@ struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *d
 					  .held_as = held_as,
 					  .number = number,
 					  .start = start,
-					  .left = left,
+					  .busy = busy,
 					  .arg = mdevs };
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->parents = map_new();
@@ -554,7 +554,7 @@ struct mdevs *mdevs_free(struct mdevs *mdevs)
 		return NULL;
 	clock_timer_free(mdevs->node->clock, mdevs->timer);
 	mdev_type_free(mdevs->type);
-	mdev_wish_done(&mdevs->wish);
+	mdev_desired_done(&mdevs->desired);
 	json_pairs_done(&mdevs->labels);
 	while (map_next(mdevs->parents, &cursor, NULL, &parent))
 		parent_free(parent);

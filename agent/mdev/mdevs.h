@@ -2,10 +2,10 @@
  * mdevs: the mediated devices of one node: creates and removes them as the HostDeviceConfig asks,
  * and offers them to the kubelet.
  *
- * Runs hostdev-helper once at a time for each parent, and for a few parents in all. A parent on
- * which it fails waits longer each time; the others do not. Nothing else is started for a parent
- * whose helper is stuck. Writes nothing to the API but events; publish writes the condition of each
- * parent.
+ * Runs one hostdev-helper at a time for each parent, and a few in total. A parent whose helper
+ * fails is retried with a growing delay; other parents are not delayed. While the helper of a
+ * parent is stuck, no other is started for it. Writes only events to the API; publish writes the
+ * condition of each parent.
  */
 #pragma once
 
@@ -33,24 +33,26 @@ struct mdevs_deps {
 	void (*on_moved)(void *arg);
 	/* Conditions of parents, or resources of instances, may have changed. */
 	void (*on_changed)(void *arg);
-	/* All that this node cannot carry out of the HostDeviceConfig's entries of mediated devices,
-	 * once these are known. May be NULL. */
+	/* All that this node cannot carry out of the HostDeviceConfig's entries of mediated
+	 * devices, once these are known. May be NULL. */
 	void (*report)(void *arg, const struct config_troubles *troubles);
 	/* As mdev_view has it. May be NULL. */
 	const char *(*otherwise)(void *arg, const char *uuid);
 	void *arg;
 };
 
-/* Adds itself to @deps' offers. @node and what @deps names are borrowed; the offers are freed first. */
+/* Adds itself to @deps' offers. @node and what @deps names are borrowed; the offers are freed
+ * first. */
 struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct mdevs *mdevs_free(struct mdevs *mdevs);
 
-/* Decide at once, so that the conditions of the inventory's parents are known when these are published. */
+/* Decide now, so that the conditions of the inventory's parents are known before they are
+ * published. */
 void mdevs_plan(struct mdevs *mdevs);
 
-/* What the HostDeviceConfig says now; borrowed until the next call or the end. What is offered, and the
- * resource of each instance, may be another then: offers_update_soon() and publish_enqueue_all() are to follow. */
+/* The current HostDeviceConfig; borrowed until the next call or the end. Offers and the resources
+ * of instances may change: call offers_update_soon() and publish_enqueue_all() afterwards. */
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config);
 
 /* The labels of the Node, copied. */

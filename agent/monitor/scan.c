@@ -167,8 +167,8 @@ static void add_option(const char **args, size_t *n, const char *flag, const cha
 	args[(*n)++] = value;
 }
 
-/* A failure comes from the loop like every other end. There is always a place for a helper that gets
- * stuck: without one, none is started. */
+/* A failure comes from the loop like every other end. There is always a place for a helper that
+ * gets stuck: without one, none is started. */
 static void start_helper(struct scan *scan, const char *path, const char *const *args,
 			 line_fn *on_line, helper_end_fn *on_end)
 {
@@ -254,7 +254,7 @@ static void ask_names(struct scan *scan)
 
 	if (scan->asked >= scan->ids.len) {
 		if (!scan->names_failed)
-			id_names_settle(scan->names, &scan->ids);
+			id_names_resolve(scan->names, &scan->ids);
 		finish(scan, NULL);
 		return;
 	}

@@ -245,7 +245,7 @@ static int take_name(const char *text, const char *end, char **ret_name, struct 
 	bool whole = strncmp(text, PREFIX, strlen(PREFIX)) == 0;
 	auto_free char *name = xasprintf("%s%.128s%s", whole ? "" : PREFIX, text, end);
 
-	if (!names_valid_lent_resource(name))
+	if (!names_valid_offered_resource(name))
 		return err_set(err, ERR_INVALID, -EINVAL, "not a resource's name: '%.128s'", name);
 	*ret_name = take_ptr(name);
 	return 0;

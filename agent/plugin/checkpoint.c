@@ -38,7 +38,7 @@ struct checkpoint {
 struct holder {
 	char *pod; /* its UID; "": of several pods    */
 	char *resource;
-	struct json_strs nodes; /* that its containers are given */
+	struct json_strs nodes; /* that its containers get */
 };
 
 /* One container's devices of a resource. */
@@ -170,7 +170,7 @@ static struct map *parse(const char *text, size_t len)
 }
 
 /* Tells of a file that is not understood once for each that was written. */
-static void read_anew(struct checkpoint *checkpoint, uint64_t version)
+static void read_again(struct checkpoint *checkpoint, uint64_t version)
 {
 	auto_free char *text = NULL;
 	struct err err = { 0 };
@@ -190,18 +190,19 @@ static void read_anew(struct checkpoint *checkpoint, uint64_t version)
 			 log_str("reason", *err.msg ? err.msg : "it has no Data.PodDeviceEntries"));
 }
 
-enum checkpoint_says checkpoint_find(struct checkpoint *checkpoint, const char *id)
+enum checkpoint_answer checkpoint_find(struct checkpoint *checkpoint, const char *id)
 {
-	read_anew(checkpoint, checkpoint_version(checkpoint));
+	read_again(checkpoint, checkpoint_version(checkpoint));
 	if (!checkpoint->ids)
 		return checkpoint->missing ? CHECKPOINT_MISSING : CHECKPOINT_UNKNOWN;
-	return map_get(checkpoint->ids, id) ? CHECKPOINT_NAMES : CHECKPOINT_NAMES_NOT;
+	return map_get(checkpoint->ids, id) ? CHECKPOINT_ALLOCATED : CHECKPOINT_FREE;
 }
 
 static const struct holder *holder_of(struct checkpoint *checkpoint, const char *id)
 {
-	return checkpoint_find(checkpoint, id) == CHECKPOINT_NAMES ? map_get(checkpoint->ids, id)
-								   : NULL;
+	return checkpoint_find(checkpoint, id) == CHECKPOINT_ALLOCATED
+		       ? map_get(checkpoint->ids, id)
+		       : NULL;
 }
 
 const char *checkpoint_pod(struct checkpoint *checkpoint, const char *id)
@@ -237,7 +238,7 @@ void checkpoint_ids(struct checkpoint *checkpoint, struct json_strs *ids)
 	const char *id;
 	size_t cursor = 0;
 
-	read_anew(checkpoint, checkpoint_version(checkpoint));
+	read_again(checkpoint, checkpoint_version(checkpoint));
 	while (checkpoint->ids && map_next(checkpoint->ids, &cursor, &id, NULL))
 		json_strs_add(ids, id);
 }

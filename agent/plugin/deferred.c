@@ -144,7 +144,7 @@ static void on_deadline(void *arg)
 
 /* --- the type's side ------------------------------------------------------------------- */
 
-/* Returns the call. NULL: it has ended, so there is no answer to give. */
+/* Returns the call. NULL: it has ended, so there is nothing to answer. */
 static struct deferred_call *deferred_take(struct deferred *deferred, size_t *ret_container)
 {
 	struct deferred_call *call = deferred->call;
@@ -170,8 +170,8 @@ void deferred_answer(struct deferred *deferred, struct allocation *allocation)
 	}
 	call->response.items[container] = *allocation;
 	*allocation = (struct allocation){ 0 };
-	if (plugin_answer_check_given(call->all->deps.source, &call->ids.items[container],
-				      &call->response.items[container], &err) < 0)
+	if (plugin_answer_check_allocation(call->all->deps.source, &call->ids.items[container],
+					   &call->response.items[container], &err) < 0)
 		call_refuse(call, &err);
 	else
 		call_end_if_done(call);
@@ -228,7 +228,7 @@ static int call_read(struct deferred_call *call, const char *request, size_t len
 	return r < 0 ? r : ids_take(call, err);
 }
 
-/* The type may answer at once. */
+/* The type may answer immediately. */
 static void call_begin(struct deferred_call *call)
 {
 	const struct plugin_source *source = call->all->deps.source;

@@ -26,8 +26,8 @@ struct deferred_deps {
 	const struct plugin_source *source; /* its list is the current one */
 	/* Answer @call: once for each call that the kubelet has not ended, also before
 	 * deferred_calls_add() returns. With GRPC_OK @out is the response; otherwise @err says why
-	 * there is none. @ids: what was asked for, as far as it could be read. Does not free the
-	 * calls. */
+	 * there is none. @ids: the requested devices, as far as they could be read. Does not free
+	 * the calls. */
 	void (*answer)(void *arg, struct grpc_call *call, const struct plugin_ids *ids,
 		       enum grpc_status status, struct str *out, const struct err *err);
 	void *arg;

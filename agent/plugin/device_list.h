@@ -1,6 +1,6 @@
 /*
- * device_list: the devices of one resource, checked, with the message that tells a kubelet of them.
- * Never changes; a new one takes its place.
+ * device_list: the devices of one resource, checked, with the message that lists them for the
+ * kubelet. Immutable; a new list replaces it.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ typedef void device_list_refused_fn(void *arg, const char *id, const struct err 
 
 /*
  * Copy @devices, in their order. A device whose ID is empty, too long, not printable ASCII or a
- * duplicate is left out, and @refused is called before this returns. -EMSGSIZE if the message would be
- * longer than a kubelet reads: then there is no list at all.
+ * duplicate is skipped, and @refused is called before this returns. -EMSGSIZE if the message would
+ * be longer than a kubelet reads; then there is no list.
  */
 int device_list_new(const struct plugin_device *devices, size_t ndevices,
 		    device_list_refused_fn *refused, void *arg, struct device_list **ret_list,

@@ -24,11 +24,11 @@ struct plugin_device {
 	int numa_node;       /* -1: none                                            */
 	const char *root;    /* the PCIe root that it hangs below; NULL: none       */
 	const char *group;   /* devices that best go to one container; NULL: none   */
-	const char *card;    /* of which it is a share; NULL: it is a whole one     */
-	const char *trouble; /* why it is not healthy, for messages; NULL: not said */
+	const char *card;    /* the device of which it is a share; NULL: a whole device */
+	const char *trouble; /* why it is not healthy, for messages; NULL: not known */
 };
 
-/* --- what a container gets --------------------------------------------------- */
+/* --- the allocation of a container ------------------------------------------------------------ */
 
 struct device_spec {
 	char *container_path;
@@ -77,14 +77,14 @@ bool allocation_is_empty(const struct allocation *allocation);
 /* Release; the allocation is empty again. */
 void allocation_done(struct allocation *allocation);
 
-/* --- which devices a container had better get ---------------------------------- */
+/* --- which devices a container should get ----------------------------------------------------- */
 
 /* Whatever the rule, the devices that a container must have come first. */
 enum device_choice {
 	CHOICE_NEAR,    /* of one NUMA node, PCIe root and group; then in the order of `prefer` */
 	CHOICE_WEIGHTS, /* those that belong together by `weight` (preferred_set.h)             */
-	CHOICE_DISTRIBUTED, /* one by one, of the card with the fewest shares given away            */
-	CHOICE_PACKED, /* of the cards with the most shares given away                         */
+	CHOICE_DISTRIBUTED, /* one by one, of the card with the fewest allocated shares */
+	CHOICE_PACKED,      /* of the cards with the most allocated shares */
 };
 
 /* --- an answer that comes later ------------------------------------------------ */
@@ -96,7 +96,7 @@ enum { DEFERRED_MS = 10000 };
  * answer changes nothing then. */
 struct deferred;
 
-/* The container gets @allocation, which is empty afterwards. */
+/* Answer with @allocation, which is empty afterwards. */
 void deferred_answer(struct deferred *deferred, struct allocation *allocation);
 /* The pod fails, with @err as `allocate` fills it in. */
 void deferred_refuse(struct deferred *deferred, const struct err *err);
@@ -121,31 +121,32 @@ struct device_type {
 			struct allocation *allocation, struct err *err);
 
 	/*
-	 * Instead of `allocate`, for a type that has to wait for something, such as the answer of a
-	 * child process: the same, with the answer through @deferred, now or later. @ids are valid
-	 * during this call. Other requests may come before the answer, but none for one of these
-	 * devices; containers of one request may share them. At the answer the devices are looked
-	 * up in the list again; look right before it at all else that may have changed, for example
-	 * who else was given devices of a group.
+	 * Replaces `allocate` for a type that has to wait, for example for the answer of a child
+	 * process. The answer goes through @deferred, now or later. @ids are valid during this
+	 * call. Other requests may come before the answer, but none for one of these devices;
+	 * containers of one request may share them. The devices are looked up in the list again at
+	 * the answer; before it, check everything else that may have changed, for example other
+	 * allocations of a group.
 	 */
 	void (*allocate_later)(void *arg, const char *resource, const struct json_strs *ids,
 			       struct deferred *deferred);
-	unsigned later_ms; /* then the kubelet gets an error; 0: DEFERRED_MS */
+	unsigned later_ms; /* the kubelet gets an error after this; 0: DEFERRED_MS */
 
 	/*
 	 * Optional: a container with the device @id starts, perhaps not for the first time. The
-	 * kubelet gives it the nodes of its allocation each time, without a question. Add the nodes
-	 * that the device has now to @nodes: others are refused. Fail as `allocate` does if it is
-	 * gone; with ERR_RETRY if the container may not start yet, and it is asked again for some
-	 * seconds.
+	 * kubelet gives it the nodes of its allocation each time without asking. Add the device's
+	 * current nodes to @nodes; other nodes are refused. Fail as `allocate` does if the device
+	 * is gone, and with ERR_RETRY if the container may not start yet; the call is then repeated
+	 * for some seconds.
 	 */
 	int (*nodes)(void *arg, const char *id, struct json_strs *nodes, struct err *err);
 
-	/* Optional: does a process of a pod that has gone still have the device @id, which the kubelet
-	 * counts as free? It is not proposed: the kubelet takes it only if there is no other. */
-	bool (*is_left)(void *arg, const char *id);
+	/* Optional: does a process of a pod that has gone still have the device @id, which the
+	 * kubelet counts as free? It is not proposed: the kubelet takes it only if there is no
+	 * other. */
+	bool (*is_busy)(void *arg, const char *id);
 
-	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and
+	/* Optional: sort @ids by preference for a container that also gets @musts. Add none, and
 	 * remove those that `allocate` would refuse. The order decides where the rule leaves a
 	 * choice. NULL: the order of the list. */
 	void (*prefer)(void *arg, const char *resource, const struct json_strs *musts,

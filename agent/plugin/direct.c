@@ -95,12 +95,12 @@ static int call(struct direct *d, struct err *err)
 	d->ops->begins(d->arg);
 	request.data = str_cstr(&data);
 	request.len = data.len;
-	request.timeout_ms = REGISTRATION_TOLD_MS;
+	request.timeout_ms = REGISTRATION_DEADLINE_MS;
 	d->client = grpc_uv_client_new(d->loop, d->kubelet_path, NULL);
 	return grpc_uv_client_call(d->client, &request, NULL, err);
 }
 
-static void call_anew(struct direct *d)
+static void call_again(struct direct *d)
 {
 	struct err err = { 0 };
 
@@ -119,17 +119,17 @@ static void step(struct direct *d, enum registration_event event, const struct e
 	switch (registration_fsm_next(&d->fsm, event, clock_now_ms(d->clock),
 				      clock_random(d->clock))) {
 	case REGISTRATION_CALL:
-		call_anew(d);
+		call_again(d);
 		return;
 	case REGISTRATION_WAIT:
 		d->client = grpc_uv_client_free(d->client);
 		clock_timer_start(d->clock, d->timer, d->fsm.wait_ms);
 		if (err)
-			d->ops->told(d->arg, REGISTRATION_WAITING, err);
+			d->ops->on_state(d->arg, REGISTRATION_WAITING, err);
 		return;
-	case REGISTRATION_TELL:
+	case REGISTRATION_REPORT:
 		clock_timer_stop(d->clock, d->timer);
-		d->ops->told(d->arg, REGISTRATION_DONE, NULL);
+		d->ops->on_state(d->arg, REGISTRATION_DONE, NULL);
 		return;
 	case REGISTRATION_NOTHING:
 	case REGISTRATION_ILLEGAL:
@@ -147,8 +147,8 @@ static void on_timer(void *arg)
 	step(d, REGISTRATION_TIMER, &err);
 }
 
-/* A late event may be about the kubelet of the current registration or call, or about one that is gone; another event
- * follows then. */
+/* A late event may be about the kubelet of the current registration or call, or about one that is
+ * gone; another event follows then. */
 static void on_kubelet(void *arg, enum kubelet_event event)
 {
 	struct direct *d = arg;

@@ -2,8 +2,8 @@
  * direct: registers one resource at the kubelet's own socket (agent/plugin/registration.h). Ties
  * registration_fsm to the clock, the kubelet's socket and gRPC.
  *
- * The kubelet opens its stream only once and drops all sockets of its folder when it starts, so the call
- * is repeated at every kubelet.
+ * The kubelet opens its stream only once and drops all sockets of its folder when it starts, so the
+ * call is repeated at every kubelet.
  */
 #pragma once
 
@@ -11,7 +11,8 @@
 
 struct direct;
 
-/* Like registration_new(), but all of @ops are there; tells every failure, even if it is the same as the one before. */
+/* Like registration_new(), but all of @ops are set. Reports every failure, even the same one
+ * twice. */
 struct direct *direct_new(const struct registration_deps *deps, const char *resource,
 			  const char *socket_path, const struct registration_ops *ops, void *arg);
 /* Takes NULL, returns NULL. */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "kube/clock.h"
 
-/* One folder that inotify tells of. */
+/* A folder that inotify watches. */
 struct folder_watch {
 	uv_fs_event_t event;
 	struct folder_watch *next;
@@ -33,8 +33,8 @@ struct kubelet_watch {
 	char *socket_path;
 	struct socket_id kubelet;
 	struct kubelet_listener *listeners;
-	unsigned telling;
-	bool told_trouble; /* that inotify does not work */
+	unsigned notifying;
+	bool warned; /* that inotify does not work */
 };
 
 /* --- listeners -------------------------------------------------------------- */
@@ -55,12 +55,12 @@ struct kubelet_listener *kubelet_watch_listen(struct kubelet_watch *watch, const
 	return l;
 }
 
-/* Unless one of them is being told something, and somebody holds its `next`. */
+/* Unless listeners are being notified, because the loop holds a `next`. */
 static void sweep(struct kubelet_watch *w)
 {
 	struct kubelet_listener **at = &w->listeners;
 
-	if (w->telling > 0)
+	if (w->notifying > 0)
 		return;
 	while (*at) {
 		struct kubelet_listener *l = *at;
@@ -84,18 +84,18 @@ struct kubelet_listener *kubelet_listener_free(struct kubelet_listener *listener
 	return NULL;
 }
 
-static void tell_all(struct kubelet_watch *w, enum kubelet_event event)
+static void notify_all(struct kubelet_watch *w, enum kubelet_event event)
 {
-	w->telling++;
+	w->notifying++;
 	for (struct kubelet_listener *l = w->listeners; l; l = l->next) {
 		if (l->fn)
 			l->fn(l->arg, event);
 	}
-	w->telling--;
+	w->notifying--;
 	sweep(w);
 }
 
-static void look_at_own(struct kubelet_listener *l)
+static void check_own_socket(struct kubelet_listener *l)
 {
 	struct socket_id now = socket_id_of(l->own_socket);
 
@@ -106,25 +106,25 @@ static void look_at_own(struct kubelet_listener *l)
 	l->own = now;
 }
 
-static void look_at_owns(struct kubelet_watch *w)
+static void check_own_sockets(struct kubelet_watch *w)
 {
-	w->telling++;
+	w->notifying++;
 	for (struct kubelet_listener *l = w->listeners; l; l = l->next) {
 		if (l->fn && l->own_socket)
-			look_at_own(l);
+			check_own_socket(l);
 	}
-	w->telling--;
+	w->notifying--;
 	sweep(w);
 }
 
 /* --- the folder ----------------------------------------------------------------- */
 
-static void tell_trouble(struct kubelet_watch *w, const char *path, int error)
+static void warn_once(struct kubelet_watch *w, const char *path, int error)
 {
 	/* That it is not there yet is no trouble. */
-	if (w->told_trouble || error == UV_ENOENT || error == UV_ENOTDIR)
+	if (w->warned || error == UV_ENOENT || error == UV_ENOTDIR)
 		return;
-	w->told_trouble = true;
+	w->warned = true;
 	log_warn("changes not watched; they are seen within seconds all the same",
 		 log_str("path", path), log_str("error", uv_strerror(error)));
 }
@@ -145,24 +145,24 @@ static void folder_follow(struct folder_watch *f)
 		return;
 	r = uv_fs_event_start(&f->event, on_folder_event, f->path, 0);
 	if (r < 0)
-		tell_trouble(f->watch, f->path, r);
+		warn_once(f->watch, f->path, r);
 	else
 		f->id = now;
 }
 
-void kubelet_watch_look(struct kubelet_watch *w)
+void kubelet_watch_check(struct kubelet_watch *w)
 {
 	struct socket_id now;
 	bool other;
 
 	for (struct folder_watch *f = w->folders; f; f = f->next)
 		folder_follow(f);
-	look_at_owns(w);
+	check_own_sockets(w);
 	now = socket_id_of(w->socket_path);
 	other = !socket_id_same(&now, &w->kubelet);
 	w->kubelet = now;
 	if (other)
-		tell_all(w, now.there ? KUBELET_CAME : KUBELET_WENT);
+		notify_all(w, now.there ? KUBELET_CAME : KUBELET_WENT);
 }
 
 bool kubelet_watch_present(const struct kubelet_watch *w)
@@ -200,7 +200,7 @@ static void on_folder_event(uv_fs_event_t *event, const char *name, int events, 
 	(void)events;
 	(void)status;
 	if (concerns(f->watch, name))
-		kubelet_watch_look(f->watch);
+		kubelet_watch_check(f->watch);
 }
 
 static void on_poll(void *arg)
@@ -208,8 +208,8 @@ static void on_poll(void *arg)
 	struct kubelet_watch *w = arg;
 
 	clock_timer_start(w->clock, w->poll, KUBELET_POLL_MS);
-	kubelet_watch_look(w);
-	tell_all(w, KUBELET_LOOKED_AGAIN);
+	kubelet_watch_check(w);
+	notify_all(w, KUBELET_POLLED);
 }
 
 /* --- life ------------------------------------------------------------------------ */

@@ -1,10 +1,11 @@
 /*
- * kubelet_watch: tells when the kubelet's registration socket comes and goes, and when one of our own
- * sockets is removed. One per agent.
+ * kubelet_watch: reports when the kubelet's registration socket appears or disappears, and when one
+ * of our own sockets is removed. One per agent.
  *
- * Looks at each inotify event of the folders, which may be created again, and every five seconds: inotify
- * instances may be used up, and a mounted folder has no events once its host has replaced it. It reports
- * the difference to its previous look, so it does not matter what caused the look, or how late it was.
+ * Checks after each inotify event of the folders, which may be created again, and every five
+ * seconds: there may be no inotify instance left, and a mounted folder has no events once its host
+ * has replaced it. It reports the difference from its previous check, so the cause and the delay of
+ * a check do not matter.
  */
 #pragma once
 
@@ -20,30 +21,29 @@ enum { KUBELET_POLL_MS = 5000 };
 #define KUBELET_SOCKET "kubelet.sock"
 
 enum kubelet_event {
-	KUBELET_CAME,         /* its socket is there, or another one than before          */
-	KUBELET_WENT,         /* its socket is not there any more                         */
-	KUBELET_TOOK_OWN,     /* the listener's own socket is gone, or another is there.
-			     * Of one look, this comes first: create it again at once.  */
-	KUBELET_LOOKED_AGAIN, /* five seconds passed: look at what has no events here         */
+	KUBELET_CAME,     /* its socket is there, or another one than before          */
+	KUBELET_WENT,     /* its socket is not there any more                         */
+	KUBELET_TOOK_OWN, /* the listener's own socket is gone or replaced; comes first */
+	KUBELET_POLLED,   /* five seconds passed: check what has no events here */
 };
 
-/* @arg may be freed in it, and so may the listener. Never runs before a function below has returned,
- * but for kubelet_watch_look(). */
+/* @arg may be freed in it, and so may the listener. Never runs before a function below has
+ * returned, but for kubelet_watch_check(). */
 typedef void kubelet_watch_fn(void *arg, enum kubelet_event event);
 
 /* On the folder @dir (copied), which need not be there. */
 struct kubelet_watch *kubelet_watch_new(struct uv_loop_s *loop, struct clock *clock,
 					const char *dir);
-/* Look too when something happens in the folder @dir (copied), where own sockets are. Twice the same, and
- * the folder of kubelet_watch_new(), is once. */
+/* Look too when something happens in the folder @dir (copied), where own sockets are. Twice the
+ * same, and the folder of kubelet_watch_new(), is once. */
 void kubelet_watch_also(struct kubelet_watch *watch, const char *dir);
 /* Takes NULL, returns NULL; its listeners are freed before. The loop must run once more. */
 struct kubelet_watch *kubelet_watch_free(struct kubelet_watch *watch);
 
-/* Look now, and tell. */
-void kubelet_watch_look(struct kubelet_watch *watch);
+/* Check now, and report. */
+void kubelet_watch_check(struct kubelet_watch *watch);
 
-/* Is the kubelet's socket there, by the last look? */
+/* Was the kubelet's socket there at the last check? */
 bool kubelet_watch_present(const struct kubelet_watch *watch);
 
 /* Tell @fn what happens. @own_socket: a path, copied; NULL: none. A socket that comes later at that

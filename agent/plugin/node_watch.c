@@ -32,7 +32,7 @@ struct watched {
 	dev_t rdev;
 };
 
-/* A folder that inotify tells of, and a name in it that is on the way of a path. */
+/* A folder that inotify watches, and a name in it that is part of a path. */
 struct step {
 	int wd;
 	char *name;
@@ -40,13 +40,13 @@ struct step {
 
 struct node_watch {
 	struct clock *clock;
-	struct clock_timer *timer; /* a look is due */
+	struct clock_timer *timer; /* runs while a check is due */
 	void (*changed)(void *arg);
 	void *arg;
 	int fd;         /* -1: there is no inotify */
 	uv_poll_t poll; /* of fd */
 	bool blind;     /* not every folder is watched, though it could be */
-	bool told_blind;
+	bool warned;
 	struct {
 		struct watched *items;
 		size_t len, cap;
@@ -59,8 +59,8 @@ struct node_watch {
 
 /* --- what the paths are ------------------------------------------------------------------- */
 
-/* True if the path is not what it was. */
-static bool look_at(struct watched *w)
+/* True if the path changed. */
+static bool stat_path(struct watched *w)
 {
 	struct watched before = *w;
 	struct stat st = { 0 };
@@ -74,12 +74,12 @@ static bool look_at(struct watched *w)
 	       w->mode != before.mode || w->rdev != before.rdev;
 }
 
-static bool look_at_all(struct node_watch *watch)
+static bool stat_all(struct node_watch *watch)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < watch->paths.len; i++)
-		changed |= look_at(&watch->paths.items[i]);
+		changed |= stat_path(&watch->paths.items[i]);
 	return changed;
 }
 
@@ -88,10 +88,10 @@ static bool look_at_all(struct node_watch *watch)
 static void go_blind(struct node_watch *watch, const char *path)
 {
 	watch->blind = true;
-	if (!watch->told_blind)
+	if (!watch->warned)
 		log_warn("changes not watched; they are seen within seconds all the same",
 			 log_str("path", path), log_str("error", strerror(errno)));
-	watch->told_blind = true;
+	watch->warned = true;
 }
 
 /* Watch @folder for @name. False: there is no such folder, so that nothing can be in it. */
@@ -172,18 +172,18 @@ static void rest(struct node_watch *watch)
 		clock_timer_stop(watch->clock, watch->timer);
 }
 
-/* The watches stand before the look, so that nothing falls in between. */
+/* Set the watches before the check, so that no change is missed. */
 static void on_due(void *arg)
 {
 	struct node_watch *watch = arg;
 
 	follow(watch);
 	rest(watch);
-	if (look_at_all(watch))
+	if (stat_all(watch))
 		watch->changed(watch->arg);
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static bool concerns(const struct node_watch *watch, const struct inotify_event *event)
 {
@@ -225,7 +225,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		clock_timer_start(watch->clock, watch->timer, 0);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void paths_done(struct node_watch *watch)
 {
@@ -243,7 +243,7 @@ void node_watch_set(struct node_watch *watch, const struct json_strs *paths)
 		w->path = xstrdup(paths->items[i]);
 	}
 	follow(watch);
-	(void)look_at_all(watch);
+	(void)stat_all(watch);
 	rest(watch);
 }
 

@@ -1,6 +1,6 @@
 /*
- * node_watch: reports when one of some paths appears, disappears or becomes another file, also when one
- * of its parent folders is replaced.
+ * node_watch: reports when one of some paths appears, disappears or becomes another file, also when
+ * one of its parent folders is replaced.
  *
  * Owns one inotify descriptor with a watch on every folder on the way. Does not open the paths.
  */
@@ -12,11 +12,11 @@ struct node_watch;
 struct uv_loop_s;
 
 enum {
-	NODE_WATCH_POLL_MS = 60000, /* what inotify does not tell of is seen by then */
+	NODE_WATCH_POLL_MS = 60000, /* finds what inotify does not report */
 	NODE_WATCH_BLIND_MS = 2000, /* the same when inotify does not work           */
 };
 
-/* @changed: one of the paths is not what it was. Never runs before the function that was called has
+/* @changed is called when one of the paths changed, after the function that causes it has
  * returned. */
 struct node_watch *node_watch_new(struct uv_loop_s *loop, struct clock *clock,
 				  void (*changed)(void *arg), void *arg);

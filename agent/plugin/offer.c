@@ -21,9 +21,9 @@ struct offer {
 	struct plugin *plugin; /* NULL: not served (yet) */
 	struct registration *registration;
 	struct kubelet_listener *listener;
-	struct clock_timer *timer; /* to serve, or to say that it is withdrawn */
+	struct clock_timer *timer; /* to serve, or to report that it is withdrawn */
 	struct backoff backoff;
-	int trouble; /* why it is not served, as was told; 0: it is */
+	int trouble; /* the reported reason why it is not served; 0: it is */
 	bool registered;
 	uint64_t registered_ms;
 	bool withdrawn;
@@ -68,7 +68,8 @@ void offer_show(const struct offer *offer)
 		registration_show_none(offer->s.deps, offer->resource);
 }
 
-/* Names come and go with the configuration: those that went would take the room of those that are there. */
+/* Names come and go with the configuration: those that went would take the room of those that are
+ * there. */
 static void forget(const struct offer *offer)
 {
 	metric_forget(offer->devices, offer->resource);
@@ -76,7 +77,7 @@ static void forget(const struct offer *offer)
 	registration_forget(offer->s.deps, offer->resource);
 }
 
-static void tell(const struct offer *offer, struct plugin_event event)
+static void notify(const struct offer *offer, struct plugin_event event)
 {
 	event.type = offer->s.type->name;
 	event.resource = offer->resource;
@@ -88,7 +89,7 @@ static void on_allocated(void *arg, const struct json_strs *ids)
 	const struct offer *offer = arg;
 
 	metric_count(offer->allocations, offer->resource, "done");
-	tell(offer, (struct plugin_event){ .kind = PLUGIN_ALLOCATED, .ids = ids });
+	notify(offer, (struct plugin_event){ .kind = PLUGIN_ALLOCATED, .ids = ids });
 }
 
 static void on_refused(void *arg, const struct json_strs *ids, const struct err *err)
@@ -96,12 +97,13 @@ static void on_refused(void *arg, const struct json_strs *ids, const struct err 
 	const struct offer *offer = arg;
 
 	metric_count(offer->allocations, offer->resource, "refused");
-	tell(offer, (struct plugin_event){ .kind = PLUGIN_NOT_ALLOCATED, .ids = ids, .err = err });
+	notify(offer,
+	       (struct plugin_event){ .kind = PLUGIN_NOT_ALLOCATED, .ids = ids, .err = err });
 }
 
 static void on_listed(void *arg)
 {
-	tell(arg, (struct plugin_event){ .kind = PLUGIN_LISTED });
+	notify(arg, (struct plugin_event){ .kind = PLUGIN_LISTED });
 }
 
 /* --- registered, and again ------------------------------------------------------------- */
@@ -112,9 +114,9 @@ static void on_registration(void *arg, enum registration_state state, const stru
 
 	offer->registered = state == REGISTRATION_DONE;
 	offer->registered_ms = clock_now_ms(offer->s.deps->clock);
-	tell(offer,
-	     (struct plugin_event){ .kind = offer->registered ? PLUGIN_REGISTERED : PLUGIN_WAITING,
-				    .err = err });
+	notify(offer, (struct plugin_event){ .kind = offer->registered ? PLUGIN_REGISTERED
+								       : PLUGIN_WAITING,
+					     .err = err });
 }
 
 static void on_begins(void *arg)
@@ -212,10 +214,10 @@ static void serve(struct offer *offer)
 	clock_timer_start(clock, offer->timer,
 			  backoff_next(&offer->backoff, clock_now_ms(clock), clock_random(clock)));
 	if (offer->trouble != before)
-		tell(offer, (struct plugin_event){ .kind = PLUGIN_WAITING, .err = &err });
+		notify(offer, (struct plugin_event){ .kind = PLUGIN_WAITING, .err = &err });
 }
 
-static void serve_anew(struct offer *offer)
+static void serve_again(struct offer *offer)
 {
 	log_info("socket was removed, serving on another", log_str("resource", offer->resource));
 	serve_no_more(offer);
@@ -223,7 +225,7 @@ static void serve_anew(struct offer *offer)
 }
 
 /* The kubelet that took us some seconds ago and has no stream forgot us, or died. */
-static void look_for_stream(struct offer *offer)
+static void check_stream(struct offer *offer)
 {
 	uint64_t since_ms = clock_now_ms(offer->s.deps->clock) - offer->registered_ms;
 
@@ -239,10 +241,10 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 
 	switch (event) {
 	case KUBELET_TOOK_OWN:
-		serve_anew(offer);
+		serve_again(offer);
 		return;
-	case KUBELET_LOOKED_AGAIN:
-		look_for_stream(offer);
+	case KUBELET_POLLED:
+		check_stream(offer);
 		return;
 	case KUBELET_CAME:
 		if (!offer->plugin)

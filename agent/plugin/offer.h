@@ -1,8 +1,9 @@
 /*
- * offer: one resource offered to the kubelet: served on a socket and registered, both again as often as
- * needed, until it is withdrawn.
+ * offer: one resource offered to the kubelet: served on a socket and registered, both repeated as
+ * often as needed, until it is withdrawn.
  *
- * The socket gets a new name each time: a kubelet uses it to distinguish the plugins of one resource.
+ * The socket gets a new name each time: a kubelet uses it to distinguish the plugins of one
+ * resource.
  */
 #pragma once
 
@@ -16,7 +17,7 @@ struct offer;
 struct plugin_socket_maker;
 struct registration_deps;
 
-/* All borrowed but the texts, which are copied, and the list, which gets one more owner. */
+/* All borrowed except the texts, which are copied, and the list, which is referenced. */
 struct offer_settings {
 	const struct registration_deps *deps;
 	struct plugin_socket_maker *sockets;
@@ -33,8 +34,8 @@ struct offer_settings {
 /* Begin, from the loop: nothing is called before this returns. */
 struct offer *offer_new(const struct offer_settings *settings);
 
-/* Without a word to the kubelet; its metrics are dropped. Takes NULL, returns NULL. The loop must run once
- * more. */
+/* Without a word to the kubelet; its metrics are dropped. Takes NULL, returns NULL. The loop must
+ * run once more. */
 struct offer *offer_free(struct offer *offer);
 
 void offer_update(struct offer *offer, struct device_list *list);
@@ -42,8 +43,9 @@ void offer_update(struct offer *offer, struct device_list *list);
 /* As plugin_send_again(). */
 bool offer_send_again(const struct offer *offer);
 
-/* Tell the kubelet that there are no devices any more, and stop. `withdrawn` is called once, after at most
- * PLUGIN_STOP_MS and never before this returns; it frees the offer. A second call changes nothing. */
+/* Tell the kubelet that there are no devices any more, and stop. `withdrawn` is called once, after
+ * at most PLUGIN_STOP_MS and never before this returns; it frees the offer. A second call changes
+ * nothing. */
 void offer_withdraw(struct offer *offer);
 
 /* Show its metrics: one that went may have made room for them. */

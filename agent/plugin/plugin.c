@@ -18,11 +18,12 @@
 #include "kube/clock.h"
 
 enum {
-	STOP_LOOK_MS = 10, /* between two looks of a stop whether the connections are gone */
-	/* What hinders a start, such as the processes of a pod that was deleted by force, has ended within some seconds as a
-	 * rule. A kubelet that is refused tries again only after 10 s or more; it waits for 30 s. */
+	STOP_CHECK_MS = 10, /* between two checks of a stop whether connections are open */
+	/* What hinders a start, such as the processes of a pod that was deleted by force, has ended
+	 * within some seconds as a rule. A kubelet that is refused tries again only after 10 s or
+	 * more; it waits for 30 s. */
 	START_WAIT_MS = 8000,
-	START_LOOK_MS = 250,
+	START_CHECK_MS = 250,
 };
 
 struct stream {
@@ -48,7 +49,7 @@ struct plugin {
 	char *resource;
 	struct plugin_source source;
 	struct device_list *list;
-	struct deferred_calls *deferred; /* NULL: the type answers at once */
+	struct deferred_calls *deferred; /* NULL: the type answers immediately */
 	struct start *starts;
 	const struct plugin_ops *ops;
 	void *arg;
@@ -93,8 +94,9 @@ static void on_stream_cancelled(void *arg)
 }
 
 /*
- * The kubelet asks for the options on its connection before it opens its stream there (PluginConnected() of
- * pkg/kubelet/cm/devicemanager/manager.go, 1.34). Until such a stream comes the first one is taken for its.
+ * The kubelet asks for the options on its connection before it opens its stream there
+ * (PluginConnected() of pkg/kubelet/cm/devicemanager/manager.go, 1.34). Until such a stream comes
+ * the first one is taken for its.
  */
 static void note_kubelet(struct plugin *plugin, const struct stream *stream)
 {
@@ -108,7 +110,7 @@ static void note_kubelet(struct plugin *plugin, const struct stream *stream)
 }
 
 /* The list was made to fit. */
-static void stream_tell(const struct stream *stream, const struct str *message)
+static void stream_send(const struct stream *stream, const struct str *message)
 {
 	const char *data = message->buf ? message->buf : "";
 	struct err err = { 0 };
@@ -145,7 +147,7 @@ static void handle_list_and_watch(void *arg, struct grpc_call *call, const char 
 	plugin->nstreams++;
 	note_kubelet(plugin, stream);
 	grpc_call_on_cancel(call, on_stream_cancelled, stream);
-	stream_tell(stream, &plugin->list->message);
+	stream_send(stream, &plugin->list->message);
 	if (plugin->kubelets == stream && plugin->ops->on_kubelet)
 		plugin->ops->on_kubelet(plugin->arg);
 }
@@ -168,9 +170,9 @@ static void handle_options(void *arg, struct grpc_call *call, const char *reques
 		grpc_call_finish(call, status, err.msg);
 }
 
-/* In one list: which container was to get what does not matter any more. */
-static void tell_refused(const struct plugin *plugin, const struct plugin_ids *asked,
-			 const struct err *err)
+/* Reported as one list: the containers do not matter any more. */
+static void notify_refused(const struct plugin *plugin, const struct plugin_ids *asked,
+			   const struct err *err)
 {
 	struct json_strs ids = { 0 };
 
@@ -194,7 +196,7 @@ static void answer_allocate(void *arg, struct grpc_call *call, const struct plug
 	for (size_t i = 0; status == GRPC_OK && i < ids->len; i++)
 		plugin->ops->on_allocated(plugin->arg, &ids->items[i]);
 	if (status != GRPC_OK && !plugin->ending)
-		tell_refused(plugin, ids, err);
+		notify_refused(plugin, ids, err);
 }
 
 static void handle_allocate(void *arg, struct grpc_call *call, const char *request, size_t len)
@@ -271,7 +273,7 @@ static void on_start_due(void *arg)
 	if (answer_start(plugin, start->call, &start->request, last))
 		start_free(start);
 	else
-		clock_timer_start(plugin->clock, start->timer, START_LOOK_MS);
+		clock_timer_start(plugin->clock, start->timer, START_CHECK_MS);
 }
 
 static void handle_pre_start(void *arg, struct grpc_call *call, const char *request, size_t len)
@@ -296,7 +298,7 @@ static void handle_pre_start(void *arg, struct grpc_call *call, const char *requ
 	plugin->starts = start;
 	start->timer = clock_timer_new(plugin->clock, on_start_due, start);
 	grpc_call_on_cancel(call, start_free, start);
-	clock_timer_start(plugin->clock, start->timer, START_LOOK_MS);
+	clock_timer_start(plugin->clock, start->timer, START_CHECK_MS);
 }
 
 static void refuse_starts(struct plugin *plugin, const struct err *err)
@@ -384,24 +386,24 @@ void plugin_update(struct plugin *plugin, struct device_list *list)
 
 	list_set(plugin, device_list_ref(list));
 	for (const struct stream *s = plugin->streams; s && !same; s = s->next)
-		stream_tell(s, &plugin->list->message);
+		stream_send(s, &plugin->list->message);
 }
 
 bool plugin_send_again(const struct plugin *plugin)
 {
 	if (!plugin->kubelets || plugin->ending)
 		return false;
-	stream_tell(plugin->kubelets, &plugin->list->message);
+	stream_send(plugin->kubelets, &plugin->list->message);
 	return true;
 }
 
-static void on_stop_look(void *arg)
+static void on_stop_due(void *arg)
 {
 	struct plugin *plugin = arg;
 
 	if (grpc_uv_server_connections(plugin->server) > 0 &&
 	    clock_now_ms(plugin->clock) < plugin->stop_by_ms)
-		clock_timer_start(plugin->clock, plugin->timer, STOP_LOOK_MS);
+		clock_timer_start(plugin->clock, plugin->timer, STOP_CHECK_MS);
 	else
 		plugin->stopped(plugin->stopped_arg);
 }
@@ -437,7 +439,7 @@ void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg)
 		stream = next;
 	}
 	grpc_uv_server_shutdown(plugin->server);
-	plugin->timer = clock_timer_new(plugin->clock, on_stop_look, plugin);
+	plugin->timer = clock_timer_new(plugin->clock, on_stop_due, plugin);
 	clock_timer_start(plugin->clock, plugin->timer, 0);
 }
 
@@ -453,7 +455,7 @@ bool plugin_has_kubelet(const struct plugin *plugin)
 	return plugin->kubelets;
 }
 
-/* Every change of the list is sent at once. */
+/* Every change of the list is sent immediately. */
 bool plugin_lists(const struct plugin *plugin, const char *id)
 {
 	const struct plugin_device *device = device_list_find(plugin->list, id);

@@ -93,8 +93,8 @@ int plugin_answer_check(const struct plugin_source *source, const struct plugin_
 	return 0;
 }
 
-int plugin_answer_check_given(const struct plugin_source *source, const struct json_strs *ids,
-			      const struct allocation *allocation, struct err *err)
+int plugin_answer_check_allocation(const struct plugin_source *source, const struct json_strs *ids,
+				   const struct allocation *allocation, struct err *err)
 {
 	if (allocation_is_empty(allocation))
 		return err_set(err, ERR_INVALID, -ENODATA,
@@ -108,7 +108,7 @@ static int allocate_one(const struct plugin_source *source, const struct json_st
 {
 	if (source->type->allocate(source->arg, source->resource, ids, allocation, err) < 0)
 		return err_wrap(err, "%s", source->resource);
-	return plugin_answer_check_given(source, ids, allocation, err);
+	return plugin_answer_check_allocation(source, ids, allocation, err);
 }
 
 static int allocate_all(const struct plugin_source *source, const struct plugin_ids *request,
@@ -144,19 +144,19 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 static int nodes_check(const struct plugin_source *source, const struct json_strs *ids,
 		       const struct json_strs *now, struct err *err)
 {
-	struct json_strs given = { 0 };
+	struct json_strs allocated = { 0 };
 	int r = 0;
 
 	if (source->checkpoint)
-		checkpoint_nodes(source->checkpoint, source->resource, ids, &given);
-	for (size_t i = 0; r == 0 && i < given.len; i++) {
-		if (!json_strs_has(now, given.items[i]))
+		checkpoint_nodes(source->checkpoint, source->resource, ids, &allocated);
+	for (size_t i = 0; r == 0 && i < allocated.len; i++) {
+		if (!json_strs_has(now, allocated.items[i]))
 			r = err_set(err, ERR_INVALID, -EHOSTDOWN,
 				    "%s, which the container was given for '%s', is not the node "
 				    "of this device any more: delete the pod",
-				    given.items[i], ids->items[0]);
+				    allocated.items[i], ids->items[0]);
 	}
-	json_strs_done(&given);
+	json_strs_done(&allocated);
 	return r;
 }
 
@@ -227,12 +227,12 @@ static void order_by_list(const struct device_list *list, struct json_strs *ids)
 	*ids = ordered;
 }
 
-static void leave_out_left(const struct plugin_source *source, struct json_strs *ids)
+static void leave_out_busy(const struct plugin_source *source, struct json_strs *ids)
 {
 	struct json_strs kept = { 0 };
 
 	for (size_t i = 0; i < ids->len; i++) {
-		if (!source->type->is_left(source->arg, ids->items[i]))
+		if (!source->type->is_busy(source->arg, ids->items[i]))
 			json_strs_add(&kept, ids->items[i]);
 	}
 	json_strs_done(ids);
@@ -290,41 +290,41 @@ static void choose_by_rule(const struct plugin_source *source, const struct cand
 	}
 }
 
-static void choose(const struct plugin_source *source, const struct plugin_wish *wish,
+static void choose(const struct plugin_source *source, const struct plugin_preference *preference,
 		   struct json_strs *chosen)
 {
-	size_t room = wish->available.len + wish->must_include.len;
+	size_t room = preference->available.len + preference->must_include.len;
 	auto_free struct preferred_candidate *items = xcalloc(room + 1, sizeof(*items));
 	auto_free bool *seen = xcalloc(source->list->len + 1, sizeof(*seen));
 	struct candidates candidates = { .items = items, .seen = seen };
 
-	for (size_t i = 0; i < wish->must_include.len; i++)
-		candidate_add(source, wish->must_include.items[i], true, &candidates);
-	for (size_t i = 0; i < wish->available.len; i++)
-		candidate_add(source, wish->available.items[i], false, &candidates);
-	choose_by_rule(source, &candidates, wish->size, chosen);
+	for (size_t i = 0; i < preference->must_include.len; i++)
+		candidate_add(source, preference->must_include.items[i], true, &candidates);
+	for (size_t i = 0; i < preference->available.len; i++)
+		candidate_add(source, preference->available.items[i], false, &candidates);
+	choose_by_rule(source, &candidates, preference->size, chosen);
 }
 
 void plugin_answer_preferred(const struct plugin_source *source, const char *request, size_t len,
 			     struct str *out)
 {
-	struct plugin_wishes wishes = { 0 };
+	struct plugin_preferences preferences = { 0 };
 	struct plugin_ids chosen = { 0 };
 
 	/* An empty message is an empty answer. */
-	if (plugin_codec_read_wishes(request, len, &wishes, NULL) < 0)
+	if (plugin_codec_read_preferences(request, len, &preferences, NULL) < 0)
 		return;
-	for (size_t i = 0; i < wishes.len; i++) {
-		order_by_list(source->list, &wishes.items[i].available);
+	for (size_t i = 0; i < preferences.len; i++) {
+		order_by_list(source->list, &preferences.items[i].available);
 		if (source->type->prefer)
 			source->type->prefer(source->arg, source->resource,
-					     &wishes.items[i].must_include,
-					     &wishes.items[i].available);
-		if (source->type->is_left)
-			leave_out_left(source, &wishes.items[i].available);
-		choose(source, &wishes.items[i], array_add(&chosen));
+					     &preferences.items[i].must_include,
+					     &preferences.items[i].available);
+		if (source->type->is_busy)
+			leave_out_busy(source, &preferences.items[i].available);
+		choose(source, &preferences.items[i], array_add(&chosen));
 	}
 	(void)plugin_codec_write_preferred(&chosen, out, NULL);
-	plugin_wishes_done(&wishes);
+	plugin_preferences_done(&preferences);
 	plugin_ids_done(&chosen);
 }

@@ -35,10 +35,10 @@ enum grpc_status plugin_answer_start(const struct plugin_source *source, const c
 				     size_t len, struct err *err);
 
 /*
- * One allocation for each container of the request, for exactly the devices that it names, in that
- * order. All or nothing: a device that is not in the list, not healthy or named twice, and a type
- * that fails or finds nothing to give, fail the call. What was asked for goes to @ret_ids, also if
- * it fails: the caller releases it.
+ * Allocate for each container of the request exactly the devices that it names, in that order. The
+ * call fails as a whole if a device is not in the list, not healthy or named twice, or if the type
+ * fails or has nothing to allocate. @ret_ids are the requested devices, also on failure: the caller
+ * releases them.
  */
 enum grpc_status plugin_answer_allocate(const struct plugin_source *source, const char *request,
 					size_t len, struct str *out, struct plugin_ids *ret_ids,
@@ -50,12 +50,12 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 int plugin_answer_check(const struct plugin_source *source, const struct plugin_ids *request,
 			struct err *err);
 /* There is something in the @allocation for the devices @ids. */
-int plugin_answer_check_given(const struct plugin_source *source, const struct json_strs *ids,
-			      const struct allocation *allocation, struct err *err);
+int plugin_answer_check_allocation(const struct plugin_source *source, const struct json_strs *ids,
+				   const struct allocation *allocation, struct err *err);
 /* What the kubelet shows in the pod's message. */
 enum grpc_status plugin_answer_status(const struct err *err);
 
-/* Never fails, since that would fail the pod: a request that is not understood gets an empty
+/* Never fails, because that would fail the pod: a request that is not understood gets an empty
  * answer, which the kubelet takes for no preference. */
 void plugin_answer_preferred(const struct plugin_source *source, const char *request, size_t len,
 			     struct str *out);

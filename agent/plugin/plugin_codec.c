@@ -21,13 +21,13 @@ void plugin_ids_done(struct plugin_ids *ids)
 	array_done(ids);
 }
 
-void plugin_wishes_done(struct plugin_wishes *wishes)
+void plugin_preferences_done(struct plugin_preferences *preferences)
 {
-	for (size_t i = 0; i < wishes->len; i++) {
-		json_strs_done(&wishes->items[i].available);
-		json_strs_done(&wishes->items[i].must_include);
+	for (size_t i = 0; i < preferences->len; i++) {
+		json_strs_done(&preferences->items[i].available);
+		json_strs_done(&preferences->items[i].must_include);
 	}
-	array_done(wishes);
+	array_done(preferences);
 }
 
 void plugin_allocations_done(struct plugin_allocations *allocations)
@@ -396,7 +396,8 @@ int plugin_codec_read_allocations(const char *data, size_t len,
 	return 0;
 }
 
-int plugin_codec_write_wishes(const struct plugin_wishes *request, struct str *out, struct err *err)
+int plugin_codec_write_preferences(const struct plugin_preferences *request, struct str *out,
+				   struct err *err)
 {
 	auto_message V1beta1__PreferredAllocationRequest *message = xmalloc(sizeof(*message));
 	struct writer w = { 0 };
@@ -404,25 +405,26 @@ int plugin_codec_write_wishes(const struct plugin_wishes *request, struct str *o
 	v1beta1__preferred_allocation_request__init(message);
 	message->container_requests = pointers_new(request->len);
 	for (size_t i = 0; i < request->len; i++) {
-		const struct plugin_wish *wish = &request->items[i];
+		const struct plugin_preference *preference = &request->items[i];
 		V1beta1__ContainerPreferredAllocationRequest *one = xmalloc(sizeof(*one));
 
 		v1beta1__container_preferred_allocation_request__init(one);
-		one->available_deviceids = texts_write(&w, &wish->available);
-		one->n_available_deviceids = wish->available.len;
-		one->must_include_deviceids = texts_write(&w, &wish->must_include);
-		one->n_must_include_deviceids = wish->must_include.len;
-		one->allocation_size = wish->size < INT32_MAX ? (int32_t)wish->size : INT32_MAX;
+		one->available_deviceids = texts_write(&w, &preference->available);
+		one->n_available_deviceids = preference->available.len;
+		one->must_include_deviceids = texts_write(&w, &preference->must_include);
+		one->n_must_include_deviceids = preference->must_include.len;
+		one->allocation_size =
+			preference->size < INT32_MAX ? (int32_t)preference->size : INT32_MAX;
 		message->container_requests[message->n_container_requests++] = one;
 	}
 	return message_write(&w, &message->base, out, err);
 }
 
-int plugin_codec_read_wishes(const char *data, size_t len, struct plugin_wishes *ret_request,
-			     struct err *err)
+int plugin_codec_read_preferences(const char *data, size_t len,
+				  struct plugin_preferences *ret_request, struct err *err)
 {
 	auto_message V1beta1__PreferredAllocationRequest *message = NULL;
-	struct plugin_wishes request = { 0 };
+	struct plugin_preferences request = { 0 };
 	int r = message_read(&v1beta1__preferred_allocation_request__descriptor, data, len,
 			     &message, err);
 
@@ -434,7 +436,7 @@ int plugin_codec_read_wishes(const char *data, size_t len, struct plugin_wishes 
 		const V1beta1__ContainerPreferredAllocationRequest *one =
 			message->container_requests[i];
 
-		*array_add(&request) = (struct plugin_wish){
+		*array_add(&request) = (struct plugin_preference){
 			.available =
 				texts_read(one->available_deviceids, one->n_available_deviceids),
 			.must_include = texts_read(one->must_include_deviceids,

@@ -1,11 +1,11 @@
 /*
- * plugin_codec: the messages of the kubelet's device plugin API as structs of ours, and back. No I/O.
+ * plugin_codec: the messages of the kubelet's device plugin API as C structs, and back. No I/O.
  *
- * Both directions of each stand side by side; a plugin uses one of them, its tests the other.
- * Reading: < 0 with *ret untouched: -EBADMSG for bytes that are no such message, -EMSGSIZE for ones
- * that take too much memory or hold more containers than PLUGIN_CONTAINERS_MAX. What was read is to
- * be released by the matching _done. Writing appends to @out: -EMSGSIZE beyond PLUGIN_MESSAGE_MAX,
- * -EINVAL for text that is not UTF-8 (the kubelet could not read the message); @out is as it was then.
+ * Each message has a reader and a writer; a plugin uses one of them, its tests the other. Reading:
+ * < 0 with *ret untouched: -EBADMSG for bytes that are no such message, -EMSGSIZE for a message
+ * that takes too much memory or has more containers than PLUGIN_CONTAINERS_MAX. Release the result
+ * with the matching _done. Writing appends to @out: -EMSGSIZE beyond PLUGIN_MESSAGE_MAX, -EINVAL
+ * for text that is not UTF-8, which the kubelet could not read; @out is unchanged on an error.
  */
 #pragma once
 
@@ -25,14 +25,14 @@ struct plugin_ids {
 };
 
 /* What GetPreferredAllocation asks for one container. */
-struct plugin_wish {
+struct plugin_preference {
 	struct json_strs available;
 	struct json_strs must_include;
 	size_t size;
 };
 
-struct plugin_wishes {
-	struct plugin_wish *items;
+struct plugin_preferences {
+	struct plugin_preference *items;
 	size_t len, cap;
 };
 
@@ -77,7 +77,7 @@ int plugin_codec_write_allocate(const struct plugin_ids *request, struct str *ou
 /* The devices of a PreStartContainerRequest; the caller releases *@ret_ids. */
 int plugin_codec_read_start(const char *data, size_t len, struct json_strs *ret_ids,
 			    struct err *err);
-/* Add the nodes on the host that a ContainerAllocateResponse gives. */
+/* Add the device nodes of the host in a ContainerAllocateResponse. */
 int plugin_codec_read_nodes(const char *data, size_t len, struct json_strs *nodes, struct err *err);
 
 int plugin_codec_read_allocate(const char *data, size_t len, struct plugin_ids *ret_request,
@@ -88,11 +88,11 @@ int plugin_codec_write_allocations(const struct plugin_allocations *response, st
 int plugin_codec_read_allocations(const char *data, size_t len,
 				  struct plugin_allocations *ret_response, struct err *err);
 
-int plugin_codec_write_wishes(const struct plugin_wishes *request, struct str *out,
-			      struct err *err);
+int plugin_codec_write_preferences(const struct plugin_preferences *request, struct str *out,
+				   struct err *err);
 /* A size below 0 is 0. */
-int plugin_codec_read_wishes(const char *data, size_t len, struct plugin_wishes *ret_request,
-			     struct err *err);
+int plugin_codec_read_preferences(const char *data, size_t len,
+				  struct plugin_preferences *ret_request, struct err *err);
 
 int plugin_codec_write_preferred(const struct plugin_ids *response, struct str *out,
 				 struct err *err);
@@ -102,7 +102,7 @@ int plugin_codec_read_preferred(const char *data, size_t len, struct plugin_ids 
 /* Release; the list is empty again. */
 void plugin_ids_done(struct plugin_ids *ids);
 
-void plugin_wishes_done(struct plugin_wishes *wishes);
+void plugin_preferences_done(struct plugin_preferences *preferences);
 
 void plugin_allocations_done(struct plugin_allocations *allocations);
 

@@ -6,12 +6,12 @@ struct json_strs;
 
 enum plugin_event_kind {
 	PLUGIN_REGISTERED,    /* the kubelet took the resource                                   */
-	PLUGIN_LISTED,        /* it has opened its stream, and gets the list of the devices      */
+	PLUGIN_LISTED,        /* it has opened its stream, and gets the list of devices */
 	PLUGIN_WAITING,       /* it is not served or not registered yet; that goes on being tried */
-	PLUGIN_ALLOCATED,     /* a container was given devices                                   */
+	PLUGIN_ALLOCATED,     /* devices were allocated to a container */
 	PLUGIN_NOT_ALLOCATED, /* an Allocate was refused: a pod failed                           */
 	PLUGIN_REFUSED,       /* a device, or a whole resource, is left out of what is offered   */
-	PLUGIN_WITHDRAWN,     /* the kubelet was told that the resource has no devices any more  */
+	PLUGIN_WITHDRAWN,     /* the kubelet got an empty list of devices */
 };
 
 /* Valid during the call. */
@@ -24,5 +24,5 @@ struct plugin_event {
 	const struct err *err;       /* WAITING, NOT_ALLOCATED, REFUSED               */
 };
 
-/* May change nothing of what tells it. */
+/* Must not change the object that calls it. */
 typedef void plugin_event_fn(void *arg, const struct plugin_event *event);

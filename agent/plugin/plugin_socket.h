@@ -1,10 +1,11 @@
 /*
- * plugin_socket: the names of our sockets, and who of their makers is gone.
+ * plugin_socket: the names of our sockets, and which of their makers are gone.
  *
- *	hostdev-<pid>-<random>-<number>-<resource>.sock
+ * 	hostdev-<pid>-<random>-<number>-<resource>.sock
  *
- * The pid is of the maker's own pid namespace, so it says little of a process of another container;
- * the random number is of the process and the number counts its sockets, so no name comes twice.
+ * The pid belongs to the maker's own pid namespace, so it does not identify a process of another
+ * container. Each process has a random number, and the other number counts its sockets, so no name
+ * repeats.
  */
 #pragma once
 
@@ -28,17 +29,17 @@ struct plugin_socket_maker {
 };
 
 /*
- * A path for the next socket, which the caller frees. Of the resource's name, what is no letter, digit,
- * '.', '-' or '_' becomes '_'; a name that is too long for a path of PLUGIN_SOCKET_PATH_MAX bytes is cut
- * and ends in a hash of the whole. -ENAMETOOLONG: the folder's path leaves no room for that; or the errno of making
- * the folder.
+ * A path for the next socket, which the caller frees. Of the resource's name, what is no letter,
+ * digit, '.', '-' or '_' becomes '_'; a name that is too long for a path of PLUGIN_SOCKET_PATH_MAX
+ * bytes is cut and ends in a hash of the whole. -ENAMETOOLONG: the folder's path leaves no room for
+ * that; or the errno of making the folder.
  */
 int plugin_socket_path(struct plugin_socket_maker *maker, const char *resource, char **ret_path,
 		       struct err *err);
 
 /*
- * Remove sockets that earlier agents left in the folder: those with our form of name whose process is
- * gone, or had our pid before us, and which no process listens on (ECONNREFUSED). Returns how many were
- * removed; < 0 if the folder cannot be read.
+ * Remove sockets that earlier agents left in the folder: their name has our form, their process is
+ * gone or had our pid before us, and no process listens on them (ECONNREFUSED). Returns how many
+ * were removed; < 0 if the folder cannot be read.
  */
 int plugin_socket_sweep(const struct plugin_socket_maker *maker, struct err *err);

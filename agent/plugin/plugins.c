@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "kube/clock.h"
 
-/* What is left out, told once for as long as the reason stays the same. */
+/* A skipped device or resource, reported once as long as the reason stays the same. */
 struct refusal {
 	bool seen;
 	char reason[];
@@ -32,7 +32,7 @@ struct refusals {
 	const char *type;
 	plugin_event_fn *fn;
 	void *arg;
-	struct map *told; /* of struct refusal, by resource and ID */
+	struct map *last; /* of struct refusal, by resource and ID */
 };
 
 /* @type and @fn's @arg are borrowed. */
@@ -43,7 +43,7 @@ static struct refusals *refusals_new(const char *type, plugin_event_fn *fn, void
 	refusals->type = type;
 	refusals->fn = fn;
 	refusals->arg = arg;
-	refusals->told = map_new();
+	refusals->last = map_new();
 	return refusals;
 }
 
@@ -55,9 +55,9 @@ static struct refusals *refusals_free(struct refusals *refusals)
 
 	if (!refusals)
 		return NULL;
-	while (map_next(refusals->told, &cursor, NULL, &refusal))
+	while (map_next(refusals->last, &cursor, NULL, &refusal))
 		free(refusal);
-	map_free(refusals->told);
+	map_free(refusals->last);
 	free(refusals);
 	return NULL;
 }
@@ -72,12 +72,13 @@ static struct refusal *refusal_new(const char *reason)
 	return refusal;
 }
 
-/* Tell of the device @id (NULL: the whole resource), unless that was told before with this reason. */
+/* Report the device @id (NULL: the whole resource), unless it was reported with this reason
+ * before. */
 static void refusals_add(struct refusals *refusals, const char *resource, const char *id,
 			 const struct err *err)
 {
 	auto_free char *key = xasprintf("%s %s", resource, id ? id : "");
-	struct refusal *before = map_get(refusals->told, key);
+	struct refusal *before = map_get(refusals->last, key);
 	struct plugin_event event = { .kind = PLUGIN_REFUSED,
 				      .type = refusals->type,
 				      .resource = resource,
@@ -88,17 +89,17 @@ static void refusals_add(struct refusals *refusals, const char *resource, const 
 		before->seen = true;
 		return;
 	}
-	free(map_set(refusals->told, key, refusal_new(err->msg)));
+	free(map_set(refusals->last, key, refusal_new(err->msg)));
 	refusals->fn(refusals->arg, &event);
 }
 
-/* What is not added between these two is forgotten, and would be told again. */
+/* A refusal that is not added between these two is forgotten, and would be reported again. */
 static void refusals_begin(struct refusals *refusals)
 {
 	size_t cursor = 0;
 	void *refusal = NULL;
 
-	while (map_next(refusals->told, &cursor, NULL, &refusal))
+	while (map_next(refusals->last, &cursor, NULL, &refusal))
 		((struct refusal *)refusal)->seen = false;
 }
 
@@ -108,11 +109,11 @@ static void refusals_end(struct refusals *refusals)
 	size_t cursor = 0;
 	void *value = NULL;
 
-	while (map_next(refusals->told, &cursor, &key, &value)) {
+	while (map_next(refusals->last, &cursor, &key, &value)) {
 		struct refusal *refusal = value;
 
 		if (!refusal->seen) {
-			map_remove(refusals->told, key);
+			map_remove(refusals->last, key);
 			free(refusal);
 		}
 	}
@@ -174,9 +175,9 @@ static const struct want *wants_find(const struct wants *wants, const char *name
 
 static int name_check(const char *name, struct err *err)
 {
-	if (!names_valid_lent_resource(name))
+	if (!names_valid_offered_resource(name))
 		return err_set(err, ERR_INVALID, -EINVAL,
-			       "kubelets refuse this resource name: " NAMES_LENT_RESOURCE_FORM);
+			       "kubelets refuse this resource name: " NAMES_OFFERED_RESOURCE_FORM);
 	return 0;
 }
 
@@ -305,8 +306,8 @@ static void offer_begin(struct plugins *plugins, const struct family *family,
 	map_set(plugins->offers, want->name, offer_new(&settings));
 }
 
-/* The type with claimed devices of this name. Of several the first type, not the earliest offer, so that it is the same
- * one after a restart. */
+/* The type with claimed devices of this name. Of several the first type, not the earliest offer, so
+ * that it is the same one after a restart. */
 static const struct device_type *claimant(const struct plugins *plugins, const char *name)
 {
 	for (size_t i = 0; i < plugins->families.len; i++) {
@@ -378,9 +379,9 @@ static void reconcile(struct plugins *plugins)
 	}
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
-/* What cannot be looked at is not there yet. */
+/* What cannot be read does not exist yet. */
 static void sweep(const struct plugins *plugins)
 {
 	const struct registration_deps *registration = &plugins->deps.registration;
@@ -390,10 +391,10 @@ static void sweep(const struct plugins *plugins)
 	directly.folder = registration->kubelet_dir;
 	if (plugin_socket_sweep(&plugins->sockets, &err) < 0 ||
 	    plugin_socket_sweep(&directly, &err) < 0)
-		log_debug("left-over sockets not looked for", log_str("why", err.msg));
+		log_debug("sockets of earlier agents are not removed", log_str("why", err.msg));
 	if (registration->mode == REGISTRATION_REGISTRY &&
 	    registry_sweep(registration->registry_dir, &err) < 0)
-		log_debug("left-over sockets not looked for", log_str("why", err.msg));
+		log_debug("sockets of earlier agents are not removed", log_str("why", err.msg));
 }
 
 struct plugins *plugins_new(const struct plugins_deps *deps)

@@ -1,11 +1,12 @@
 /*
  * plugins: all resources of this node that are offered to the kubelet, of all device types.
  *
- *	plugins_set(plugins, &pci_type, pci, resources, len);   whenever something may have changed
- *	plugins_stop(plugins, on_stopped, arg);                 at the end
+ * 	plugins_set(plugins, &pci_type, pci, resources, len);   whenever something may have changed
+ * 	plugins_stop(plugins, on_stopped, arg);                 at the end
  *
- * A resource belongs to one type at a time: to the type with claimed devices, and of several to the one that called
- * plugins_set() first ever. Without claimed devices, the first type that offers it keeps it until it withdraws it.
+ * A resource belongs to one type at a time: to the type with claimed devices, and of several to the
+ * one that called plugins_set() first ever. Without claimed devices, the first type that offers it
+ * keeps it until it withdraws it.
  */
 #pragma once
 
@@ -19,11 +20,10 @@
 struct plugins;
 
 struct plugins_deps {
-	/* Borrowed, as registration.h says. What REGISTRATION_AUTO means is found out once, for all
-	 * resources. */
+	/* Borrowed, see registration.h. REGISTRATION_AUTO is resolved once, for all resources. */
 	struct registration_deps registration;
-	/* Where our sockets are if it is REGISTRATION_REGISTRY, under the path that the kubelet sees;
-	 * NULL, and otherwise: the kubelet's folder. Borrowed. */
+	/* Where our sockets are if it is REGISTRATION_REGISTRY, under the path that the kubelet
+	 * sees; NULL, and otherwise: the kubelet's folder. Borrowed. */
 	const char *socket_dir;
 	const char *checkpoint_path; /* the kubelet's, copied; NULL: none */
 	/* Told what happens, also from inside of plugins_set(). */
@@ -36,7 +36,7 @@ struct plugin_resource {
 	const char *name;
 	const struct plugin_device *devices;
 	size_t ndevices;
-	bool claimed; /* somebody has claimed one of them: it goes before what a HostDeviceConfig says */
+	bool claimed; /* one of them is claimed: it takes precedence over a HostDeviceConfig */
 };
 
 /* Removes sockets that a process before left over. */
@@ -46,13 +46,13 @@ struct plugins *plugins_new(const struct plugins_deps *deps);
 struct plugins *plugins_free(struct plugins *plugins);
 
 /*
- * These are all resources of @type now: what is new begins, what is gone is withdrawn, what differs is
- * sent; what is the same costs nothing. All is copied but the type and its @type_arg, which is the same
- * every time.
+ * Set all resources of @type: new ones are started, missing ones withdrawn, changed ones sent;
+ * unchanged ones cost nothing. Everything is copied except the type and its @type_arg, which is the
+ * same each time.
  *
- * Left out, with PLUGIN_REFUSED, are: a resource whose name a kubelet would refuse, or that comes twice
- * or belongs to another type; devices as device_list.h says; and a list that is longer than a kubelet reads:
- * then the resource stays as it was before. What is left out for the same reason as before is not told again.
+ * Skipped with PLUGIN_REFUSED: a resource whose name a kubelet would refuse, that appears twice or
+ * belongs to another type; devices as in device_list.h; and a list that is longer than a kubelet
+ * reads, where the resource stays as it was. The same refusal is reported once.
  */
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
 		 const struct plugin_resource *resources, size_t len);
@@ -60,8 +60,8 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 /* Does any type offer this resource, or is it being withdrawn? */
 bool plugins_offer(const struct plugins *plugins, const char *resource);
 
-/* The name of the type that offers @resource now, or for which it is taken from another; NULL: none does, or it is
- * being withdrawn. */
+/* The name of the type that offers @resource now, or for which it is taken from another; NULL: none
+ * does, or it is being withdrawn. */
 const char *plugins_owner(const struct plugins *plugins, const char *resource);
 
 /* Does the kubelet have the device @id of @type on its list as one of @resource, and as healthy? */
@@ -71,9 +71,11 @@ bool plugins_list(const struct plugins *plugins, const struct device_type *type,
 /* Does a type other than @type offer any resource? */
 bool plugins_offer_others(const struct plugins *plugins, const struct device_type *type);
 
-/* Send the kubelet the list of one resource again: it then writes its checkpoint. False: it has no stream open. */
+/* Send the kubelet the list of one resource again: it then writes its checkpoint. False: it has no
+ * stream open. */
 bool plugins_make_kubelet_write(const struct plugins *plugins);
 
-/* Withdraw everything. @stopped is called once when that is done, at the latest after PLUGIN_STOP_MS,
- * never before this returns, and may free the plugins. plugins_set() must not follow. */
+/* Withdraw everything. @stopped is called once when that is done, at the latest after
+ * PLUGIN_STOP_MS, never before this returns, and may free the plugins. plugins_set() must not
+ * follow. */
 void plugins_stop(struct plugins *plugins, void (*stopped)(void *arg), void *arg);

@@ -16,8 +16,8 @@ enum {
 	RETRY_FIRST_MS = 1000,
 	RETRY_MAX_MS = 30000,
 	JITTER_PERCENT = 20,
-	TOLD_MS = 20000, /* the deadline that the kubelet hears of; the timer is first */
-	ASK_CALLS = 2,   /* that follow a request */
+	DEADLINE_MS = 20000, /* the deadline that the kubelet hears of; the timer is first */
+	ASK_CALLS = 2,       /* that follow a request */
 };
 
 struct podresources {
@@ -32,7 +32,7 @@ struct podresources {
 	uint64_t asked_ms;        /* the call that was answered last                   */
 	unsigned owed;            /* calls that have to work, for requests             */
 	bool asked;               /* while a call was under way                        */
-	struct pod_devices fresh; /* what this call says ...                           */
+	struct pod_devices fresh; /* the answer of this call ... */
 	struct err unread;        /* ... or why that is nothing                        */
 	struct pod_devices devices;
 	struct err stale; /* ERR_NONE: it is not */
@@ -138,7 +138,7 @@ static void call(struct podresources *p)
 {
 	const struct grpc_request request = { .path = PODRESOURCES_LIST_PATH,
 					      .data = "",
-					      .timeout_ms = TOLD_MS,
+					      .timeout_ms = DEADLINE_MS,
 					      .on_message = on_message,
 					      .on_end = on_end,
 					      .arg = p };

@@ -1,9 +1,9 @@
 /*
  * podresources: knows which container has which device, from the kubelet's podresources socket.
  *
- * The device plugin API has no call for a released device, and Allocate does not name the pod; so this
- * asks soon after podresources_ask(), and every thirty seconds while anything is allocated. While the
- * kubelet does not answer, its last answer is kept and called stale.
+ * The device plugin API has no call for a released device, and Allocate does not name the pod; so
+ * this asks soon after podresources_ask(), and every thirty seconds while anything is allocated.
+ * While the kubelet does not answer, its last answer is kept and called stale.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ enum {
 	PODRESOURCES_SECOND_MS = 2000, /* a request's second call: an allocation may be in no
 					* list yet when its first one comes                     */
 	PODRESOURCES_SLOW_MS = 30000,  /* while anything is allocated                           */
-	PODRESOURCES_CALL_MS = 10000,  /* an answer is here by then                             */
+	PODRESOURCES_CALL_MS = 10000,  /* an answer arrives within this */
 	PODRESOURCES_MESSAGE_MAX = 16 << 20,
 	POD_DEVICES_MAX = 65536,
 };
@@ -39,8 +39,8 @@ struct pod_device {
 	const char *container;
 };
 
-/* In the order of resource and device. A device may be listed for several containers: those of a pod
- * that has ended may still be there. */
+/* In the order of resource and device. A device may be listed for several containers: those of a
+ * pod that has ended may still be there. */
 struct pod_devices {
 	struct pod_device *items;
 	size_t len;
@@ -53,8 +53,9 @@ struct podresources_deps {
 	struct clock *clock;
 	const char *socket_path;                        /* PODRESOURCES_SOCKET           */
 	bool (*wants)(void *arg, const char *resource); /* NULL: every resource          */
-	void (*changed)(void *arg); /* what the functions below say is not what it was */
-	/* The kubelet has answered; after `changed`, which then must not free the podresources. NULL: none. */
+	void (*changed)(void *arg); /* the answers of the functions below changed */
+	/* The kubelet has answered; after `changed`, which then must not free the podresources.
+	 * NULL: none. */
 	void (*answered)(void *arg);
 	void *arg;
 	struct metrics *metrics; /* may be NULL */
@@ -65,19 +66,21 @@ struct podresources *podresources_new(const struct podresources_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. May be called from `changed`. */
 struct podresources *podresources_free(struct podresources *p);
 
-/* A device was allocated, or may have been given back: look soon. Until that has worked it goes on
- * trying. Never calls back before it has returned. */
+/* A device was allocated, or may have been released: ask soon, and retry until it succeeds. Never
+ * calls back before it has returned. */
 void podresources_ask(struct podresources *p);
 
-/* What the kubelet said last; nothing before the first answer. Valid until `changed` is called. */
+/* The kubelet's last answer; empty before the first. Valid until `changed` is called. */
 const struct pod_devices *podresources_devices(const struct podresources *p);
 
 /* The first container that has this device; NULL: none. Valid as above. */
 const struct pod_device *podresources_find(const struct podresources *p, const char *resource,
 					   const char *device);
 
-/* When that was asked, by the clock; 0 before the first answer. It may not tell of what happened later. */
+/* When the last answer was requested, by the clock; 0 before the first. It may lack later
+ * changes. */
 uint64_t podresources_asked_ms(const struct podresources *p);
 
-/* NULL: the last answer is what there is now. Else why no newer one came; before the first answer, too. */
+/* NULL: the last answer is what there is now. Else why no newer one came; before the first answer,
+ * too. */
 const struct err *podresources_stale(const struct podresources *p);

@@ -14,7 +14,7 @@
 
 enum { NAME_MAX_LEN = 253, NAMES = 5 };
 
-/* Where the texts of a device stand among all texts. */
+/* The position of a device's texts among all texts. */
 struct place {
 	size_t resource;
 	size_t device;
@@ -50,7 +50,7 @@ static size_t put(struct reading *r, const char *text)
 	return at;
 }
 
-/* @place says whose. */
+/* @place names the owner. */
 static int read_devices(struct reading *r, struct place place, const V1__ContainerDevices *group)
 {
 	if (!is_name(group->resource_name) || (r->wants && !r->wants(r->arg, group->resource_name)))
@@ -111,7 +111,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* A kubelet may list a pod twice while it ends. */
-static void sort_and_drop_twins(struct pod_devices *devices)
+static void sort_and_drop_duplicates(struct pod_devices *devices)
 {
 	size_t kept = 0;
 
@@ -145,7 +145,7 @@ static struct pod_devices devices_from(struct reading *r)
 							.pod = texts + at->pod,
 							.container = texts + at->container };
 	}
-	sort_and_drop_twins(&devices);
+	sort_and_drop_duplicates(&devices);
 	return devices;
 }
 

@@ -10,8 +10,8 @@ struct pod_devices;
 #define PODRESOURCES_LIST_PATH "/v1.PodResourcesLister/List"
 
 /*
- * The devices of the resources that @wants takes (NULL: all), from what List answers; each entry once, in
- * order, and without those whose texts are no names. *@ret_devices is the caller's to give to
+ * Read the devices of the resources that @wants accepts (NULL: all) from the answer of List: each
+ * entry once, sorted, and without entries whose texts are no names. Release *@ret_devices with
  * pod_devices_done(). -EBADMSG, -EMSGSIZE.
  */
 int podresources_unpack(const char *data, size_t len,

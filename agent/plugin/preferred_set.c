@@ -36,18 +36,18 @@ struct search {
 };
 
 /*
- * One set after the other of some devices is looked at. The value of a set is its weight, times a
- * scale, without the costs of its devices.
+ * A search that visits the sets of some devices, one after the other. The value of a set is its
+ * weight, times a scale, without the costs of its devices.
  */
 struct step {
 	struct search *search;
-	void (*look)(struct step *step, unsigned set);
+	void (*visit)(struct step *step, unsigned set);
 	void (*raise_floor)(struct step *step);
 	unsigned mask; /* the devices */
 	size_t len;    /* how many    */
 	size_t size;   /* of the sets */
 	int32_t floor; /* sets of less value are passed over */
-	uint32_t base; /* with a look at halves: the weight of all devices */
+	uint32_t base; /* for halves: the weight of all devices */
 	uint32_t least;
 	uint64_t best; /* division of the devices; 0: none of at least `least` */
 	/* By the place of the device in the mask. */
@@ -123,7 +123,7 @@ static void complete_one(struct step *step, const struct part *part, size_t from
 {
 	for (size_t i = from; i < step->len; i++) {
 		if (part->value + part->gains[i] >= step->floor)
-			step->look(step, part->set | step->bits[i]);
+			step->visit(step, part->set | step->bits[i]);
 	}
 }
 
@@ -135,7 +135,7 @@ static void complete_two(struct step *step, const struct part *part, size_t from
 
 		for (size_t k = i + 1; k < step->len; k++) {
 			if (value + part->gains[k] + row[k] >= step->floor)
-				step->look(step, part->set | step->bits[i] | step->bits[k]);
+				step->visit(step, part->set | step->bits[i] | step->bits[k]);
 		}
 	}
 }
@@ -143,7 +143,7 @@ static void complete_two(struct step *step, const struct part *part, size_t from
 static void complete(struct step *step, const struct part *part, size_t from, size_t need)
 {
 	if (need == 0 && part->value >= step->floor)
-		step->look(step, part->set);
+		step->visit(step, part->set);
 	else if (need == 1)
 		complete_one(step, part, from);
 	else if (need == 2)
@@ -156,7 +156,7 @@ static void complete(struct step *step, const struct part *part, size_t from, si
 }
 
 /* All sets that have the first @nfirsts devices. */
-static void look_at_sets(struct step *step, size_t nfirsts, size_t size)
+static void visit_sets(struct step *step, size_t nfirsts, size_t size)
 {
 	struct part part = { 0 };
 
@@ -191,15 +191,15 @@ static void step_init(struct step *step, struct search *search, unsigned mask, i
 
 /* --- the best division ----------------------------------------------------------------- */
 
-static uint64_t divide_anew(struct search *search, unsigned mask, size_t len, size_t nmusts,
-			    uint32_t least);
+static uint64_t divide_set(struct search *search, unsigned mask, size_t len, size_t nmusts,
+			   uint32_t least);
 
 static uint64_t divide(struct search *search, unsigned mask, size_t len)
 {
 	uint64_t *best = &search->best[mask >> 1];
 
 	if (!*best)
-		*best = divide_anew(search, mask, len, 0, 0);
+		*best = divide_set(search, mask, len, 0, 0);
 	return *best;
 }
 
@@ -230,7 +230,7 @@ static void raise_floor_of_others(struct step *step)
 }
 
 /* The costs are the shares. */
-static void look_at_others(struct step *step, unsigned set)
+static void visit_others(struct step *step, unsigned set)
 {
 	struct search *search = step->search;
 	uint32_t weight = weight_of(search, set);
@@ -241,8 +241,8 @@ static void look_at_others(struct step *step, unsigned set)
 	/* Only one set of all devices leaves these others: for the next steps they have to be
 	 * known. */
 	if (step->len == search->len)
-		others = divide_anew(search, step->mask & ~set, step->len - step->size, 0,
-				     least > weight ? least - weight : 0);
+		others = divide_set(search, step->mask & ~set, step->len - step->size, 0,
+				    least > weight ? least - weight : 0);
 	else
 		others = divide(search, step->mask & ~set, step->len - step->size);
 	if (!others)
@@ -259,7 +259,7 @@ static void raise_floor_of_halves(struct step *step)
 
 /* What is not in the set is the other set. The costs are the weights to all devices, and the scale
  * is 2: so the value is how much more the two sets weigh than all devices together. */
-static void look_at_halves(struct step *step, unsigned set)
+static void visit_halves(struct step *step, unsigned set)
 {
 	const struct search *search = step->search;
 	uint32_t weight = weight_of(search, set);
@@ -277,7 +277,7 @@ static void init_halves(struct step *step, struct search *search, unsigned mask)
 	int32_t sum = 0;
 
 	step_init(step, search, mask, 2);
-	step->look = look_at_halves;
+	step->visit = visit_halves;
 	step->raise_floor = raise_floor_of_halves;
 	for (size_t i = 0; i < step->len; i++)
 		sum += step->costs[i] = step->sums[i];
@@ -287,7 +287,7 @@ static void init_halves(struct step *step, struct search *search, unsigned mask)
 static void init_others(struct step *step, struct search *search, unsigned mask)
 {
 	step_init(step, search, mask, search->share_scale);
-	step->look = look_at_others;
+	step->visit = visit_others;
 	step->raise_floor = raise_floor_of_others;
 	for (size_t i = 0; i < step->len; i++)
 		step->costs[i] = search->shares[first_of(step->bits[i])];
@@ -297,13 +297,13 @@ static void try_sets(struct step *step, size_t nfirsts, size_t size)
 {
 	step->size = size;
 	step->raise_floor(step);
-	look_at_sets(step, nfirsts, size);
+	visit_sets(step, nfirsts, size);
 }
 
 /* The best division that weighs at least @least; 0: there is none. @nmusts: the first devices have
  * to be in one full set; 0: none. */
-static uint64_t divide_anew(struct search *search, unsigned mask, size_t len, size_t nmusts,
-			    uint32_t least)
+static uint64_t divide_set(struct search *search, unsigned mask, size_t len, size_t nmusts,
+			   uint32_t least)
 {
 	struct step step;
 
@@ -325,7 +325,7 @@ static uint64_t divide_anew(struct search *search, unsigned mask, size_t len, si
 
 /* --- bounds to begin with ----------------------------------------------------------------- */
 
-static void look_at_weights(struct step *step, unsigned set)
+static void visit_weights(struct step *step, unsigned set)
 {
 	struct search *search = step->search;
 	uint32_t weight = weight_of(search, set);
@@ -342,7 +342,7 @@ static void look_at_weights(struct step *step, unsigned set)
 }
 
 /* How much less the set weighs than its shares; of those that a device is in, the least counts. */
-static void look_at_slack(struct step *step, unsigned set)
+static void visit_slack(struct step *step, unsigned set)
 {
 	const struct search *search = step->search;
 	int32_t slack = -(int32_t)(weight_of(search, set)) * search->share_scale;
@@ -359,19 +359,19 @@ static void find_slack(struct search *search, struct step *step, size_t size)
 {
 	for (size_t i = 0; i < search->len; i++)
 		step->slack[i] = INT32_MAX;
-	step->look = look_at_slack;
-	look_at_sets(step, 0, size);
+	step->visit = visit_slack;
+	visit_sets(step, 0, size);
 }
 
-/* A set loses no more than its slack, since each of its devices loses at most a part of it. */
+/* A set loses at most its slack, because each of its devices loses at most a part of it. */
 static void find_shares(struct search *search)
 {
 	struct step step;
 
 	step_init(&step, search, (1U << search->len) - 1, 1);
-	step.look = look_at_weights;
+	step.visit = visit_weights;
 	search->share_scale = (int32_t)search->size;
-	look_at_sets(&step, 0, search->size);
+	visit_sets(&step, 0, search->size);
 	for (int round = 0; round < SHARE_ROUNDS; round++) {
 		int32_t change = 0;
 
@@ -393,7 +393,7 @@ static void find_shares(struct search *search)
 		search->lost = step.slack[i] < search->lost ? step.slack[i] : search->lost;
 }
 
-static void look_at_heaviest(struct step *step, unsigned set)
+static void visit_heaviest(struct step *step, unsigned set)
 {
 	step->best = division_of(weight_of(step->search, set), 0, set);
 	step->floor = (int32_t)total_of(step->best) + 1;
@@ -408,7 +408,7 @@ static bool improve(struct search *search, unsigned *sets, size_t n)
 		for (size_t k = i + 1; k < n; k++) {
 			unsigned both = sets[i] | sets[k];
 			uint64_t division =
-				divide_anew(search, both, (size_t)__builtin_popcount(both), 0, 0);
+				divide_set(search, both, (size_t)__builtin_popcount(both), 0, 0);
 
 			if (total_of(division) <=
 			    weight_of(search, sets[i]) + weight_of(search, sets[k]))
@@ -434,8 +434,8 @@ static uint32_t find_good(struct search *search, size_t nmusts)
 
 	for (size_t len = search->len; len > search->size; len -= search->size) {
 		step_init(&step, search, mask, 1);
-		step.look = look_at_heaviest;
-		look_at_sets(&step, nfirsts, search->size);
+		step.visit = visit_heaviest;
+		visit_sets(&step, nfirsts, search->size);
 		sets[n++] = set_of(step.best);
 		mask &= ~set_of(step.best);
 		nfirsts = 0;
@@ -467,7 +467,7 @@ static unsigned heaviest_of(struct search *search, uint64_t division)
 			heaviest = set;
 		mask &= ~set;
 		len -= n;
-		division = divide_anew(search, mask, len, 0, 0);
+		division = divide_set(search, mask, len, 0, 0);
 	}
 	return heaviest;
 }
@@ -489,7 +489,7 @@ static void choose_exactly(const uint16_t *weights, size_t len, size_t nmusts, s
 	} else {
 		search.set_max = UINT32_MAX; /* not known, nor needed */
 	}
-	division = divide_anew(&search, (1U << len) - 1, len, nmusts, least);
+	division = divide_set(&search, (1U << len) - 1, len, nmusts, least);
 	set = nmusts > 0 ? set_of(division) : heaviest_of(&search, division);
 	for (size_t i = 0; i < len; i++)
 		chosen[i] = set >> i & 1;

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 
 struct card {
-	size_t given;  /* shares                           */
-	size_t place;  /* of the first candidate           */
-	size_t shares; /* candidates that have been ranked */
+	size_t allocated; /* shares                           */
+	size_t place;     /* of the first candidate           */
+	size_t shares;    /* candidates that have been ranked */
 };
 
 /* A candidate, and how good it is: the less the better. */
@@ -48,18 +48,18 @@ static void cards_add(struct map *cards, const struct preferred_candidate *candi
 			card->place = i;
 			map_set(cards, c->card ? c->card : c->id, card);
 		}
-		card->given -= !c->must;
+		card->allocated -= !c->must;
 		places[i] = card->place;
 	}
 }
 
-static void count_given(struct map *cards, const struct device_list *list)
+static void count_allocated(struct map *cards, const struct device_list *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		struct card *card = card_of(cards, list->items[i].card, list->items[i].id);
 
 		if (card)
-			card->given++;
+			card->allocated++;
 	}
 }
 
@@ -69,10 +69,10 @@ static struct ranked rank(const struct preferred_candidate *candidate, size_t pl
 	struct ranked ranked = { .id = candidate->id };
 
 	if (packed) {
-		ranked.ranks[0] = SIZE_MAX - card->given;
+		ranked.ranks[0] = SIZE_MAX - card->allocated;
 		ranked.ranks[1] = card->place;
 	} else {
-		ranked.ranks[0] = card->given + card->shares;
+		ranked.ranks[0] = card->allocated + card->shares;
 		ranked.ranks[1] = card->shares;
 	}
 	ranked.ranks[2] = place;
@@ -90,7 +90,7 @@ void preferred_shares(const struct device_list *list, const struct preferred_can
 	size_t n = 0;
 
 	cards_add(cards, candidates, len, room, places);
-	count_given(cards, list);
+	count_allocated(cards, list);
 	for (size_t i = 0; i < len; i++) {
 		const struct preferred_candidate *c = &candidates[i];
 

@@ -1,11 +1,11 @@
 /*
- * preferred_shares: which shares of cards a container had better get, if several containers can use
- * one card. Pure.
+ * preferred_shares: which shares of cards a container should get, if several containers can use one
+ * card. Pure.
  *
- * First the ones that it must have. Then distributed: one share after the other, of the card with
- * the fewest shares given away, of these the card from which this container has got the fewest. Or
- * packed: of the card with the most shares given away, as long as it has some. Then the order of
- * the candidates.
+ * First those that it must have. Then distributed: one share at a time, of the card with the fewest
+ * allocated shares, and among these the card of which this container has the fewest. Or packed: of
+ * the card with the most allocated shares, as long as it has free ones. Then the order of the
+ * candidates.
  */
 #pragma once
 
@@ -17,6 +17,6 @@ struct json_strs;
 struct preferred_candidate;
 
 /* Append the IDs of at most @size of @candidates to @chosen, best first. A share of @list that is
- * no candidate, or that the container must have, is given away. */
+ * no candidate, or that the container must have, counts as allocated. */
 void preferred_shares(const struct device_list *list, const struct preferred_candidate *candidates,
 		      size_t len, size_t size, bool packed, struct json_strs *chosen);

@@ -17,8 +17,8 @@ struct registration {
 	char *resource;
 	const struct registration_ops *ops;
 	void *arg;
-	char *told_error; /* the last one; NULL: it was DONE, or nothing was told */
-	bool known;       /* the kubelet has it, as far as we were told */
+	char *last_error; /* the last one; NULL: it was DONE, or nothing was reported */
+	bool known;       /* the kubelet has it, according to the last state */
 	struct metric *registrations;
 	struct metric *registered;
 };
@@ -48,18 +48,18 @@ static const char *way_text(const struct registration *r)
 	return r->registry ? "registry" : "direct";
 }
 
-/* The same failure is counted each time and told once. */
-static void on_told(void *arg, enum registration_state state, const struct err *err)
+/* The same failure is counted each time and reported once. */
+static void on_state(void *arg, enum registration_state state, const struct err *err)
 {
 	struct registration *r = arg;
 
 	metric_count(r->registrations, r->resource, way_text(r), err ? "failed" : "done");
 	set_registered(r, !err);
-	if (err && r->told_error && strcmp(r->told_error, err->msg) == 0)
+	if (err && r->last_error && strcmp(r->last_error, err->msg) == 0)
 		return;
-	free(r->told_error);
-	r->told_error = err ? xstrdup(err->msg) : NULL;
-	r->ops->told(r->arg, state, err);
+	free(r->last_error);
+	r->last_error = err ? xstrdup(err->msg) : NULL;
+	r->ops->on_state(r->arg, state, err);
 }
 
 static void on_begins(void *arg)
@@ -77,7 +77,7 @@ static bool on_clear(void *arg)
 	return r->ops->clear && r->ops->clear(r->arg);
 }
 
-static const struct registration_ops way_ops = { on_told, on_begins, on_clear };
+static const struct registration_ops way_ops = { on_state, on_begins, on_clear };
 
 enum registration_mode registration_way(enum registration_mode mode, const char *registry_dir)
 {
@@ -134,7 +134,7 @@ struct registration *registration_free(struct registration *r)
 	set_registered(r, false);
 	direct_free(r->direct);
 	registry_free(r->registry);
-	free(r->told_error);
+	free(r->last_error);
 	free(r->resource);
 	free(r);
 	return NULL;

@@ -19,7 +19,7 @@ int register_request_pack(const char *resource, const char *endpoint, struct str
 /* Append what GetInfo answers: @endpoint is the whole path of the service's socket. */
 int plugin_info_pack(const char *resource, const char *endpoint, struct str *out, struct err *err);
 
-/* What NotifyRegistrationStatus says; *@ret_error, clean text and never NULL, is the caller's to
- * free. -EBADMSG if it says nothing. */
+/* Read NotifyRegistrationStatus; *@ret_error, clean text and never NULL, is freed by the caller.
+ * - BADMSG if it has no status. */
 int registration_status_unpack(const char *data, size_t len, bool *ret_registered, char **ret_error,
 			       struct err *err);

@@ -21,8 +21,8 @@ enum registration_event {
 	REGISTRATION_TIMER,   /* the wait is over                              */
 	REGISTRATION_CAME,    /* a kubelet that we have not registered at      */
 	REGISTRATION_OK,      /* it took us                                    */
-	REGISTRATION_FAILED,  /* it did not, or said nothing in time           */
-	REGISTRATION_AGAIN,   /* it knows us no more: it has no stream open    */
+	REGISTRATION_FAILED,  /* it refused, or did not answer in time */
+	REGISTRATION_AGAIN,   /* it has forgotten us: it has no stream open */
 	REGISTRATION_CLEARED, /* a stream of before had to be ended first   */
 	REGISTRATION_NEVENTS,
 };
@@ -30,9 +30,9 @@ enum registration_event {
 enum registration_act {
 	REGISTRATION_ILLEGAL, /* cannot happen */
 	REGISTRATION_NOTHING,
-	REGISTRATION_CALL, /* drop what is under way, then call Register   */
-	REGISTRATION_WAIT, /* start the timer with registration_fsm.wait_ms */
-	REGISTRATION_TELL, /* that it is done                              */
+	REGISTRATION_CALL,   /* drop what is under way, then call Register   */
+	REGISTRATION_WAIT,   /* start the timer with registration_fsm.wait_ms */
+	REGISTRATION_REPORT, /* that it is done                              */
 };
 
 enum registration_step {
@@ -44,13 +44,13 @@ enum registration_step {
 };
 
 enum {
-	REGISTRATION_CALL_MS = 10000, /* Register is over by then, ...                     */
-	REGISTRATION_TOLD_MS = 20000, /* ... and the kubelet hears of a later deadline      */
-	REGISTRATION_SOON_MS = 2,     /* a new kubelet's socket is bound before it listens */
-	REGISTRATION_CLEAR_MS = 50,   /* until a kubelet has noticed the end of a stream   */
-	REGISTRATION_FIRST_MS = 50,   /* the first wait, without its jitter, ...           */
-	REGISTRATION_MAX_MS = 10000,  /* ... and the longest                               */
-	REGISTRATION_CALM_MS = 60000, /* without a failure: the next is the first          */
+	REGISTRATION_CALL_MS = 10000,     /* timeout of Register, ... */
+	REGISTRATION_DEADLINE_MS = 20000, /* ... and the kubelet hears of a later deadline      */
+	REGISTRATION_SOON_MS = 2,         /* a new kubelet's socket is bound before it listens */
+	REGISTRATION_CLEAR_MS = 50,       /* until a kubelet has noticed the end of a stream   */
+	REGISTRATION_FIRST_MS = 50,       /* the first wait, without its jitter, ...           */
+	REGISTRATION_MAX_MS = 10000,      /* ... and the longest                               */
+	REGISTRATION_CALM_MS = 60000,     /* without a failure: the next is the first          */
 };
 
 struct registration_fsm {
@@ -63,7 +63,8 @@ struct registration_fsm {
 /* Waiting; the first event is a TIMER. */
 void registration_fsm_init(struct registration_fsm *fsm);
 
-/* The kubelet has only just made its socket: should the call fail, try again soon. CAME does this, too. */
+/* The kubelet has only just made its socket: should the call fail, try again soon. CAME does this,
+ * too. */
 void registration_fsm_hurry(struct registration_fsm *fsm);
 
 /* @random: 64 random bits, for the wait. */

@@ -22,7 +22,7 @@ enum {
 	AGAIN_MAX_MS = 10000,
 	CALM_MS = 60000,
 	JITTER_PERCENT = 50,
-	KUBELET_LATE_MS = 10000, /* it looks at its folder every second */
+	KUBELET_LATE_MS = 10000, /* it scans its folder every second */
 };
 
 #define PREFIX "hostdev-"
@@ -42,7 +42,7 @@ struct registry {
 	struct clock_timer *timer;     /* until the socket is created, or created again */
 	struct backoff backoff;
 	bool begun;         /* the socket was ours once   */
-	bool heard;         /* of the kubelet, or told that nothing is */
+	bool reported;      /* a kubelet called, or its absence was reported */
 	uint64_t opened_ms; /* when the socket was made   */
 };
 
@@ -78,14 +78,14 @@ static void on_notify(void *arg, struct grpc_call *call, const char *request, si
 	}
 	/* The kubelet forgets us again if this does not reach it. */
 	grpc_call_answer(call, "", 0);
-	r->heard = true;
+	r->reported = true;
 	if (!registered) {
 		err_set(&err, ERR_RETRY, -EPROTO, "the kubelet refuses to register '%s': %s",
 			r->resource, error);
-		r->ops->told(r->arg, REGISTRATION_WAITING, &err);
+		r->ops->on_state(r->arg, REGISTRATION_WAITING, &err);
 		return;
 	}
-	r->ops->told(r->arg, REGISTRATION_DONE, NULL);
+	r->ops->on_state(r->arg, REGISTRATION_DONE, NULL);
 }
 
 static const struct grpc_method methods[] = {
@@ -160,18 +160,18 @@ static int open_socket(struct registry *r, struct err *err)
 	if (result < 0)
 		return result;
 	r->begun = true;
-	r->heard = false;
+	r->reported = false;
 	r->opened_ms = clock_now_ms(r->clock);
 	return 0;
 }
 
-static void open_or_tell(struct registry *r)
+static void open_or_report(struct registry *r)
 {
 	struct err err = { 0 };
 
 	clock_timer_stop(r->clock, r->timer);
 	if (open_socket(r, &err) < 0)
-		r->ops->told(r->arg, REGISTRATION_WAITING, &err);
+		r->ops->on_state(r->arg, REGISTRATION_WAITING, &err);
 }
 
 static void on_timer(void *arg)
@@ -179,34 +179,34 @@ static void on_timer(void *arg)
 	struct registry *r = arg;
 
 	r->server = grpc_uv_server_free(r->server);
-	open_or_tell(r);
+	open_or_report(r);
 }
 
-static void tell_late(struct registry *r)
+static void report_late(struct registry *r)
 {
 	struct err err = { 0 };
 
-	if (r->heard || clock_now_ms(r->clock) - r->opened_ms < KUBELET_LATE_MS)
+	if (r->reported || clock_now_ms(r->clock) - r->opened_ms < KUBELET_LATE_MS)
 		return;
-	r->heard = true;
+	r->reported = true;
 	err_set(&err, ERR_RETRY, -ETIMEDOUT,
 		"the kubelet has not come to '%s'; is it running, and its folder mounted here?",
 		r->path);
-	r->ops->told(r->arg, REGISTRATION_WAITING, &err);
+	r->ops->on_state(r->arg, REGISTRATION_WAITING, &err);
 }
 
 static void on_kubelet(void *arg, enum kubelet_event event)
 {
 	struct registry *r = arg;
 
-	if (event != KUBELET_LOOKED_AGAIN && event != KUBELET_TOOK_OWN)
+	if (event != KUBELET_POLLED && event != KUBELET_TOOK_OWN)
 		return;
 	if (r->server && grpc_uv_server_has_socket(r->server)) {
-		tell_late(r);
+		report_late(r);
 		return;
 	}
 	r->server = grpc_uv_server_free(r->server);
-	open_or_tell(r);
+	open_or_report(r);
 }
 
 /* --- life ------------------------------------------------------------------------ */

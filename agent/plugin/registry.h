@@ -2,11 +2,11 @@
  * registry: lets the kubelet find one resource in its plugins_registry folder
  * (agent/plugin/registration.h).
  *
- * Owns one socket there. The kubelet asks on it for the plugin's info and reports whether it accepted the
- * plugin. The kubelet connects by itself when it starts; when it only drops its stream, the socket must be
- * created again. The name of the socket depends on the resource alone, so it replaces a socket that a
- * crash left, or that of the previous agent in a rolling update. The replaced agent waits until the other
- * is gone.
+ * Owns one socket there. The kubelet asks on it for the plugin's info and reports whether it
+ * accepted the plugin. The kubelet connects by itself when it starts; when it only drops its
+ * stream, the socket must be created again. The name of the socket depends on the resource alone,
+ * so it replaces a socket that a crash left, or that of the previous agent in a rolling update. The
+ * replaced agent waits until the other is gone.
  */
 #pragma once
 
@@ -15,7 +15,8 @@
 struct err;
 struct registry;
 
-/* Like registration_new(), but all of @ops are there; tells every failure, even if it is the same as the one before. */
+/* Like registration_new(), but all of @ops are set. Reports every failure, even the same one
+ * twice. */
 struct registry *registry_new(const struct registration_deps *deps, const char *resource,
 			      const char *socket_path, const struct registration_ops *ops,
 			      void *arg);
@@ -27,6 +28,7 @@ void registry_again(struct registry *registry);
 /* Where the socket for @resource is; the caller frees. What would be too long becomes a hash. */
 char *registry_socket_path(const char *dir, const char *resource);
 
-/* Remove the sockets in the folder @dir that agents before left behind, of resources that may be offered no
- * more: the kubelet would call them for ever. How many went; < 0 if the folder cannot be read. */
+/* Remove the sockets in the folder @dir that earlier agents left, because the kubelet would call
+ * them for ever although their resources may not be offered any more. Returns how many; < 0 if the
+ * folder cannot be read. */
 int registry_sweep(const char *dir, struct err *err);

@@ -1,8 +1,8 @@
 /*
  * socket_id: distinguishes a file from a later file of the same name.
  *
- * The inode number is not enough: file systems reuse it at once. So the birth time counts too, or the
- * time of the last status change on file systems without a birth time.
+ * The inode number is not enough, because file systems reuse it immediately. So the birth time
+ * counts too, or the time of the last status change on file systems without a birth time.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct socket_id {
 	uint32_t ns;
 };
 
-/* What @path is now. What cannot be looked at counts as not there. */
+/* Identify the file at @path. A file that cannot be read counts as absent. */
 struct socket_id socket_id_of(const char *path);
 
 bool socket_id_same(const struct socket_id *a, const struct socket_id *b);

@@ -7,9 +7,9 @@
 #include "api/mediateddeviceparent.h"
 #include "api/names.h"
 #include "api/object.h"
+#include "api/offered_resource.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
-#include "api/resource_lent.h"
 #include "api/resource_name.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
@@ -251,7 +251,7 @@ static char *pci_resource(const struct publish_case *c)
 
 	if (c->resource)
 		return xstrdup(c->resource);
-	return selected ? xstrdup(selected) : resource_lent(c->wanted, c->seen, c->claim);
+	return selected ? xstrdup(selected) : offered_resource(c->wanted, c->seen, c->claim);
 }
 
 /* The caller frees. */
@@ -279,7 +279,7 @@ static void take_lent(const struct publish_case *c, void *object)
 
 		free(usb->status.resource_name);
 		usb->status.resource_name = usb_resource(c, usb);
-		usb->status.enabled = c->usb_claim && usbdeviceclaim_lends(c->usb_claim);
+		usb->status.enabled = c->usb_claim && usbdeviceclaim_is_offered(c->usb_claim);
 		take_orphaned(c, usb);
 	} else if (c->kind == INVENTORY_MDEV) {
 		struct mediateddevice *mdev = object;

@@ -18,7 +18,7 @@
 #include "kube/clock.h"
 
 enum {
-	FIRST_MS = 250, /* between two looks whether the processes have ended: doubled */
+	FIRST_MS = 250, /* between two checks whether the processes have ended: doubled */
 	MAX_MS = 8000,  /* after each, up to this                                      */
 };
 
@@ -31,7 +31,7 @@ struct gone_pods {
 	uint64_t version; /* the checkpoint's, when they were read                             */
 	struct boot_record *record;
 	struct json_strs awaited; /* devices that are not free, as such a pod still has a process */
-	struct clock_timer *timer; /* to look at the processes again */
+	struct clock_timer *timer; /* for the next check of the processes */
 	uint64_t wait_ms;          /* until then                     */
 };
 
@@ -43,7 +43,7 @@ static struct json_strs *devices_free(struct json_strs *devices)
 	return NULL;
 }
 
-/* --- which pods there were ---------------------------------------------------------------------- */
+/* --- which pods there were -------------------------------------------------------------------- */
 
 /* Returns whether that is new. */
 static bool note(struct gone_pods *gone, const char *uid, const char *id)
@@ -95,7 +95,7 @@ static void recall(struct gone_pods *gone)
 void gone_pods_note(struct gone_pods *gone)
 {
 	struct json_strs ids = { 0 };
-	bool news = false;
+	bool changed = false;
 
 	if (checkpoint_version(gone->checkpoint) == gone->version) {
 		if (boot_record_is_behind(gone->record))
@@ -108,10 +108,10 @@ void gone_pods_note(struct gone_pods *gone)
 		const char *uid = checkpoint_pod(gone->checkpoint, ids.items[i]);
 
 		if (uid && *uid)
-			news |= note(gone, uid, ids.items[i]);
+			changed |= note(gone, uid, ids.items[i]);
 	}
 	json_strs_done(&ids);
-	if (news || boot_record_is_behind(gone->record))
+	if (changed || boot_record_is_behind(gone->record))
 		keep(gone);
 }
 
@@ -141,7 +141,7 @@ static void forget(struct gone_pods *gone, const struct json_strs *uids)
 		keep(gone);
 }
 
-/* --- their processes ---------------------------------------------------------------------------- */
+/* --- their processes -------------------------------------------------------------------------- */
 
 static int find_process(const struct gone_pods *gone, const struct json_strs *uids,
 			const char **ret_uid, int *ret_pid, struct err *err)
@@ -154,7 +154,8 @@ static int find_process(const struct gone_pods *gone, const struct json_strs *ui
 				  ret_pid, err);
 }
 
-/* Adds the UIDs of the pods but @but (NULL: none) that had the device @id and may still have processes. */
+/* Adds the UIDs of the pods but @but (NULL: none) that had the device @id and may still have
+ * processes. */
 static void add_pods_of(const struct gone_pods *gone, const char *id, const char *but,
 			struct json_strs *uids)
 {
@@ -192,7 +193,8 @@ static char *find_holder(struct gone_pods *gone, const char *id, const char *but
 	return holder;
 }
 
-/* While the checkpoint does not name the pod, the only one that has ever had the device is taken for it. */
+/* While the checkpoint does not name the pod, the only one that has ever had the device is taken
+ * for it. */
 char *gone_pods_other(struct gone_pods *gone, const char *id)
 {
 	auto_free char *now = NULL;
@@ -214,7 +216,7 @@ bool gone_pods_have(struct gone_pods *gone, const char *id)
 	return holder;
 }
 
-static void look_again(struct gone_pods *gone, uint64_t wait_ms)
+static void check_later(struct gone_pods *gone, uint64_t wait_ms)
 {
 	gone->wait_ms = wait_ms < MAX_MS ? wait_ms : MAX_MS;
 	clock_timer_start(gone->node->clock, gone->timer, gone->wait_ms);
@@ -225,7 +227,7 @@ char *gone_pods_await(struct gone_pods *gone, const char *id)
 	char *holder = find_holder(gone, id, NULL);
 
 	if (holder && json_strs_add_new(&gone->awaited, id))
-		look_again(gone, FIRST_MS);
+		check_later(gone, FIRST_MS);
 	return holder;
 }
 
@@ -243,7 +245,7 @@ static void on_due(void *arg)
 			gone->ended(gone->arg, awaited.items[i]);
 	}
 	if (gone->awaited.len > 0)
-		look_again(gone, wait_ms * 2);
+		check_later(gone, wait_ms * 2);
 	json_strs_done(&awaited);
 }
 
@@ -271,7 +273,7 @@ void gone_pods_ids(struct gone_pods *gone, struct json_strs *ids)
 	json_strs_done(&all);
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct gone_pods *gone_pods_new(const struct this_node *node, struct checkpoint *checkpoint,
 				void (*ended)(void *arg, const char *id), void *arg)

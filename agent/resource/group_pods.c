@@ -28,9 +28,10 @@ static bool has_pod(const struct pci_view *view, const char *address)
 	return list && list->len > 0;
 }
 
-static struct ledger_gift gift_of(const struct pci_view *view, const char *address)
+static struct ledger_allocation allocation_of(const struct pci_view *view, const char *address)
 {
-	return view->gift ? view->gift(view->arg, address) : (struct ledger_gift){ 0 };
+	return view->allocation ? view->allocation(view->arg, address)
+				: (struct ledger_allocation){ 0 };
 }
 
 static bool is_among(const struct json_strs *ids, const char *address)
@@ -45,10 +46,11 @@ static bool is_among(const struct json_strs *ids, const char *address)
 /* Does the pod that has the function @own also have the one at @address? */
 static bool goes_along(const struct pci_view *view, const char *own, const char *address)
 {
-	struct ledger_gift own_gift = gift_of(view, own);
-	struct ledger_gift gift = gift_of(view, address);
+	struct ledger_allocation own_allocation = allocation_of(view, own);
+	struct ledger_allocation allocation = allocation_of(view, address);
 
-	if (own_gift.resource && gift.resource && own_gift.call >= gift.call)
+	if (own_allocation.resource && allocation.resource &&
+	    own_allocation.call >= allocation.call)
 		return true;
 	return view->same_pod && view->same_pod(view->arg, own, address);
 }
@@ -56,17 +58,18 @@ static bool goes_along(const struct pci_view *view, const char *own, const char 
 /* Does the container that asks already have the function at @address? */
 static bool askers(const struct pci_view *view, const struct asked *asked, const char *address)
 {
-	struct ledger_gift gift = gift_of(view, address);
+	struct ledger_allocation allocation = allocation_of(view, address);
 
 	if (goes_along(view, asked->own, address))
 		return true;
 	if (!asked->together)
-		return gift.recent;
+		return allocation.recent;
 	for (size_t i = 0; i < asked->together->len; i++) {
 		if (goes_along(view, asked->together->items[i], address))
 			return true;
 	}
-	return gift.resource && gift.open && strcmp(gift.resource, asked->resource) != 0;
+	return allocation.resource && allocation.open &&
+	       strcmp(allocation.resource, asked->resource) != 0;
 }
 
 /* As ledger_written(). */
@@ -75,8 +78,8 @@ static const char *written(const struct pci_view *view, const char *address)
 	return view->written ? view->written(view->arg, address) : NULL;
 }
 
-/* NULL: no pod has the function at @address, or the calling pod has it. The message does not name the pod, because its
- * reader may not be allowed to see that pod. */
+/* NULL: no pod has the function at @address, or the calling pod has it. The message does not name
+ * the pod, because its reader may not be allowed to see that pod. */
 static char *taken(const struct pci_view *view, const char *group, const struct asked *asked,
 		   const char *address)
 {
@@ -85,9 +88,9 @@ static char *taken(const struct pci_view *view, const char *group, const struct 
 	if (has_pod(view, address))
 		return xasprintf("IOMMU group %s serves one pod at a time, and a pod has %s of it",
 				 group, address);
-	if (gift_of(view, address).resource)
+	if (allocation_of(view, address).resource)
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it was just "
-				 "given to another container",
+				 "allocated to another container",
 				 group, address);
 	if (written(view, address))
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it belongs to "

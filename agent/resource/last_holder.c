@@ -23,24 +23,24 @@ static char *first_pod(const struct pcidevice_allocations *list)
 }
 
 /* The PCIDevice of @address as it was written last; NULL: there is none. */
-static const struct pcidevice *device_at(const struct last_holder *told, const char *address)
+static const struct pcidevice *device_at(const struct last_holder *last, const char *address)
 {
-	auto_free char *name = names_pcidevice(told->node_name, address);
-	const struct pcidevice *device = store_object(told->devices, name);
+	auto_free char *name = names_pcidevice(last->node_name, address);
+	const struct pcidevice *device = store_object(last->devices, name);
 
 	return device && device->status.address && strcmp(device->status.address, address) == 0
 		       ? device
 		       : NULL;
 }
 
-char *last_holder_pod(const struct last_holder *told, const char *id)
+char *last_holder_pod(const struct last_holder *last, const char *id)
 {
-	auto_free char *name = names_pcidevice(told->node_name, id);
-	auto_free char *mdev_name = names_mediateddevice(told->node_name, id);
-	const struct pcidevice *device = device_at(told, id);
-	const struct pcideviceclaim *claim = store_object(told->claims, name);
+	auto_free char *name = names_pcidevice(last->node_name, id);
+	auto_free char *mdev_name = names_mediateddevice(last->node_name, id);
+	const struct pcidevice *device = device_at(last, id);
+	const struct pcideviceclaim *claim = store_object(last->claims, name);
 	const struct mediateddevice *mdev =
-		told->mdevs ? store_object(told->mdevs, mdev_name) : NULL;
+		last->mdevs ? store_object(last->mdevs, mdev_name) : NULL;
 	char *pod = NULL;
 
 	if (device)
@@ -52,10 +52,10 @@ char *last_holder_pod(const struct last_holder *told, const char *id)
 	return pod;
 }
 
-const struct pcidevice_allocations *last_holder_allocations(const struct last_holder *told,
+const struct pcidevice_allocations *last_holder_allocations(const struct last_holder *last,
 							    const char *address)
 {
-	const struct pcidevice *device = device_at(told, address);
+	const struct pcidevice *device = device_at(last, address);
 
 	return device ? &device->status.allocations : NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * told: the last holder of a device according to the API server's objects. Pure.
+ * last_holder: the last holder of a device according to the API server's objects. Pure.
  *
  * A restarted agent uses this until the kubelet has answered: a pod does not end with the agent.
  */
@@ -21,11 +21,11 @@ struct last_holder {
 /* Is @holder (NULL: none), from last_holder_pod(), a pod and not a process? */
 bool last_holder_is_pod(const char *holder);
 
-/* "pod NAMESPACE/NAME" that had the device @id (a PCI address or a UUID), for the caller to free; NULL: none is known.
- * From its object, or from a claim that waits for the pod, because a PCIDevice that was created again has lost the
- * allocation. */
-char *last_holder_pod(const struct last_holder *told, const char *id);
+/* "pod NAMESPACE/NAME" that had the device @id (a PCI address or a UUID), for the caller to free;
+ * NULL: none is known. From its object, or from a claim that waits for the pod, because a PCIDevice
+ * that was created again has lost the allocation. */
+char *last_holder_pod(const struct last_holder *last, const char *id);
 
 /* Who had the function at @address by its PCIDevice, which owns the list; NULL: there is none. */
-const struct pcidevice_allocations *last_holder_allocations(const struct last_holder *told,
+const struct pcidevice_allocations *last_holder_allocations(const struct last_holder *last,
 							    const char *address);

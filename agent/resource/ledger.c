@@ -24,67 +24,68 @@
  * From when on a restarted kubelet lists all of its pods. Pure.
  *
  * Until it has read them from the API server it lists none, or only those of the node's own files,
- * although they run: such a list shows holders, but not that a device has none. The Node shows that the
- * kubelet has reached the API server: the heartbeat of the condition Ready is the kubelet's own (the node
- * controller, which makes the condition Unknown, leaves the heartbeat), and the first one is posted as it
- * begins. The list of its pods comes by another request, which it may try again only after half a minute
- * (client-go's reflector).
+ * although they run: such a list shows holders, but not that a device has none. The Node shows that
+ * the kubelet has reached the API server: the heartbeat of the condition Ready is the kubelet's own
+ * (the node controller, which makes the condition Unknown, leaves the heartbeat), and the first one
+ * is posted as it begins. The list of its pods comes by another request, which it may try again
+ * only after half a minute (client-go's reflector).
  */
 
 enum {
-	SETTLED_YOUNG_MS = 10000, /* without a heartbeat: a kubelet knows its pods by then    */
-	SETTLED_AFTER_MS = 30000, /* after the first heartbeat                                */
-	SETTLED_AGAIN_MS = 5000,  /* without one since it began: nothing says when it comes   */
+	KUBELET_YOUNG_MS = 10000,   /* without a heartbeat: a kubelet knows its pods after this */
+	HEARTBEAT_AFTER_MS = 30000, /* after the first heartbeat                                */
+	HEARTBEAT_AGAIN_MS = 5000,  /* without one since it began: its time is not known */
 };
 
 /* All zero at first. */
-struct settled {
+struct kubelet_age {
 	int64_t heartbeat_ms; /* wall clock, the last one that was heard of; 0: none ever */
 	int64_t began_ms;     /* wall clock, of the kubelet                               */
-	int64_t touch_ms;     /* its first heartbeat since; 0: not heard of               */
+	int64_t first_ms;     /* its first heartbeat since; 0: not heard of               */
 };
 
 enum { HEARTBEAT_GRAIN_MS = 999 }; /* metav1.Time has whole seconds, and cuts */
 
-static void settled_hear(struct settled *settled, int64_t heartbeat_ms)
+static void set_heartbeat(struct kubelet_age *age, int64_t heartbeat_ms)
 {
-	settled->heartbeat_ms = heartbeat_ms;
+	age->heartbeat_ms = heartbeat_ms;
 }
 
-static uint64_t left_ms(int64_t until_ms, int64_t now_ms)
+static uint64_t remaining_ms(int64_t until_ms, int64_t now_ms)
 {
 	return until_ms > now_ms ? (uint64_t)(until_ms - now_ms) : 0;
 }
 
-/* For how many ms a list of the kubelet that began at @began_ms is not all there is; 0: it is. Wall clock. */
-static uint64_t settled_wait_ms(struct settled *settled, int64_t began_ms, int64_t now_ms)
+/* For how many ms a list of the kubelet that began at @began_ms is not all there is; 0: it is. Wall
+ * clock. */
+static uint64_t kubelet_wait_ms(struct kubelet_age *age, int64_t began_ms, int64_t now_ms)
 {
-	uint64_t young_ms = left_ms(began_ms + SETTLED_YOUNG_MS, now_ms);
-	uint64_t touch_ms;
+	uint64_t young_ms = remaining_ms(began_ms + KUBELET_YOUNG_MS, now_ms);
+	uint64_t first_ms;
 
 	if (began_ms > now_ms)
-		return 0; /* the clock was set back: nothing can be said of that kubelet's age */
-	if (began_ms != settled->began_ms) {
-		settled->began_ms = began_ms;
-		settled->touch_ms = 0;
+		return 0; /* the clock was set back, so that kubelet's age is unknown */
+	if (began_ms != age->began_ms) {
+		age->began_ms = began_ms;
+		age->first_ms = 0;
 	}
-	if (!settled->heartbeat_ms)
+	if (!age->heartbeat_ms)
 		return young_ms;
-	if (settled->heartbeat_ms + HEARTBEAT_GRAIN_MS < began_ms)
-		return SETTLED_AGAIN_MS;
-	if (!settled->touch_ms)
-		settled->touch_ms = settled->heartbeat_ms;
-	touch_ms = left_ms(settled->touch_ms + SETTLED_AFTER_MS, now_ms);
-	return touch_ms > young_ms ? touch_ms : young_ms;
+	if (age->heartbeat_ms + HEARTBEAT_GRAIN_MS < began_ms)
+		return HEARTBEAT_AGAIN_MS;
+	if (!age->first_ms)
+		age->first_ms = age->heartbeat_ms;
+	first_ms = remaining_ms(age->first_ms + HEARTBEAT_AFTER_MS, now_ms);
+	return first_ms > young_ms ? first_ms : young_ms;
 }
 
 /* --- ledger ---------------------------------------------------------------------------------- */
 
 enum {
-	GROWN_ANSWER_MS = 2000, /* an answer that was asked for is here by then */
-	STARTING_MS = 20000,    /* a pod that was admitted shows in podresources by then */
+	GROWN_ANSWER_MS = 2000, /* a requested answer arrives within this */
+	STARTING_MS = 20000,    /* an admitted pod is in podresources within this */
 	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
-	WRITTEN_LOOKS = 30,     /* so often, until it has                                 */
+	WRITTEN_CHECKS = 30,    /* so often, until it has                                 */
 	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
 };
 
@@ -93,8 +94,8 @@ struct unlisted {
 	struct json_strs ids;   /* when the kubelet had written it last     */
 	struct json_strs asked; /* since when the kubelet was made to write it */
 	struct clock_timer *timer;
-	unsigned looks; /* left, until the kubelet has written; 0: it is to be asked for its list */
-	uint64_t version; /* the checkpoint's when it was made to write                      */
+	unsigned checks_left; /* until the kubelet has written; 0: ask it for its list */
+	uint64_t version;     /* the checkpoint's when it was made to write                      */
 };
 
 struct ledger {
@@ -106,13 +107,13 @@ struct ledger {
 	struct map *starting; /* ID -> struct starting *              */
 	struct unlisted unlisted;
 	struct gone_pods *gone;
-	struct settled settled;
+	struct kubelet_age kubelet_age;
 	struct clock_timer *grown; /* the kubelet may have settled, and is asked again */
 	bool asked_grown;
-	struct clock_timer *passed; /* what was not known for a while is by then, said or not */
+	struct clock_timer *passed; /* ends an uncertainty, with or without an answer */
 	bool waits;                 /* for that */
-	bool answered;              /* the kubelet has said once who has what */
-	bool doubted;               /* somebody was told what its checkpoint says instead */
+	bool answered;              /* the kubelet has answered once */
+	bool doubted;               /* a caller got an answer from its checkpoint instead */
 	uint64_t calls;             /* Allocate calls so far */
 	uint64_t began_ms;
 };
@@ -122,8 +123,8 @@ struct starting {
 	uint64_t since_ms;
 	uint64_t until_ms; /* then it is listed, if it lives */
 	bool listed;       /* kept for a moment: since when is asked for */
-	uint64_t version;  /* the checkpoint's when it was given         */
-	uint64_t call;     /* which one it was given in                  */
+	uint64_t version;  /* of the checkpoint at the allocation */
+	uint64_t call;     /* the call of the allocation */
 	char *resource;
 };
 
@@ -147,7 +148,8 @@ static bool is_offered(void *arg, const char *resource)
 	size_t cursor = 0;
 	void *starting;
 
-	/* What was given is ours, although the resource may have gone before the kubelet listed the pod. */
+	/* Allocated devices are ours, even if their resource disappears before the kubelet lists
+	 * the pod. */
 	while (map_next(ledger->starting, &cursor, NULL, &starting)) {
 		if (strcmp(((const struct starting *)starting)->resource, resource) == 0)
 			return true;
@@ -155,7 +157,7 @@ static bool is_offered(void *arg, const char *resource)
 	return ledger->deps.offers(ledger->deps.arg, resource);
 }
 
-static bool was_told(void *arg, const struct pod_device *device)
+static bool had_device(void *arg, const struct pod_device *device)
 {
 	const struct ledger *ledger = arg;
 
@@ -169,12 +171,13 @@ static uint64_t unsure_for_ms(struct ledger *ledger)
 
 	if (stat(ledger->deps.socket_path, &st) < 0)
 		return 0;
-	return settled_wait_ms(&ledger->settled,
+	return kubelet_wait_ms(&ledger->kubelet_age,
 			       (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
 			       clock_wall_ms(ledger->node->clock));
 }
 
-/* Has a list named its pod? What was asked for before the device was given says who had it before. */
+/* Has a list named its pod? A list that was requested before the allocation names the earlier
+ * holder. */
 static bool is_listed(const struct ledger *ledger, const char *id, const struct starting *starting)
 {
 	return starting->listed ||
@@ -182,7 +185,7 @@ static bool is_listed(const struct ledger *ledger, const char *id, const struct 
 		pod_allocations_of(ledger->pods, id)->len > 0);
 }
 
-/* A pod that is listed is being started no more. */
+/* A pod that is listed is not starting any more. */
 static void forget_started(struct ledger *ledger)
 {
 	uint64_t now_ms = clock_now_ms(ledger->node->clock);
@@ -199,23 +202,24 @@ static void forget_started(struct ledger *ledger)
 	}
 }
 
-/* What the last answer says of what is offered now. */
+/* Read the last answer for the resources that are offered now. */
 static void match_pods(struct ledger *ledger, bool whole)
 {
-	static const struct pod_allocations_ops ops = { is_offered, on_pods_changed, was_told };
+	static const struct pod_allocations_ops ops = { is_offered, on_pods_changed, had_device };
 
 	pod_allocations_set(ledger->pods, podresources_devices(ledger->podresources), whole, &ops,
 			    ledger);
 }
 
-/* The kubelet says nothing now, so that nothing can be concluded from what it has not said. */
+/* The kubelet does not answer now, so nothing follows from a missing device. */
 static bool is_silent(struct ledger *ledger)
 {
 	return !ledger->answered || podresources_stale(ledger->podresources) ||
 	       unsure_for_ms(ledger) > 0;
 }
 
-/* The first whole answer tells of every device, since nothing was known of any; and so does one that ends a doubt. */
+/* The first complete answer changes every device, because none was known before; so does an answer
+ * that ends an uncertainty. */
 static void take_pods(struct ledger *ledger, bool whole)
 {
 	bool all = whole && (!ledger->answered || ledger->doubted);
@@ -229,7 +233,8 @@ static void take_pods(struct ledger *ledger, bool whole)
 	ledger->deps.changed(ledger->deps.arg, NULL);
 }
 
-/* The kubelet was unsure at its last answer. Its next answer may be the same, and an equal answer causes no callback. */
+/* The kubelet was unsure at its last answer. Its next answer may be the same, and an equal answer
+ * causes no callback. */
 static void on_grown(void *arg)
 {
 	struct ledger *ledger = arg;
@@ -247,7 +252,7 @@ static void on_grown(void *arg)
 	}
 }
 
-static void look_when_grown(struct ledger *ledger, uint64_t unsure_ms)
+static void refresh_when_grown(struct ledger *ledger, uint64_t unsure_ms)
 {
 	if (unsure_ms == 0)
 		return;
@@ -267,29 +272,30 @@ static void on_podresources(void *arg)
 		return;
 	}
 	take_pods(ledger, unsure_ms == 0);
-	look_when_grown(ledger, unsure_ms);
+	refresh_when_grown(ledger, unsure_ms);
 }
 
 /* --- what only the checkpoint names ----------------------------------------------------------- */
 
 /*
  * The kubelet lists the devices of containers, but not those of init containers (List() of
- * pkg/kubelet/apis/podresources/server_v1.go, 1.34); it keeps them for their pod until that ends. Its checkpoint names them, but
- * may name pods that have ended, too. The kubelet forgets these when it is asked for its list, and writes what it knows when a
- * plugin sends it a list: so after each of its answers it is made to write.
+ * pkg/kubelet/apis/podresources/server_v1.go, 1.34); it keeps them for their pod until that ends.
+ * Its checkpoint names them, but may name pods that have ended, too. The kubelet forgets these when
+ * it is asked for its list, and writes what it knows when a plugin sends it a list: so after each
+ * of its answers it is made to write.
  */
 
 /* A checkpoint that cannot be read names what it named last. */
 static bool is_in_checkpoint(struct ledger *ledger, const char *id)
 {
-	enum checkpoint_says says = checkpoint_find(ledger->checkpoint, id);
+	enum checkpoint_answer answer = checkpoint_find(ledger->checkpoint, id);
 
-	return says == CHECKPOINT_NAMES ||
-	       (says == CHECKPOINT_UNKNOWN && json_strs_has(&ledger->unlisted.ids, id));
+	return answer == CHECKPOINT_ALLOCATED ||
+	       (answer == CHECKPOINT_UNKNOWN && json_strs_has(&ledger->unlisted.ids, id));
 }
 
-/* An ID of the forms that are ours is a device of ours whatever its resource: the entry of the HostDeviceConfig by which it was
- * given may have gone while no agent ran. */
+/* An ID of one of our forms is our device, whatever its resource: the entry of the HostDeviceConfig
+ * that offered it may have disappeared while no agent ran. */
 static bool is_unlisted(struct ledger *ledger, const char *id)
 {
 	return (pod_allocations_is_device(id) || pod_allocations_is_port(id)) &&
@@ -322,7 +328,7 @@ static void add_missing(const struct json_strs *ids, const struct json_strs *oth
 	}
 }
 
-static void look_at_unlisted(struct ledger *ledger)
+static void update_unlisted(struct ledger *ledger)
 {
 	struct unlisted *unlisted = &ledger->unlisted;
 	struct json_strs differ = { 0 };
@@ -345,18 +351,18 @@ static void on_unlisted(void *arg)
 	struct ledger *ledger = arg;
 	struct unlisted *unlisted = &ledger->unlisted;
 
-	if (unlisted->looks == 0) {
+	if (unlisted->checks_left == 0) {
 		podresources_ask(ledger->podresources);
 		return;
 	}
-	unlisted->looks = checkpoint_version(ledger->checkpoint) != unlisted->version
-				  ? 0
-				  : unlisted->looks - 1;
-	if (unlisted->looks == 0)
-		look_at_unlisted(ledger);
-	if (unlisted->looks > 0 || unlisted->ids.len > 0)
+	unlisted->checks_left = checkpoint_version(ledger->checkpoint) != unlisted->version
+					? 0
+					: unlisted->checks_left - 1;
+	if (unlisted->checks_left == 0)
+		update_unlisted(ledger);
+	if (unlisted->checks_left > 0 || unlisted->ids.len > 0)
 		clock_timer_start(ledger->node->clock, unlisted->timer,
-				  unlisted->looks > 0 ? WRITTEN_MS : UNLISTED_MS);
+				  unlisted->checks_left > 0 ? WRITTEN_MS : UNLISTED_MS);
 }
 
 bool ledger_wants_written(const struct ledger *ledger)
@@ -376,43 +382,44 @@ static void on_answered(void *arg)
 	json_strs_done(&unlisted->asked);
 	add_unlisted(ledger, &unlisted->asked);
 	if (unlisted->asked.len == 0) {
-		look_at_unlisted(ledger);
+		update_unlisted(ledger);
 		return;
 	}
 	unlisted->version = checkpoint_version(ledger->checkpoint);
-	unlisted->looks = WRITTEN_LOOKS;
+	unlisted->checks_left = WRITTEN_CHECKS;
 	if (ledger->deps.make_kubelet_write)
 		ledger->deps.make_kubelet_write(ledger->deps.arg);
 	clock_timer_start(ledger->node->clock, unlisted->timer, WRITTEN_MS);
 }
 
-/* The answer may be older than what was given since: it may name who had that before. */
+/* The answer may be older than an allocation since, and name the earlier holder. */
 void ledger_offered(struct ledger *ledger)
 {
 	if (ledger->answered && !podresources_stale(ledger->podresources))
 		match_pods(ledger, unsure_for_ms(ledger) == 0);
 }
 
-void ledger_hear(struct ledger *ledger, int64_t heartbeat_ms)
+void ledger_set_heartbeat(struct ledger *ledger, int64_t heartbeat_ms)
 {
-	settled_hear(&ledger->settled, heartbeat_ms);
+	set_heartbeat(&ledger->kubelet_age, heartbeat_ms);
 }
 
-static void tell_when_passed(struct ledger *ledger, uint64_t wait_ms)
+static void notify_when_passed(struct ledger *ledger, uint64_t wait_ms)
 {
 	if (ledger->waits)
-		return; /* that is earlier, and looks again */
+		return; /* the timer runs already, and ends earlier */
 	ledger->waits = true;
 	clock_timer_start(ledger->node->clock, ledger->passed, wait_ms);
 }
 
-/* From then on who has what counts as known, answer or not. */
+/* After this, the holders count as known, with or without an answer. */
 static uint64_t known_ms(const struct ledger *ledger)
 {
 	return ledger->began_ms + LEDGER_UNKNOWN_MS;
 }
 
-/* A device counts as free after a time without an answer, or when no list names its pod. No event reports that. */
+/* A device counts as free after a time without an answer, or when no list names its pod. No event
+ * reports that. */
 static void on_passed(void *arg)
 {
 	struct ledger *ledger = arg;
@@ -443,7 +450,7 @@ static void on_passed(void *arg)
 			next_ms = until_ms;
 	}
 	if (next_ms < UINT64_MAX)
-		tell_when_passed(ledger, next_ms - now_ms);
+		notify_when_passed(ledger, next_ms - now_ms);
 	if (due)
 		ledger->deps.changed(ledger->deps.arg, NULL);
 }
@@ -460,7 +467,7 @@ static bool is_starting(struct ledger *ledger, const char *id)
 	return false;
 }
 
-static void give(struct ledger *ledger, const char *resource, const char *id)
+static void add_allocation(struct ledger *ledger, const char *resource, const char *id)
 {
 	struct starting *starting = xcalloc(1, sizeof(*starting));
 
@@ -470,10 +477,10 @@ static void give(struct ledger *ledger, const char *resource, const char *id)
 	starting->version = checkpoint_version(ledger->checkpoint);
 	starting->call = ledger->calls;
 	starting_free(map_set(ledger->starting, id, starting));
-	tell_when_passed(ledger, STARTING_MS);
+	notify_when_passed(ledger, STARTING_MS);
 }
 
-void ledger_give(struct ledger *ledger, const char *resource, const struct json_strs *ids)
+void ledger_allocate(struct ledger *ledger, const char *resource, const struct json_strs *ids)
 {
 	ledger->calls++;
 	for (size_t i = 0; i < ids->len; i++) {
@@ -481,9 +488,9 @@ void ledger_give(struct ledger *ledger, const char *resource, const struct json_
 		char *rest = copy;
 		const char *id;
 
-		give(ledger, resource, ids->items[i]);
+		add_allocation(ledger, resource, ids->items[i]);
 		while (strchr(ids->items[i], ',') && (id = strsep(&rest, ",")))
-			give(ledger, resource, id);
+			add_allocation(ledger, resource, id);
 	}
 }
 
@@ -502,7 +509,8 @@ const char *ledger_resource(struct ledger *ledger, const char *id)
 		       : NULL;
 }
 
-/* Has the kubelet written its checkpoint since? What it named before that somebody had before. */
+/* Has the kubelet written its checkpoint since the allocation? Before, it names the earlier
+ * holder. */
 static bool is_written(struct ledger *ledger, const struct starting *starting)
 {
 	uint64_t version = checkpoint_version(ledger->checkpoint);
@@ -513,38 +521,39 @@ static bool is_written(struct ledger *ledger, const struct starting *starting)
 static bool is_open(struct ledger *ledger, const char *id, const struct starting *starting)
 {
 	uint64_t ago_ms = clock_now_ms(ledger->node->clock) - starting->since_ms;
-	enum checkpoint_says says = checkpoint_find(ledger->checkpoint, id);
+	enum checkpoint_answer answer = checkpoint_find(ledger->checkpoint, id);
 
-	if (says == CHECKPOINT_NAMES && !is_written(ledger, starting))
-		says = CHECKPOINT_NAMES_NOT;
-	return says == CHECKPOINT_NAMES_NOT && ago_ms <= LEDGER_RECENT_MS;
+	if (answer == CHECKPOINT_ALLOCATED && !is_written(ledger, starting))
+		answer = CHECKPOINT_FREE;
+	return answer == CHECKPOINT_FREE && ago_ms <= LEDGER_RECENT_MS;
 }
 
-/* A list may name the pod before its containers have all of theirs. */
-static bool is_given(struct ledger *ledger, const char *id, const struct starting *starting,
-		     bool open)
+/* A list may name the pod before its containers have all of their devices. */
+static bool is_allocated(struct ledger *ledger, const char *id, const struct starting *starting,
+			 bool open)
 {
 	if (is_listed(ledger, id, starting))
 		return open;
 	return clock_now_ms(ledger->node->clock) < starting->until_ms || is_silent(ledger);
 }
 
-struct ledger_gift ledger_gift(struct ledger *ledger, const char *id)
+struct ledger_allocation ledger_allocation(struct ledger *ledger, const char *id)
 {
 	const struct starting *starting = map_get(ledger->starting, id);
-	struct ledger_gift gift = { 0 };
+	struct ledger_allocation allocation = { 0 };
 
 	if (!starting)
-		return gift;
-	gift.call = starting->call;
-	gift.open = is_open(ledger, id, starting);
-	gift.recent = clock_now_ms(ledger->node->clock) <= starting->since_ms + LEDGER_RECENT_MS;
-	if (is_given(ledger, id, starting, gift.open))
-		gift.resource = starting->resource;
-	return gift;
+		return allocation;
+	allocation.call = starting->call;
+	allocation.open = is_open(ledger, id, starting);
+	allocation.recent =
+		clock_now_ms(ledger->node->clock) <= starting->since_ms + LEDGER_RECENT_MS;
+	if (is_allocated(ledger, id, starting, allocation.open))
+		allocation.resource = starting->resource;
+	return allocation;
 }
 
-/* The pod's UID in the checkpoint; NULL: it names none since the device was given last. */
+/* The pod's UID in the checkpoint; NULL: none since the last allocation of the device. */
 static const char *written_pod(struct ledger *ledger, const char *id)
 {
 	const struct starting *starting = map_get(ledger->starting, id);
@@ -563,8 +572,8 @@ static bool is_one_pods(const struct pcidevice_allocations *list)
 	return list->len > 0;
 }
 
-/* The pod in the list; NULL: it names none since the device was given last, or several: kubelets up to 1.33 list pods that
- * have ended beside the one that has the device now. */
+/* The pod in the list; NULL: none since the last allocation of the device, or several: kubelets up
+ * to 1.33 list ended pods beside the one that has the device now. */
 static const struct pcidevice_allocation *listed_pod(const struct ledger *ledger, const char *id)
 {
 	const struct starting *starting = map_get(ledger->starting, id);
@@ -576,9 +585,9 @@ static const struct pcidevice_allocation *listed_pod(const struct ledger *ledger
 
 static bool is_readable(struct ledger *ledger, const char *id)
 {
-	enum checkpoint_says says = checkpoint_find(ledger->checkpoint, id);
+	enum checkpoint_answer answer = checkpoint_find(ledger->checkpoint, id);
 
-	return says == CHECKPOINT_NAMES || says == CHECKPOINT_NAMES_NOT;
+	return answer == CHECKPOINT_ALLOCATED || answer == CHECKPOINT_FREE;
 }
 
 bool ledger_same_pod(struct ledger *ledger, const char *a, const char *b)
@@ -596,12 +605,12 @@ bool ledger_same_pod(struct ledger *ledger, const char *a, const char *b)
 	return uid && other && strcmp(uid, other) == 0;
 }
 
-/* The checkpoint may name too many, but has all devices that were given, but for those that a process before this one has just
- * given. */
+/* The checkpoint may name too many devices, but has all allocated ones, except those that the
+ * previous agent has just allocated. */
 static bool is_written_nobodys(struct ledger *ledger, const char *id)
 {
 	return clock_now_ms(ledger->node->clock) >= ledger->began_ms + LEDGER_RECENT_MS &&
-	       checkpoint_find(ledger->checkpoint, id) == CHECKPOINT_NAMES_NOT;
+	       checkpoint_find(ledger->checkpoint, id) == CHECKPOINT_FREE;
 }
 
 /* NULL: it is not known yet whether the pod has ended. */
@@ -639,11 +648,12 @@ bool ledger_is_free(struct ledger *ledger, const char *id, char **ret_holder)
 	return false;
 }
 
-/* The checkpoint counts only while the kubelet is silent. An equal answer ends that without a callback: ask again. */
+/* The checkpoint counts only while the kubelet is silent. An equal answer ends that without a
+ * callback: ask again. */
 static void doubt(struct ledger *ledger)
 {
 	ledger->doubted = true;
-	look_when_grown(ledger, unsure_for_ms(ledger));
+	refresh_when_grown(ledger, unsure_for_ms(ledger));
 }
 
 const char *ledger_written(struct ledger *ledger, const char *id)
@@ -653,7 +663,7 @@ const char *ledger_written(struct ledger *ledger, const char *id)
 			       ? "a pod in the kubelet's checkpoint, which lists init containers too"
 			       : NULL;
 	switch (checkpoint_find(ledger->checkpoint, id)) {
-	case CHECKPOINT_NAMES:
+	case CHECKPOINT_ALLOCATED:
 		doubt(ledger);
 		return "a pod in the kubelet's checkpoint; the kubelet does not say who has what";
 	case CHECKPOINT_UNKNOWN:
@@ -661,13 +671,13 @@ const char *ledger_written(struct ledger *ledger, const char *id)
 		return "a pod that is not known; the kubelet does not say who has what, and its "
 		       "checkpoint cannot be read";
 	case CHECKPOINT_MISSING:
-	case CHECKPOINT_NAMES_NOT:
+	case CHECKPOINT_FREE:
 		break;
 	}
 	return NULL;
 }
 
-bool ledger_is_left(struct ledger *ledger, const char *id)
+bool ledger_is_busy(struct ledger *ledger, const char *id)
 {
 	return gone_pods_have(ledger->gone, id);
 }
@@ -685,7 +695,7 @@ void ledger_ids(struct ledger *ledger, struct json_strs *ids)
 
 	pod_allocations_ids(ledger->pods, ids);
 	while (map_next(ledger->starting, &cursor, &id, &starting)) {
-		if (is_given(ledger, id, starting, false))
+		if (is_allocated(ledger, id, starting, false))
 			json_strs_add(ids, id);
 	}
 	if (is_silent(ledger))
@@ -721,7 +731,7 @@ struct ledger *ledger_new(const struct this_node *node, const struct ledger_deps
 	ledger->unlisted.timer = clock_timer_new(node->clock, on_unlisted, ledger);
 	ledger->gone = gone_pods_new(node, ledger->checkpoint, on_pods_changed, ledger);
 	ledger->began_ms = clock_now_ms(node->clock);
-	tell_when_passed(ledger, LEDGER_RECENT_MS);
+	notify_when_passed(ledger, LEDGER_RECENT_MS);
 	ledger->podresources = podresources_new(&(struct podresources_deps){
 		.loop = node->loop,
 		.clock = node->clock,

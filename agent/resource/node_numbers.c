@@ -31,46 +31,47 @@ struct numbers {
 };
 
 /* A device that a pod has. */
-struct given {
+struct allocated {
 	struct numbers numbers; /* all that its nodes had since the pod has it */
-	bool known;             /* they were looked at while it was there      */
-	bool lost;              /* it was gone by then                         */
+	bool known;             /* they were read while it was there */
+	bool lost;              /* it was gone before */
 };
 
 struct node_numbers {
 	const struct this_node *node;
 	struct node_numbers_deps deps;
-	struct map *given;  /* ID -> struct given *                                        */
-	struct map *before; /* likewise, of the process before, until the device is held or given */
+	struct map *allocated; /* ID -> struct allocated * */
+	struct map
+		*before; /* the same of the previous agent, until the device is held or allocated */
 	struct boot_record *record;
 };
 
-static struct given *given_free(struct given *given)
+static struct allocated *allocated_free(struct allocated *allocated)
 {
-	if (given)
-		array_done(&given->numbers);
-	free(given);
+	if (allocated)
+		array_done(&allocated->numbers);
+	free(allocated);
 	return NULL;
 }
 
-static void given_map_free(struct map *map)
+static void allocated_map_free(struct map *map)
 {
 	size_t cursor = 0;
-	void *given;
+	void *allocated;
 
-	while (map_next(map, &cursor, NULL, &given))
-		given_free(given);
+	while (map_next(map, &cursor, NULL, &allocated))
+		allocated_free(allocated);
 	map_free(map);
 }
 
 /* --- the record ------------------------------------------------------------------------------- */
 
-static void add_record(json_t *ids, const char *id, const struct given *given)
+static void add_record(json_t *ids, const char *id, const struct allocated *allocated)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < given->numbers.len; i++)
-		json_array_append_new(list, json_integer((json_int_t)given->numbers.items[i]));
+	for (size_t i = 0; i < allocated->numbers.len; i++)
+		json_array_append_new(list, json_integer((json_int_t)allocated->numbers.items[i]));
 	if (json_array_size(list) > 0)
 		json_object_set_new(ids, id, list);
 	else
@@ -81,10 +82,10 @@ static void add_records(json_t *ids, const struct map *map)
 {
 	size_t cursor = 0;
 	const char *id;
-	void *given;
+	void *allocated;
 
-	while (map_next(map, &cursor, &id, &given))
-		add_record(ids, id, given);
+	while (map_next(map, &cursor, &id, &allocated))
+		add_record(ids, id, allocated);
 }
 
 /* If it has changed. */
@@ -93,22 +94,22 @@ static void keep(struct node_numbers *numbers)
 	json_t *ids = json_object();
 
 	add_records(ids, numbers->before);
-	add_records(ids, numbers->given);
+	add_records(ids, numbers->allocated);
 	boot_record_keep(numbers->record, ids);
 }
 
 static void recall_one(struct node_numbers *numbers, const char *id, const json_t *list)
 {
-	struct given *given = xcalloc(1, sizeof(*given));
+	struct allocated *allocated = xcalloc(1, sizeof(*allocated));
 	json_t *item;
 	size_t i;
 
-	given->known = true;
+	allocated->known = true;
 	json_array_foreach (list, i, item) {
 		if (json_is_integer(item))
-			*array_add(&given->numbers) = (dev_t)json_integer_value(item);
+			*array_add(&allocated->numbers) = (dev_t)json_integer_value(item);
 	}
-	given_free(map_set(numbers->before, id, given));
+	allocated_free(map_set(numbers->before, id, allocated));
 }
 
 static void recall(struct node_numbers *numbers)
@@ -233,70 +234,70 @@ static bool number_of(const struct node_numbers *numbers, const char *node, dev_
 	return true;
 }
 
-static bool has_number(const struct given *given, dev_t number)
+static bool has_number(const struct allocated *allocated, dev_t number)
 {
-	for (size_t i = 0; i < given->numbers.len; i++) {
-		if (given->numbers.items[i] == number)
+	for (size_t i = 0; i < allocated->numbers.len; i++) {
+		if (allocated->numbers.items[i] == number)
 			return true;
 	}
 	return false;
 }
 
 /* A device that is not on a VFIO driver has no node, and then no number is known to be its. */
-static void look_at(struct node_numbers *numbers, const char *id, struct given *given)
+static void read_numbers(struct node_numbers *numbers, const char *id, struct allocated *allocated)
 {
 	struct json_strs nodes = { 0 };
 	bool known = is_there(numbers, id);
 	dev_t number;
 
-	given->lost = given->lost || (!known && !given->known);
+	allocated->lost = allocated->lost || (!known && !allocated->known);
 	nodes_of(numbers, id, &nodes);
 	for (size_t i = 0; i < nodes.len; i++) {
 		if (!number_of(numbers, nodes.items[i], &number))
 			known = known && !has_kernel(numbers, nodes.items[i]);
-		else if (!has_number(given, number))
-			*array_add(&given->numbers) = number;
+		else if (!has_number(allocated, number))
+			*array_add(&allocated->numbers) = number;
 	}
-	given->known = given->known || known;
+	allocated->known = allocated->known || known;
 	json_strs_done(&nodes);
 }
 
-static void look_at_id(struct node_numbers *numbers, const char *id)
+static void update_id(struct node_numbers *numbers, const char *id)
 {
-	struct given *given;
+	struct allocated *allocated;
 
 	if (!pod_allocations_is_device(id) && !pod_allocations_is_port(id))
 		return;
-	given = map_get(numbers->given, id);
-	if (!given) {
-		given = map_remove(numbers->before, id);
-		if (!given)
-			given = xcalloc(1, sizeof(*given));
-		map_set(numbers->given, id, given);
+	allocated = map_get(numbers->allocated, id);
+	if (!allocated) {
+		allocated = map_remove(numbers->before, id);
+		if (!allocated)
+			allocated = xcalloc(1, sizeof(*allocated));
+		map_set(numbers->allocated, id, allocated);
 	}
-	look_at(numbers, id, given);
+	read_numbers(numbers, id, allocated);
 }
 
-void node_numbers_look(struct node_numbers *numbers)
+void node_numbers_update(struct node_numbers *numbers)
 {
 	struct json_strs ids = { 0 };
-	struct map *before = numbers->given;
-	void *given;
+	struct map *before = numbers->allocated;
+	void *allocated;
 
 	numbers->deps.held(numbers->deps.arg, &ids);
-	numbers->given = map_new();
+	numbers->allocated = map_new();
 	for (size_t i = 0; i < ids.len; i++) {
-		given = map_remove(before, ids.items[i]);
-		if (given)
-			map_set(numbers->given, ids.items[i], given);
-		look_at_id(numbers, ids.items[i]);
+		allocated = map_remove(before, ids.items[i]);
+		if (allocated)
+			map_set(numbers->allocated, ids.items[i], allocated);
+		update_id(numbers, ids.items[i]);
 	}
-	given_map_free(before);
+	allocated_map_free(before);
 	json_strs_done(&ids);
 	keep(numbers);
 }
 
-void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids)
+void node_numbers_allocate(struct node_numbers *numbers, const struct json_strs *ids)
 {
 	for (size_t i = 0; i < ids->len; i++) {
 		auto_free char *copy = xstrdup(ids->items[i]);
@@ -304,16 +305,16 @@ void node_numbers_give(struct node_numbers *numbers, const struct json_strs *ids
 		const char *id;
 
 		while ((id = strsep(&rest, ","))) {
-			given_free(map_remove(numbers->given, id));
-			given_free(map_remove(numbers->before, id));
-			look_at_id(numbers, id);
+			allocated_free(map_remove(numbers->allocated, id));
+			allocated_free(map_remove(numbers->before, id));
+			update_id(numbers, id);
 		}
 	}
 	keep(numbers);
 }
 
-/* May the device @id have the number of @other, which a pod has? Devices of one group have one node; that a group has one
- * pod is seen to elsewhere (group_pods.h). */
+/* May the device @id have the number of @other, which a pod has? Devices of one group have one
+ * node; that a group has one pod is seen to elsewhere (group_pods.h). */
 static bool goes_along(const struct node_numbers *numbers, const char *id, const char *other)
 {
 	auto_free char *group = group_of(numbers, id);
@@ -326,14 +327,14 @@ static bool goes_along(const struct node_numbers *numbers, const char *id, const
 /* A pod had another device with one of these nodes' numbers. */
 static char *other_trouble(const struct node_numbers *numbers, const char *id,
 			   const struct json_strs *nodes, const char *other,
-			   const struct given *given)
+			   const struct allocated *allocated)
 {
 	auto_free char *holder = NULL;
 	dev_t number;
 
 	for (size_t i = 0; i < nodes->len; i++) {
-		if (!number_of(numbers, nodes->items[i], &number) || !has_number(given, number) ||
-		    goes_along(numbers, id, other))
+		if (!number_of(numbers, nodes->items[i], &number) ||
+		    !has_number(allocated, number) || goes_along(numbers, id, other))
 			continue;
 		holder = numbers->deps.holder(numbers->deps.arg, other);
 		return xasprintf("%s has the number %u:%u, which %s was given for %s before that "
@@ -355,7 +356,7 @@ static char *lost_trouble(const struct node_numbers *numbers, const char *other)
 
 char *node_numbers_trouble(struct node_numbers *numbers, const char *id)
 {
-	bool held = map_get(numbers->given, id);
+	bool held = map_get(numbers->allocated, id);
 	struct json_strs nodes = { 0 };
 	char *trouble = NULL;
 	const char *other;
@@ -363,15 +364,15 @@ char *node_numbers_trouble(struct node_numbers *numbers, const char *id)
 	void *value;
 
 	nodes_of(numbers, id, &nodes);
-	while (!trouble && map_next(numbers->given, &cursor, &other, &value)) {
-		struct given *given = value;
+	while (!trouble && map_next(numbers->allocated, &cursor, &other, &value)) {
+		struct allocated *allocated = value;
 
 		if (strcmp(other, id) == 0)
 			continue;
-		if (!given->known)
-			look_at(numbers, other, given);
-		trouble = other_trouble(numbers, id, &nodes, other, given);
-		if (!trouble && given->lost && !held && !pod_allocations_is_port(id) &&
+		if (!allocated->known)
+			read_numbers(numbers, other, allocated);
+		trouble = other_trouble(numbers, id, &nodes, other, allocated);
+		if (!trouble && allocated->lost && !held && !pod_allocations_is_port(id) &&
 		    !pod_allocations_is_port(other))
 			trouble = lost_trouble(numbers, other);
 	}
@@ -392,15 +393,15 @@ static bool has_now(const struct node_numbers *numbers, const struct json_strs *
 }
 
 /* May a pod open a number that the device @id, which it has, has lost? */
-static bool has_left_number(const struct node_numbers *numbers, const char *id,
-			    const struct given *given)
+static bool has_unused_number(const struct node_numbers *numbers, const char *id,
+			      const struct allocated *allocated)
 {
 	struct json_strs nodes = { 0 };
 	bool left = false;
 
 	nodes_of(numbers, id, &nodes);
-	for (size_t i = 0; i < given->numbers.len && !left; i++)
-		left = !has_now(numbers, &nodes, given->numbers.items[i]);
+	for (size_t i = 0; i < allocated->numbers.len && !left; i++)
+		left = !has_now(numbers, &nodes, allocated->numbers.items[i]);
 	json_strs_done(&nodes);
 	return left;
 }
@@ -442,15 +443,15 @@ char *node_numbers_bind_trouble(struct node_numbers *numbers, const char *id)
 
 	if (has_node(numbers, id))
 		return NULL;
-	node_numbers_look(numbers);
-	held = map_get(numbers->given, id);
-	while (!trouble && map_next(numbers->given, &cursor, &other, &value)) {
-		const struct given *given = value;
+	node_numbers_update(numbers);
+	held = map_get(numbers->allocated, id);
+	while (!trouble && map_next(numbers->allocated, &cursor, &other, &value)) {
+		const struct allocated *allocated = value;
 
 		if (strcmp(other, id) == 0 || pod_allocations_is_port(other) ||
 		    goes_along(numbers, id, other))
 			continue;
-		if ((given->lost && !held) || has_left_number(numbers, other, given))
+		if ((allocated->lost && !held) || has_unused_number(numbers, other, allocated))
 			trouble = next_trouble(numbers, other);
 	}
 	return trouble;
@@ -463,7 +464,7 @@ struct node_numbers *node_numbers_new(const struct this_node *node,
 
 	numbers->node = node;
 	numbers->deps = *deps;
-	numbers->given = map_new();
+	numbers->allocated = map_new();
 	numbers->before = map_new();
 	recall(numbers);
 	return numbers;
@@ -473,8 +474,8 @@ struct node_numbers *node_numbers_free(struct node_numbers *numbers)
 {
 	if (!numbers)
 		return NULL;
-	given_map_free(numbers->given);
-	given_map_free(numbers->before);
+	allocated_map_free(numbers->allocated);
+	allocated_map_free(numbers->before);
 	boot_record_free(numbers->record);
 	free(numbers);
 	return NULL;

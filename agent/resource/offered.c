@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "base/str.h"
 
-/* What somebody was told. Its texts are ours, but for the owner, which is static. */
+/* The last answer for a caller. Owns its texts, except the owner, which is static. */
 struct asked {
 	char *address;
 	char *resource;
@@ -20,7 +20,7 @@ struct asked {
 };
 
 enum node_view {
-	NODE_UNSEEN, /* it has not been looked at */
+	NODE_UNSEEN, /* it has not been read */
 	NODE_BARE,   /* no kubelet has written it */
 	NODE_LISTS,
 	NODE_GONE,
@@ -63,21 +63,21 @@ static struct offered_answer answer(const struct offered *offered, const char *a
 		[NODE_LISTS] = OFFERED_NOT_YET,          [NODE_GONE] = OFFERED_NODE_GONE,
 		[NODE_DENIED] = OFFERED_NODE_UNREADABLE,
 	};
-	const struct pci_told *told = pci_type_told(offered->pci, address);
+	const struct pci_last_offer *last = pci_type_last_offer(offered->pci, address);
 	struct offered_answer answer = { .state = states[offered->node],
 					 .denied = offered->denied };
 
-	if (!told)
+	if (!last)
 		return answer;
-	answer.resource = told->resource;
-	/* The claim knows better what it says itself, which the offer follows. */
-	answer.trouble = told->by_claim ? NULL : told->trouble;
-	answer.group_taken = told->group_taken;
+	answer.resource = last->resource;
+	/* The claim knows its own trouble better than the offer, which follows it. */
+	answer.trouble = last->by_claim ? NULL : last->trouble;
+	answer.group_taken = last->group_taken;
 	answer.held = offered->ops->held(offered->arg, address);
-	answer.owner = offered->ops->owner(offered->arg, told->resource);
-	if (offered->node == NODE_LISTS && !told->trouble && !answer.owner &&
-	    count_of(offered, told->resource) >= told->healthy &&
-	    offered->ops->lists(offered->arg, told->resource, address))
+	answer.owner = offered->ops->owner(offered->arg, last->resource);
+	if (offered->node == NODE_LISTS && !last->trouble && !answer.owner &&
+	    count_of(offered, last->resource) >= last->healthy &&
+	    offered->ops->lists(offered->arg, last->resource, address))
 		answer.state = OFFERED;
 	return answer;
 }
@@ -99,7 +99,7 @@ static bool is_changed(const struct asked *asked, const struct offered_answer *n
 	       !str_equal(now->trouble, asked->trouble) || !str_equal(now->owner, before->owner);
 }
 
-void offered_look_again(struct offered *offered)
+void offered_check_answers(struct offered *offered)
 {
 	size_t kept = 0;
 
@@ -127,7 +127,7 @@ static void set_node(struct offered *offered, enum node_view node,
 			       allocatable->items[i].value);
 	free(offered->denied);
 	offered->denied = xstrdup_or_null(denied);
-	offered_look_again(offered);
+	offered_check_answers(offered);
 }
 
 bool offered_set(struct offered *offered, const struct json_pairs *allocatable)

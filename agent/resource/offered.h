@@ -1,10 +1,11 @@
 /*
- * offered: does the node's kubelet offer the PCI functions that this agent offers it? The answer follows the Node's
- * status.allocatable, which the scheduler uses, and the kubelet's list from the device plugin.
+ * offered: does the node's kubelet offer the PCI functions that this agent offers it? The answer
+ * follows the Node's status.allocatable, which the scheduler uses, and the kubelet's list from the
+ * device plugin.
  *
- * The kubelet writes allocatable every 10 s: a function is on its list for some seconds before it counts there, and a
- * function that was there before still counts for some seconds after it went. Owns a copy of what the Node lists, and
- * remembers what it answered.
+ * The kubelet writes allocatable every 10 s: a function is on its list for some seconds before it
+ * counts there, and a function that was there before still counts for some seconds after it went.
+ * Owns a copy of what the Node lists, and remembers what it answered.
  */
 #pragma once
 
@@ -40,8 +41,9 @@ struct offered_ops {
 	const char *(*owner)(void *arg, const char *resource);
 	/* Has a pod the function? */
 	bool (*held)(void *arg, const char *address);
-	/* The answer about @address is another than somebody got. It asks later, not from inside. That what was
-	 * OFFERED is not listed for a while, as by a kubelet that restarts, is no such change. */
+	/* The answer for @address differs from an earlier one. Call offered_ask() later, not from
+	 * the callback. An OFFERED device that is not listed for a while, for example because the
+	 * kubelet restarts, is no such change. */
 	void (*changed)(void *arg, const char *address);
 };
 
@@ -50,20 +52,21 @@ struct offered *offered_new(const struct pci_type *pci, const struct offered_ops
 /* Takes NULL, returns NULL. */
 struct offered *offered_free(struct offered *offered);
 
-/* The Node's allocatable (copied); NULL: no kubelet has ever written it. Before the first call nothing is offered yet.
- * `changed` runs inside. Returns whether that is new. */
+/* The Node's allocatable (copied); NULL: no kubelet has ever written it. Before the first call
+ * nothing is offered yet. `changed` runs inside. Returns whether that is new. */
 bool offered_set(struct offered *offered, const struct json_pairs *allocatable);
 
-/* There is no such Node; or the agent may not read it, and @denied (copied) is what the API server answers. `changed`
- * runs inside. Returns whether that is new. */
+/* There is no such Node; or the agent may not read it, and @denied (copied) is what the API server
+ * answers. `changed` runs inside. Returns whether that is new. */
 bool offered_set_no_node(struct offered *offered, const char *denied);
 
 /* The offers, or the kubelet's list of them, may have changed: `changed` runs inside. */
-void offered_look_again(struct offered *offered);
+void offered_check_answers(struct offered *offered);
 
-/* Would a pod get a device of @resource: is it @listed by the kubelet, and does the Node count a unit? The Node counts a
- * device that went for up to 10 s, and would seem to count one that came instead. Also true where no kubelet has written
- * the Node, or it cannot be read. */
+/* Return whether a pod would get a device of @resource: the kubelet has it on its list (@listed),
+ * and the Node counts one. The Node counts a removed device for up to 10 s, and could count it in
+ * place of a new one. Also true if no kubelet has written the Node, or if the Node cannot be
+ * read. */
 bool offered_counts(const struct offered *offered, const char *resource, bool listed);
 
 /* The answer for @address. `changed` is called when the caller should ask again. */

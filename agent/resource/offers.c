@@ -33,7 +33,7 @@ enum { LOGGED_MAX = 16 }; /* devices in a line, or lines of a refusal */
 struct offers {
 	const struct this_node *node;
 	struct offers_deps deps;
-	struct last_holder told;
+	struct last_holder last_holder;
 	struct pci_view view;
 	struct pci_type *pci;
 	struct offered *offered;
@@ -41,8 +41,8 @@ struct offers {
 		struct offers_type *items;
 		size_t len, cap;
 	} types;
-	struct clock_timer *timer; /* a look is due */
-	struct clock_timer *apart; /* what is given from then on is another pod's */
+	struct clock_timer *timer; /* runs while an update is due */
+	struct clock_timer *apart; /* later allocations are another pod's */
 	struct kubelet_watch *watch;
 	struct kubelet_listener *listener;
 	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path, *checkpoint_path;
@@ -59,9 +59,10 @@ struct offers {
 	void *stopped_arg;
 };
 
-/* --- who has what ------------------------------------------------------------------------ */
+/* --- holders ---------------------------------------------------------------------------------- */
 
-/* A restarted agent may wait long for the kubelet's first answer, and pods keep their devices meanwhile. */
+/* A restarted agent may wait long for the kubelet's first answer, and pods keep their devices
+ * meanwhile. */
 bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 {
 	*ret_holder = NULL;
@@ -71,7 +72,7 @@ bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 		return false;
 	if (ledger_allocations(offers->ledger, id))
 		return true;
-	*ret_holder = last_holder_pod(&offers->told, id);
+	*ret_holder = last_holder_pod(&offers->last_holder, id);
 	if (!*ret_holder)
 		*ret_holder = xstrdup_or_null(ledger_written(offers->ledger, id));
 	return !*ret_holder;
@@ -93,8 +94,7 @@ static void on_ledger(void *arg, const char *id)
 {
 	struct offers *offers = arg;
 
-	offers_update_soon(
-		offers); /* its name may have changed while a pod had it; its node's number is noted */
+	offers_update_soon(offers); /* a device may have been renamed while a pod had it */
 	offers->deps.changed(offers->deps.arg, id);
 }
 
@@ -105,7 +105,7 @@ static bool is_offered(void *arg, const char *resource)
 	return plugins_offer(offers->plugins, resource);
 }
 
-static bool was_told(void *arg, const struct pod_device *device)
+static bool had_device(void *arg, const struct pod_device *device)
 {
 	const struct offers *offers = arg;
 
@@ -144,8 +144,8 @@ bool offers_set_allocatable(struct offers *offers, const struct json_pairs *allo
 	return offered_set(offers->offered, allocatable);
 }
 
-bool offers_has_unit(const struct offers *offers, const struct device_type *type,
-		     const char *resource, const char *id)
+bool offers_can_allocate(const struct offers *offers, const struct device_type *type,
+			 const char *resource, const char *id)
 {
 	return !offers->plugins ||
 	       offered_counts(offers->offered, resource,
@@ -165,11 +165,12 @@ struct offered_answer offers_answer(struct offers *offers, const char *address)
 }
 
 bool offers_selected(const struct offers *offers, const char *address,
-		     const struct pci_told **ret_told)
+		     const struct pci_last_offer **ret_offer)
 {
-	const struct pci_told *told = offers->plugins ? pci_type_told(offers->pci, address) : NULL;
+	const struct pci_last_offer *offer =
+		offers->plugins ? pci_type_last_offer(offers->pci, address) : NULL;
 
-	*ret_told = told && !told->claimed ? told : NULL;
+	*ret_offer = offer && !offer->claimed ? offer : NULL;
 	return !offers->plugins || offers->selects;
 }
 
@@ -222,20 +223,21 @@ static const char *held_as(void *arg, const char *address, bool *ret_ours)
 	return resource;
 }
 
-/* Before the kubelet has said a word, who had it when it was told last. */
+/* Before the kubelet's first answer, use the last holder in the API. */
 static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
 {
 	const struct offers *offers = arg;
 	const struct pcidevice_allocations *list = offers_allocations(offers, address);
 
-	return list ? list : last_holder_allocations(&offers->told, address);
+	return list ? list : last_holder_allocations(&offers->last_holder, address);
 }
 
-static struct ledger_gift gift_of(void *arg, const char *address)
+static struct ledger_allocation allocation_of(void *arg, const char *address)
 {
 	const struct offers *offers = arg;
 
-	return offers->ledger ? ledger_gift(offers->ledger, address) : (struct ledger_gift){ 0 };
+	return offers->ledger ? ledger_allocation(offers->ledger, address)
+			      : (struct ledger_allocation){ 0 };
 }
 
 static const char *written(void *arg, const char *address)
@@ -270,7 +272,7 @@ static char *holder_of(void *arg, const char *id)
 		holder = xstrdup_or_null(ledger_written(offers->ledger, id));
 	if (!holder)
 		return xstrdup("a pod");
-	holder[strcspn(holder, ";")] = '\0'; /* what else the checkpoint's text says */
+	holder[strcspn(holder, ";")] = '\0'; /* the rest of the checkpoint's text */
 	return holder;
 }
 
@@ -299,22 +301,22 @@ char *offers_start_trouble(struct offers *offers, const char *id)
 		      : NULL;
 }
 
-bool offers_is_left(struct offers *offers, const char *id)
+bool offers_is_busy(struct offers *offers, const char *id)
 {
 	auto_free char *copy = xstrdup(id);
 	char *rest = copy;
 	const char *part;
 
 	while (offers->ledger && (part = strsep(&rest, ","))) {
-		if (ledger_is_left(offers->ledger, part))
+		if (ledger_is_busy(offers->ledger, part))
 			return true;
 	}
 	return false;
 }
 
-static bool is_left(void *arg, const char *id)
+static bool is_busy(void *arg, const char *id)
 {
-	return offers_is_left(arg, id);
+	return offers_is_busy(arg, id);
 }
 
 static char *start_trouble(void *arg, const char *id)
@@ -327,22 +329,23 @@ static char *number_trouble(void *arg, const char *address)
 	return offers_number_trouble(arg, address);
 }
 
-/* --- what the plugins tell ---------------------------------------------------------------- */
+/* --- events of the plugins -------------------------------------------------------------------- */
 
 static void on_allocated(struct offers *offers, const struct plugin_event *event)
 {
 	auto_str struct str devices = STR_INIT;
 
-	ledger_give(offers->ledger, event->resource, event->ids); /* before the kubelet writes */
-	node_numbers_give(offers->numbers, event->ids);
+	ledger_allocate(offers->ledger, event->resource,
+			event->ids); /* before the kubelet writes */
+	node_numbers_allocate(offers->numbers, event->ids);
 	for (size_t i = 0; i < event->ids->len && i < LOGGED_MAX; i++)
 		str_addf(&devices, "%s%s", i ? " " : "", event->ids->items[i]);
 	if (event->ids->len > LOGGED_MAX)
 		str_addf(&devices, " and %zu more", event->ids->len - LOGGED_MAX);
-	log_info("devices given to a container", log_str("devices", str_cstr(&devices)),
+	log_info("devices allocated to a container", log_str("devices", str_cstr(&devices)),
 		 log_str("resource", event->resource));
 	ledger_ask(offers->ledger);
-	/* The list goes by it only then: the pod's next container may get others of the group. */
+	/* Update the list only then: the pod's next container may get others of the group. */
 	clock_timer_start(offers->node->clock, offers->apart, LEDGER_RECENT_MS + 1);
 }
 
@@ -373,9 +376,9 @@ static char *device_name(const struct offers *offers, const char *type, const ch
 	return xstrdup(id);
 }
 
-/* Of a request that cannot be read, @id is NULL. The kubelet does not say for which pod it asks. */
-static void tell_refused(const struct offers *offers, const struct plugin_event *event,
-			 const char *id)
+/* @id is NULL for a request that cannot be read. The kubelet does not name the pod. */
+static void audit_refused(const struct offers *offers, const struct plugin_event *event,
+			  const char *id)
 {
 	struct audit audit = { .action = "allocate",
 			       .result = "Refused",
@@ -392,12 +395,12 @@ static void tell_refused(const struct offers *offers, const struct plugin_event 
 static void on_refused(const struct offers *offers, const struct plugin_event *event)
 {
 	if (event->ids->len == 0)
-		tell_refused(offers, event, NULL);
+		audit_refused(offers, event, NULL);
 	for (size_t i = 0; i < event->ids->len && i < LOGGED_MAX; i++)
-		tell_refused(offers, event, event->ids->items[i]);
+		audit_refused(offers, event, event->ids->items[i]);
 }
 
-static void tell_listed(const struct offers *offers)
+static void notify_listed(const struct offers *offers)
 {
 	for (size_t i = 0; i < offers->types.len; i++) {
 		if (offers->types.items[i].listed)
@@ -416,8 +419,8 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 		ledger_ask(offers->ledger);
 		return;
 	case PLUGIN_LISTED:
-		offered_look_again(offers->offered);
-		tell_listed(offers);
+		offered_check_answers(offers->offered);
+		notify_listed(offers);
 		return;
 	case PLUGIN_WAITING:
 		log_warn("resource not registered yet", log_str("resource", resource),
@@ -460,7 +463,7 @@ static void begin(struct offers *offers)
 					    .checkpoint_path = offers->checkpoint_path,
 					    .changed = on_ledger,
 					    .offers = is_offered,
-					    .had = was_told,
+					    .had = had_device,
 					    .make_kubelet_write = make_kubelet_write,
 					    .arg = offers };
 	struct plugins_deps deps;
@@ -478,7 +481,7 @@ static void begin(struct offers *offers)
 	offers->node_watch =
 		node_watch_new(offers->node->loop, offers->node->clock, on_nodes, offers);
 	offers->ledger = ledger_new(offers->node, &ledger);
-	ledger_hear(offers->ledger, offers->heartbeat_ms);
+	ledger_set_heartbeat(offers->ledger, offers->heartbeat_ms);
 	log_info("offering devices to the kubelet", log_str("folder", offers->plugins_dir),
 		 log_str("registration", offers->registration.mode == REGISTRATION_REGISTRY
 						 ? "registry"
@@ -491,7 +494,7 @@ void offers_set_heartbeat(struct offers *offers, int64_t heartbeat_ms)
 {
 	offers->heartbeat_ms = heartbeat_ms;
 	if (offers->ledger)
-		ledger_hear(offers->ledger, heartbeat_ms);
+		ledger_set_heartbeat(offers->ledger, heartbeat_ms);
 }
 
 static void on_kubelet(void *arg, enum kubelet_event event)
@@ -521,8 +524,8 @@ static void nodes_of_pci(void *arg, struct json_strs *nodes)
 }
 
 /*
- * The kubelet writes its checkpoint for whichever resource it has a stream of. If nothing else is offered, a resource without
- * devices is, as long as the checkpoint has to be written.
+ * The kubelet writes its checkpoint for whichever resource it has a stream of. If nothing else is
+ * offered, a resource without devices is, as long as the checkpoint has to be written.
  */
 #define STREAM_RESOURCE "hostdev.io/no-devices"
 
@@ -546,7 +549,7 @@ static void offer_stream(struct offers *offers)
 	plugins_set(offers->plugins, &stream_type, offers, &resource, wanted ? 1 : 0);
 }
 
-/* They are watched before they are looked at, so that nothing falls in between. */
+/* Watch them before the first check, so that no change is missed. */
 static void watch_nodes(struct offers *offers)
 {
 	const char *dev_root = offers->node->helper.dev_root;
@@ -574,13 +577,13 @@ void offers_update(struct offers *offers)
 {
 	if (!offers->plugins || offers->stopping)
 		return;
-	node_numbers_look(offers->numbers);
+	node_numbers_update(offers->numbers);
 	watch_nodes(offers);
 	for (size_t i = 0; i < offers->types.len; i++)
 		offers->types.items[i].offer(offers->types.items[i].arg, offers->plugins);
 	offer_stream(offers);
 	ledger_offered(offers->ledger);
-	offered_look_again(offers->offered);
+	offered_check_answers(offers->offered);
 	if (offers->selects || !offers->view.config || !offers->node->inventory)
 		return;
 	offers->selects = true;
@@ -633,7 +636,7 @@ void offers_stop(struct offers *offers, void (*stopped)(void *arg), void *arg)
 		clock_timer_start(offers->node->clock, offers->timer, 0);
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void make_paths(struct offers *offers)
 {
@@ -672,22 +675,22 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 
 	offers->node = node;
 	offers->deps = *deps;
-	offers->told = (struct last_holder){ .node_name = node->name,
-					     .claims = deps->claims,
-					     .devices = deps->devices,
-					     .mdevs = deps->mdevs };
+	offers->last_holder = (struct last_holder){ .node_name = node->name,
+						    .claims = deps->claims,
+						    .devices = deps->devices,
+						    .mdevs = deps->mdevs };
 	offers->view = (struct pci_view){ .node = node,
 					  .claims = deps->claims,
 					  .devices = deps->devices,
 					  .held_as = held_as,
 					  .pods = pods_of,
-					  .gift = gift_of,
+					  .allocation = allocation_of,
 					  .written = written,
 					  .selected = on_selected,
 					  .same_pod = is_same_pod,
 					  .number = number_trouble,
 					  .start = start_trouble,
-					  .left = is_left,
+					  .busy = is_busy,
 					  .arg = offers };
 	offers->numbers = node_numbers_new(
 		node, &(struct node_numbers_deps){ add_held, holder_of, is_same_pod, offers });

@@ -26,10 +26,10 @@ static bool is_vfio(const struct pci_view *view, const char *driver)
 }
 
 /* A vGPU of the vendor's own driver is as good (KubeVirt's rule). */
-static bool is_lendable(const struct pci_view *view, const struct pcidevice *device)
+static bool is_passthrough(const struct pci_view *view, const struct pcidevice *device)
 {
 	return is_vfio(view, device->status.kernel_driver_in_use) ||
-	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
+	       vendor_vfio_serves_at(view->node->inventory->facts, device->status.address);
 }
 
 static bool matches(const struct config_pci *entry, const struct pcidevice *device)
@@ -46,7 +46,7 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 {
 	const struct config *config = view->config;
 
-	if (!config || !is_lendable(view, device) || store_get(view->claims, device->meta.name))
+	if (!config || !is_passthrough(view, device) || store_get(view->claims, device->meta.name))
 		return NULL;
 	for (size_t i = 0; i < config->pci.len; i++) {
 		if (matches(&config->pci.items[i], device))
@@ -58,7 +58,7 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 bool pci_selected_hinders(const struct pci_view *view, const char *address, const char *driver)
 {
 	bool is_harmless = !driver || is_vfio(view, driver) ||
-			   vendor_vfio_lends_at(view->node->inventory->facts, address);
+			   vendor_vfio_serves_at(view->node->inventory->facts, address);
 
 	for (size_t i = 0; !is_harmless && i < ARRAY_LEN(harmless); i++)
 		is_harmless = strcmp(driver, harmless[i]) == 0;
@@ -82,8 +82,9 @@ char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *
 	return NULL;
 }
 
-static void tell_taken(const struct plugins *plugins, const char *type,
-		       const struct config_trouble_value *entry, struct config_troubles *troubles)
+static void add_name_taken(const struct plugins *plugins, const char *type,
+			   const struct config_trouble_value *entry,
+			   struct config_troubles *troubles)
 {
 	const char *owner = plugins_owner(plugins, entry->resource);
 	struct config_trouble_value trouble = *entry;
@@ -109,20 +110,20 @@ void pci_selected_collisions(const struct config *config, const struct plugins *
 		entry.index = (int64_t)config->pci.items[i].index;
 		entry.resource = config->pci.items[i].resource;
 		if (!config->pci.items[i].external)
-			tell_taken(plugins, pci_device_type.name, &entry, troubles);
+			add_name_taken(plugins, pci_device_type.name, &entry, troubles);
 	}
 	entry.list = CONFIG_LIST_USB;
 	for (size_t i = 0; i < config->usb.len; i++) {
 		entry.index = (int64_t)config->usb.items[i].index;
 		entry.resource = config->usb.items[i].resource;
 		if (!config->usb.items[i].external)
-			tell_taken(plugins, "usb", &entry, troubles);
+			add_name_taken(plugins, "usb", &entry, troubles);
 	}
 	entry.list = CONFIG_LIST_MDEV;
 	for (size_t i = 0; i < config->mdevs.len; i++) {
 		entry.index = (int64_t)config->mdevs.items[i].index;
 		entry.resource = config->mdevs.items[i].resource;
 		if (!config->mdevs.items[i].external)
-			tell_taken(plugins, "mdev", &entry, troubles);
+			add_name_taken(plugins, "mdev", &entry, troubles);
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * pci_selected: PCI functions that are offered because the HostDeviceConfig selects them: bound to a
- * VFIO driver by another program, and without a claim.
+ * pci_selected: PCI functions that are offered because the HostDeviceConfig selects them: bound to
+ * a VFIO driver by another program, and without a claim.
  */
 #pragma once
 
@@ -12,16 +12,18 @@ struct pci_view;
 struct pcidevice;
 struct plugins;
 
-/* The resource under which @device is offered; NULL: the config does not select it, it is on no VFIO
- * driver, or it has a claim. Valid as long as the view's config. */
+/* The resource under which @device is offered; NULL: the config does not select it, it is on no
+ * VFIO driver, or it has a claim. Valid as long as the view's config. */
 const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device);
 
 /* Why its IOMMU group prevents an offer; NULL: it does not. The caller frees. */
 char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *device);
 
-/* Does the function at @address, which is on @driver (NULL: on none), keep the kernel from opening its IOMMU group? */
+/* Does the function at @address, which is on @driver (NULL: on none), keep the kernel from opening
+ * its IOMMU group? */
 bool pci_selected_hinders(const struct pci_view *view, const char *address, const char *driver);
 
-/* Add to @troubles the entries of @config, of PCI, USB and mediated devices, whose resource is offered for devices of another kind. */
+/* Add to @troubles the entries of @config, of PCI, USB and mediated devices, whose resource is
+ * offered for devices of another kind. */
 void pci_selected_collisions(const struct config *config, const struct plugins *plugins,
 			     struct config_troubles *troubles);

@@ -19,9 +19,9 @@
 #include "agent/resource/resource_env.h"
 #include "agent/resource/vfio_node.h"
 #include "api/names.h"
+#include "api/offered_resource.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
-#include "api/resource_lent.h"
 #include "base/array.h"
 #include "base/dir.h"
 #include "base/err.h"
@@ -72,7 +72,7 @@ static char *own_trouble(const char *folder, const struct pcidevice *device)
 	if (access(folder, F_OK) < 0)
 		return errno == ENOENT
 			       ? xstrdup("it is gone from the node")
-			       : xasprintf("'%s' cannot be looked at: %s", folder, strerror(errno));
+			       : xasprintf("'%s' cannot be read: %s", folder, strerror(errno));
 	if (driver_now(folder, &driver) < 0)
 		return xasprintf("its driver cannot be read: %s", strerror(errno));
 	if (strcmp(or_none(driver), or_none(wanted)) != 0)
@@ -98,8 +98,9 @@ static char *other_trouble(const struct pci_view *view, const char *folder, cons
 }
 
 /*
- * Why @device cannot be handed out, for the caller to free; NULL: it is there, in its group and on the driver that
- * @device names, and the group's others have drivers that the kernel lets beside it. Reads links, which asks no driver.
+ * Why @device cannot be handed out, for the caller to free; NULL: it is there, in its group and on
+ * the driver that @device names, and the group's others have drivers that the kernel lets beside
+ * it. Reads links, which asks no driver.
  */
 static char *pci_now_trouble(const struct pci_view *view, const struct pcidevice *device)
 {
@@ -130,18 +131,18 @@ static char *pci_now_trouble(const struct pci_view *view, const struct pcidevice
 
 static const char env_prefix[] = "PCI_RESOURCE";
 
-struct told_list {
-	struct pci_told *items;
+struct last_offers {
+	struct pci_last_offer *items;
 	size_t len, cap;
 };
 
 struct pci_type {
 	const struct pci_view *view;
-	struct told_list told;
+	struct last_offers offered;
 };
 
 /* A function to offer. Texts are borrowed from the view, except two. */
-struct lent {
+struct pci_offer {
 	const char *address;
 	const struct pcidevice *device; /* the inventory's */
 	const char *root;
@@ -152,15 +153,15 @@ struct lent {
 	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
 };
 
-struct lents {
-	struct lent *items;
+struct pci_offers {
+	struct pci_offer *items;
 	size_t len, cap;
 };
 
-static void lent_done(struct lent *lent)
+static void pci_offer_done(struct pci_offer *offer)
 {
-	free(lent->resource);
-	free(lent->trouble);
+	free(offer->resource);
+	free(offer->trouble);
 }
 
 static const char *driver_of(const struct pcideviceclaim *claim)
@@ -175,10 +176,11 @@ static bool on_driver(const struct pci_view *view, const struct pcidevice *devic
 	if (str_match(device->status.kernel_driver_in_use, driver_of(claim)))
 		return true;
 	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) &&
-	       vendor_vfio_lends_at(view->node->inventory->facts, device->status.address);
+	       vendor_vfio_serves_at(view->node->inventory->facts, device->status.address);
 }
 
-/* The claim that has, or had, the device bound; NULL: none. A claim has its node's name before the bind. */
+/* The claim that has, or had, the device bound; NULL: none. A claim has its node's name before the
+ * bind. */
 static const struct pcideviceclaim *claim_of(const struct pci_view *view,
 					     const struct pcidevice *device)
 {
@@ -214,7 +216,7 @@ static char *trouble_of(const struct pci_view *view, const struct pcidevice *dev
 
 	if (claim->meta.deletion_timestamp)
 		return xstrdup("its claim is being deleted");
-	if (!pcideviceclaim_lends(claim))
+	if (!pcideviceclaim_is_ready_to_offer(claim))
 		return xasprintf("its claim is not ready: %s",
 				 ready && ready->message ? ready->message : "it says nothing yet");
 	if (!on_driver(view, device, claim))
@@ -223,8 +225,8 @@ static char *trouble_of(const struct pci_view *view, const struct pcidevice *dev
 	return node_trouble(view, device);
 }
 
-static bool look_selected(const struct pci_view *view, const struct pcidevice *device,
-			  struct lent *ret_lent)
+static bool find_selected_offer(const struct pci_view *view, const struct pcidevice *device,
+				struct pci_offer *ret_offer)
 {
 	const char *resource = pci_selected_resource(view, device);
 	char *trouble;
@@ -232,56 +234,58 @@ static bool look_selected(const struct pci_view *view, const struct pcidevice *d
 	if (!resource)
 		return false;
 	trouble = pci_selected_trouble(view, device);
-	*ret_lent = (struct lent){ .address = device->status.address,
-				   .device = device,
-				   .resource = xstrdup(resource),
-				   .trouble = trouble ? trouble : node_trouble(view, device) };
+	*ret_offer =
+		(struct pci_offer){ .address = device->status.address,
+				    .device = device,
+				    .resource = xstrdup(resource),
+				    .trouble = trouble ? trouble : node_trouble(view, device) };
 	return true;
 }
 
-static bool look_wanted(const struct pci_view *view, const struct pcidevice *device,
-			struct lent *ret_lent)
+static bool find_claimed_offer(const struct pci_view *view, const struct pcidevice *device,
+			       struct pci_offer *ret_offer)
 {
 	const struct pcideviceclaim *claim = claim_of(view, device);
 	const struct pcidevice *seen = store_object(view->devices, device->meta.name);
-	char *resource = claim ? resource_lent(device, seen ? &seen->meta : NULL, claim) : NULL;
+	char *resource = claim ? offered_resource(device, seen ? &seen->meta : NULL, claim) : NULL;
 
 	if (!resource)
-		return look_selected(view, device, ret_lent);
-	*ret_lent = (struct lent){ .address = device->status.address,
-				   .device = device,
-				   .claimed = true,
-				   .resource = resource,
-				   .trouble = trouble_of(view, device, claim),
-				   .by_claim = claim->meta.deletion_timestamp ||
-					       !pcideviceclaim_lends(claim) };
+		return find_selected_offer(view, device, ret_offer);
+	*ret_offer = (struct pci_offer){ .address = device->status.address,
+					 .device = device,
+					 .claimed = true,
+					 .resource = resource,
+					 .trouble = trouble_of(view, device, claim),
+					 .by_claim = claim->meta.deletion_timestamp ||
+						     !pcideviceclaim_is_ready_to_offer(claim) };
 	return true;
 }
 
-/* Under two names the kubelet would give it to two pods. */
-static void keep_name(const struct pci_view *view, struct lent *lent)
+/* Under two names the kubelet would allocate it to two pods. */
+static void keep_name(const struct pci_view *view, struct pci_offer *offer)
 {
 	bool ours = false;
-	const char *held = view->held_as ? view->held_as(view->arg, lent->address, &ours) : NULL;
+	const char *held = view->held_as ? view->held_as(view->arg, offer->address, &ours) : NULL;
 
-	if (!held || strcmp(held, lent->resource) == 0)
+	if (!held || strcmp(held, offer->resource) == 0)
 		return;
 	if (!ours) {
-		free(lent->trouble);
-		lent->trouble = xasprintf("a pod has it as %s", held);
-		lent->by_claim = false;
+		free(offer->trouble);
+		offer->trouble = xasprintf("a pod has it as %s", held);
+		offer->by_claim = false;
 		return;
 	}
-	free(lent->resource);
-	lent->resource = xstrdup(held);
+	free(offer->resource);
+	offer->resource = xstrdup(held);
 }
 
 /* False: it is not offered. The caller releases. */
-static bool look(const struct pci_view *view, const struct pcidevice *device, struct lent *ret_lent)
+static bool find_offer(const struct pci_view *view, const struct pcidevice *device,
+		       struct pci_offer *ret_offer)
 {
-	if (!look_wanted(view, device, ret_lent))
+	if (!find_claimed_offer(view, device, ret_offer))
 		return false;
-	keep_name(view, ret_lent);
+	keep_name(view, ret_offer);
 	return true;
 }
 
@@ -289,14 +293,14 @@ static bool look(const struct pci_view *view, const struct pcidevice *device, st
 
 static int by_resource(const void *a, const void *b)
 {
-	const struct lent *x = a;
-	const struct lent *y = b;
+	const struct pci_offer *x = a;
+	const struct pci_offer *y = b;
 	int order = strcmp(x->resource, y->resource);
 
 	return order ? order : strcmp(x->address, y->address);
 }
 
-static void look_at_all(const struct pci_view *view, struct lents *lents)
+static void find_offers(const struct pci_view *view, struct pci_offers *offers)
 {
 	const struct facts *facts = view->node->inventory->facts;
 
@@ -305,40 +309,41 @@ static void look_at_all(const struct pci_view *view, struct lents *lents)
 		auto_free char *name = names_pcidevice(view->node->name, pci->address);
 		const struct pcidevice *device =
 			inventory_find(view->node->inventory, INVENTORY_PCI, name);
-		struct lent lent;
+		struct pci_offer offer;
 
-		if (!device || !look(view, device, &lent))
+		if (!device || !find_offer(view, device, &offer))
 			continue;
-		if (!lent.trouble) {
-			lent.trouble = group_pods_trouble(view, device, lent.resource, NULL);
-			lent.group_taken = lent.trouble != NULL;
+		if (!offer.trouble) {
+			offer.trouble = group_pods_trouble(view, device, offer.resource, NULL);
+			offer.group_taken = offer.trouble != NULL;
 		}
-		lent.root = pci->parents.len > 0 ? pci->parents.items[0] : NULL;
-		*array_add(lents) = lent;
+		offer.root = pci->parents.len > 0 ? pci->parents.items[0] : NULL;
+		*array_add(offers) = offer;
 	}
-	if (lents->len > 0)
-		qsort(lents->items, lents->len, sizeof(*lents->items), by_resource);
+	if (offers->len > 0)
+		qsort(offers->items, offers->len, sizeof(*offers->items), by_resource);
 }
 
-static void offer(struct pci_type *type, const struct lents *lents, struct plugins *plugins)
+static void set_resources(struct pci_type *type, const struct pci_offers *offers,
+			  struct plugins *plugins)
 {
-	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	struct plugin_device *devices = xcalloc(offers->len + 1, sizeof(*devices));
 	ARRAY(struct plugin_resource) resources = { 0 };
 
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct lent *lent = &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct pci_offer *offer = &offers->items[i];
 
-		devices[i] = (struct plugin_device){ .id = lent->address,
-						     .healthy = !lent->trouble,
-						     .numa_node = lent->device->status.numa_node,
-						     .root = lent->root,
-						     .group = lent->device->status.iommu_group,
-						     .trouble = lent->trouble };
-		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
-			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+		devices[i] = (struct plugin_device){ .id = offer->address,
+						     .healthy = !offer->trouble,
+						     .numa_node = offer->device->status.numa_node,
+						     .root = offer->root,
+						     .group = offer->device->status.iommu_group,
+						     .trouble = offer->trouble };
+		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };
 		resources.items[resources.len - 1].ndevices++;
-		if (lent->claimed)
+		if (offer->claimed)
 			resources.items[resources.len - 1].claimed = true;
 	}
 	plugins_set(plugins, &pci_device_type, type, resources.items, resources.len);
@@ -346,7 +351,7 @@ static void offer(struct pci_type *type, const struct lents *lents, struct plugi
 	free(devices);
 }
 
-static void told_list_done(struct told_list *list)
+static void last_offers_done(struct last_offers *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		free(list->items[i].address);
@@ -356,7 +361,8 @@ static void told_list_done(struct told_list *list)
 	array_done(list);
 }
 
-static const struct pci_told *find_told(const struct told_list *list, const char *address)
+static const struct pci_last_offer *find_last_offer(const struct last_offers *list,
+						    const char *address)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		if (strcmp(list->items[i].address, address) == 0)
@@ -365,7 +371,7 @@ static const struct pci_told *find_told(const struct told_list *list, const char
 	return NULL;
 }
 
-static bool is_selected_alike(const struct pci_told *a, const struct pci_told *b)
+static bool is_selected_alike(const struct pci_last_offer *a, const struct pci_last_offer *b)
 {
 	a = a && !a->claimed ? a : NULL;
 	b = b && !b->claimed ? b : NULL;
@@ -376,11 +382,11 @@ static bool is_selected_alike(const struct pci_told *a, const struct pci_told *b
 }
 
 /* Of each function in @list that @other has otherwise, or of those that it lacks if @lacks. */
-static void tell_selected(const struct pci_type *type, const struct told_list *list,
-			  const struct told_list *other, bool lacks)
+static void notify_selected(const struct pci_type *type, const struct last_offers *list,
+			    const struct last_offers *other, bool lacks)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		const struct pci_told *is = find_told(other, list->items[i].address);
+		const struct pci_last_offer *is = find_last_offer(other, list->items[i].address);
 
 		if (!(lacks && is) && !is_selected_alike(&list->items[i], is))
 			type->view->selected(type->view->arg, list->items[i].address);
@@ -388,67 +394,67 @@ static void tell_selected(const struct pci_type *type, const struct told_list *l
 }
 
 /* In the order of resources. */
-static void remember_told(struct pci_type *type, const struct lents *lents)
+static void remember_offers(struct pci_type *type, const struct pci_offers *offers)
 {
-	struct told_list before = type->told;
+	struct last_offers before = type->offered;
 	size_t from = 0;
 	size_t healthy = 0;
 
-	type->told = (struct told_list){ 0 };
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct lent *lent = &lents->items[i];
-		bool last = i + 1 == lents->len ||
-			    strcmp(lents->items[i + 1].resource, lent->resource) != 0;
+	type->offered = (struct last_offers){ 0 };
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct pci_offer *offer = &offers->items[i];
+		bool last = i + 1 == offers->len ||
+			    strcmp(offers->items[i + 1].resource, offer->resource) != 0;
 
-		*array_add(&type->told) =
-			(struct pci_told){ .address = xstrdup(lent->address),
-					   .resource = xstrdup(lent->resource),
-					   .trouble = xstrdup_or_null(lent->trouble),
-					   .group_taken = lent->group_taken,
-					   .by_claim = lent->by_claim,
-					   .claimed = lent->claimed };
-		healthy += !lent->trouble;
+		*array_add(&type->offered) =
+			(struct pci_last_offer){ .address = xstrdup(offer->address),
+						 .resource = xstrdup(offer->resource),
+						 .trouble = xstrdup_or_null(offer->trouble),
+						 .group_taken = offer->group_taken,
+						 .by_claim = offer->by_claim,
+						 .claimed = offer->claimed };
+		healthy += !offer->trouble;
 		for (; last && from <= i; from++)
-			type->told.items[from].healthy = healthy;
+			type->offered.items[from].healthy = healthy;
 		if (last)
 			healthy = 0;
 	}
 	if (type->view->selected) {
-		tell_selected(type, &type->told, &before, false);
-		tell_selected(type, &before, &type->told, true);
+		notify_selected(type, &type->offered, &before, false);
+		notify_selected(type, &before, &type->offered, true);
 	}
-	told_list_done(&before);
+	last_offers_done(&before);
 }
 
-const struct pci_told *pci_type_told(const struct pci_type *type, const char *address)
+const struct pci_last_offer *pci_type_last_offer(const struct pci_type *type, const char *address)
 {
-	return find_told(&type->told, address);
+	return find_last_offer(&type->offered, address);
 }
 
 void pci_type_offer(struct pci_type *type, struct plugins *plugins)
 {
-	struct lents lents = { 0 };
+	struct pci_offers offers = { 0 };
 
 	if (type->view->node->inventory)
-		look_at_all(type->view, &lents);
-	offer(type, &lents, plugins);
-	remember_told(type, &lents);
-	for (size_t i = 0; i < lents.len; i++)
-		lent_done(&lents.items[i]);
-	array_done(&lents);
+		find_offers(type->view, &offers);
+	set_resources(type, &offers, plugins);
+	remember_offers(type, &offers);
+	for (size_t i = 0; i < offers.len; i++)
+		pci_offer_done(&offers.items[i]);
+	array_done(&offers);
 }
 
 void pci_type_nodes(struct pci_type *type, struct json_strs *nodes)
 {
-	struct lents lents = { 0 };
+	struct pci_offers offers = { 0 };
 
 	if (type->view->node->inventory)
-		look_at_all(type->view, &lents);
-	for (size_t i = 0; i < lents.len; i++) {
-		vfio_nodes_add(nodes, lents.items[i].device->status.iommu_group);
-		lent_done(&lents.items[i]);
+		find_offers(type->view, &offers);
+	for (size_t i = 0; i < offers.len; i++) {
+		vfio_nodes_add(nodes, offers.items[i].device->status.iommu_group);
+		pci_offer_done(&offers.items[i]);
 	}
-	array_done(&lents);
+	array_done(&offers);
 }
 
 /* --- Allocate ------------------------------------------------------------------------- */
@@ -481,30 +487,30 @@ static void add_nodes(const struct pci_view *view, const struct pcidevice *devic
 		allocation_add_device(allocation, own, "mrw");
 }
 
-/* @together: all that the container is given, @address included. */
+/* @together: all devices that the container requests, @address included. */
 static int add_device(const struct pci_view *view, const char *resource, const char *address,
 		      const struct json_strs *together, struct allocation *allocation,
 		      struct err *err)
 {
 	const struct pcidevice *device = find(view, address);
-	struct lent lent;
+	struct pci_offer offer;
 	int r = 0;
 
-	if (!device || !look(view, device, &lent))
+	if (!device || !find_offer(view, device, &offer))
 		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to allocate",
 			       address);
-	if (!lent.trouble)
-		lent.trouble = pci_now_trouble(view, device);
-	if (!lent.trouble)
-		lent.trouble = group_pods_trouble(view, device, resource, together);
-	if (strcmp(lent.resource, resource) != 0)
+	if (!offer.trouble)
+		offer.trouble = pci_now_trouble(view, device);
+	if (!offer.trouble)
+		offer.trouble = group_pods_trouble(view, device, resource, together);
+	if (strcmp(offer.resource, resource) != 0)
 		r = err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", address,
-			    lent.resource);
-	else if (lent.trouble)
-		r = refuse(err, address, lent.trouble);
+			    offer.resource);
+	else if (offer.trouble)
+		r = refuse(err, address, offer.trouble);
 	else
 		add_nodes(view, device, allocation);
-	lent_done(&lent);
+	pci_offer_done(&offer);
 	return r;
 }
 
@@ -558,7 +564,7 @@ static int find_nodes(void *arg, const char *address, struct json_strs *nodes, s
 	return 0;
 }
 
-/* Of a group that a pod has, none but to that pod, which gets @musts again. */
+/* Prefer devices of a group that a pod has only for that pod, which gets @musts again. */
 static void prefer(void *arg, const char *resource, const struct json_strs *musts,
 		   struct json_strs *ids)
 {
@@ -577,17 +583,17 @@ static void prefer(void *arg, const char *resource, const struct json_strs *must
 	*ids = kept;
 }
 
-static bool is_left(void *arg, const char *address)
+static bool is_busy(void *arg, const char *address)
 {
 	const struct pci_type *type = arg;
 
-	return type->view->left && type->view->left(type->view->arg, address);
+	return type->view->busy && type->view->busy(type->view->arg, address);
 }
 
 const struct device_type pci_device_type = { .name = "pci",
 					     .allocate = allocate,
 					     .nodes = find_nodes,
-					     .is_left = is_left,
+					     .is_busy = is_busy,
 					     .prefer = prefer };
 
 struct pci_type *pci_type_new(const struct pci_view *view)
@@ -602,7 +608,7 @@ struct pci_type *pci_type_free(struct pci_type *type)
 {
 	if (!type)
 		return NULL;
-	told_list_done(&type->told);
+	last_offers_done(&type->offered);
 	free(type);
 	return NULL;
 }

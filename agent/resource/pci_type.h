@@ -1,11 +1,12 @@
 /*
  * pci_type: offers PCI functions to pods through the kubelet.
  *
- * A function is offered when its claim has bound it, or when it has no claim and the HostDeviceConfig
- * selects it (pci_selected.h); its ID is its address. A claimed function is healthy while its claim is not being deleted
- * and is Ready (or waits only for the kubelet), the function is on the claim's driver, and its VFIO node exists. All of
- * this is read back, and again from the kernel before an allocation. Each offer is computed from the view
- * alone. If a resource is renamed while a pod has the device, the device keeps the old name until the pod is gone.
+ * A function is offered when its claim has bound it, or when it has no claim and the
+ * HostDeviceConfig selects it (pci_selected.h); its ID is its address. A claimed function is
+ * healthy while its claim is not being deleted and is Ready (or waits only for the kubelet), the
+ * function is on the claim's driver, and its VFIO node exists. All of this is read back, and again
+ * from the kernel before an allocation. Each offer is computed from the view alone. If a resource
+ * is renamed while a pod has the device, the device keeps the old name until the pod is gone.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 #include <stdint.h>
 
 struct config;
-struct ledger_gift;
+struct ledger_allocation;
 struct device_type;
 struct json_strs;
 struct pci_type;
@@ -23,7 +24,7 @@ struct plugins;
 struct store;
 struct this_node;
 
-/* What there is now. All borrowed, and read at every look and every Allocate. */
+/* What exists now. All borrowed, and read at every update and every Allocate. */
 struct pci_view {
 	const struct this_node *node; /* without an inventory nothing is offered */
 	const struct store *claims;   /* PCIDeviceClaims, of all nodes           */
@@ -31,10 +32,11 @@ struct pci_view {
 	const struct config *config;  /* NULL: not known yet, it selects nothing */
 	/* As offers_resource(); NULL: no pod has anything. */
 	const char *(*held_as)(void *arg, const char *address, bool *ret_ours);
-	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be NULL. */
+	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be
+	 * NULL. */
 	const struct pcidevice_allocations *(*pods)(void *arg, const char *address);
-	/* As ledger_gift(). May be NULL. */
-	struct ledger_gift (*gift)(void *arg, const char *address);
+	/* As ledger_allocation(). May be NULL. */
+	struct ledger_allocation (*allocation)(void *arg, const char *address);
 	/* As ledger_written(). May be NULL. */
 	const char *(*written)(void *arg, const char *address);
 	/* The offer of the function by the HostDeviceConfig changed. May be NULL. */
@@ -45,8 +47,8 @@ struct pci_view {
 	char *(*number)(void *arg, const char *address);
 	/* As offers_start_trouble(). May be NULL. */
 	char *(*start)(void *arg, const char *address);
-	/* As offers_is_left(). May be NULL. */
-	bool (*left)(void *arg, const char *address);
+	/* As offers_is_busy(). May be NULL. */
+	bool (*busy)(void *arg, const char *address);
 	void *arg;
 };
 
@@ -55,11 +57,11 @@ struct pci_type *pci_type_new(const struct pci_view *view);
 /* Takes NULL, returns NULL. */
 struct pci_type *pci_type_free(struct pci_type *type);
 
-/* Make what @plugins offer what the view says. */
+/* Update the resources of @plugins to what the view shows. */
 void pci_type_offer(struct pci_type *type, struct plugins *plugins);
 
 /* A function as the kubelet's device list has it. */
-struct pci_told {
+struct pci_last_offer {
 	char *address;
 	char *resource;
 	char *trouble;    /* why it is not healthy; NULL: it is                    */
@@ -70,7 +72,7 @@ struct pci_told {
 };
 
 /* How the function @address was offered last; NULL: it was not. Valid until the next offer. */
-const struct pci_told *pci_type_told(const struct pci_type *type, const char *address);
+const struct pci_last_offer *pci_type_last_offer(const struct pci_type *type, const char *address);
 
 /* Add the nodes that what is offered now needs. */
 void pci_type_nodes(struct pci_type *type, struct json_strs *nodes);

@@ -181,7 +181,8 @@ static void keep(struct map *before, struct map *after)
 	json_strs_done(&missing);
 }
 
-/* What counted goes on to while it is listed: its resource may be offered no more, under that name. */
+/* A device that counted is kept while it is listed: its resource may not be offered any more, under
+ * that name. */
 static bool counts(const struct pod_allocations *pods, const struct pod_device *device,
 		   const struct pod_allocations_ops *ops, void *arg)
 {

@@ -1,4 +1,4 @@
-/* pod_allocations: which containers have which device, by its ID, as the kubelet said last. */
+/* pod_allocations: which containers have which device, by its ID, from the kubelet's last list. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,16 +16,17 @@ struct pod_allocations *pod_allocations_free(struct pod_allocations *pods);
 
 struct pod_allocations_ops {
 	bool (*offers)(void *arg, const char *resource); /* Is the resource one of ours? */
-	void (*changed)(void *arg, const char *id);      /* who has it is not what it was */
-	/* Did that very container have the device when it was told last, by a process before this one? May be NULL. */
+	void (*changed)(void *arg, const char *id);      /* the holder of @id changed */
+	/* Did this container have the device in the last status that an earlier agent wrote? May be
+	 * NULL. */
 	bool (*had)(void *arg, const struct pod_device *device);
 };
 
 /*
- * Set the allocations: all of them if @whole; else those that are not listed stay. An ID that is a PCI address or a UUID
- * counts for any plugin's resource: it is the same device. Any other ID counts if its resource is ours, or was when it was
- * listed first, or if that container had it before. An ID of several parts joined by ',' counts for each part and for
- * itself.
+ * Set the allocations: all of them if @whole; else those that are not listed stay. An ID that is a
+ * PCI address or a UUID counts for any plugin's resource: it is the same device. Any other ID
+ * counts if its resource is ours, or was when it was listed first, or if that container had it
+ * before. An ID of several parts joined by ',' counts for each part and for itself.
  */
 void pod_allocations_set(struct pod_allocations *pods, const struct pod_devices *devices,
 			 bool whole, const struct pod_allocations_ops *ops, void *arg);

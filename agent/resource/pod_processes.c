@@ -16,8 +16,8 @@
 
 enum { CGROUP_MAX = 64 * 1024 }; /* a line for each hierarchy of cgroup v1, each a path */
 
-/* A UID is all there is between "pod" and the next '/', '.' or the end of the line. A static pod's manifest may give any text as
- * one, so it is looked for, not parsed. */
+/* Only a UID is between "pod" and the next '/', '.' or the end of the line. A static pod's manifest
+ * may set any text as its UID, so it is searched for, not parsed. */
 static bool is_in(const char *cgroups, const char *uid)
 {
 	size_t len = strlen(uid);
@@ -44,8 +44,8 @@ static const char *pod_in(const char *cgroups, const struct json_strs *uids)
 }
 
 /* *@ret_uid is NULL if the process is of none of the pods, or has ended. */
-static int look_at(int proc_fd, const char *pid, const struct json_strs *uids, const char **ret_uid,
-		   struct err *err)
+static int find_pod(int proc_fd, const char *pid, const struct json_strs *uids,
+		    const char **ret_uid, struct err *err)
 {
 	auto_free char *path = xasprintf("%s/cgroup", pid);
 	auto_free char *cgroups = NULL;
@@ -76,7 +76,7 @@ int pod_processes_find(const char *proc_root, const struct json_strs *uids, cons
 			continue;
 		*ret_pid = (int)pid;
 		has_first = has_first || pid == 1;
-		r = look_at(dir.fd, name, uids, ret_uid, err);
+		r = find_pod(dir.fd, name, uids, ret_uid, err);
 	}
 	if (r == 0 && !*ret_uid && dir.code < 0)
 		r = err_set(err, ERR_RETRY, dir.code, "read '%s': %s", proc_root,

@@ -8,7 +8,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/sriov/sriov_card.h"
-#include "agent/sriov/sriov_judge.h"
+#include "agent/sriov/sriov_check.h"
 #include "agent/sriov/sriov_plan.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
@@ -72,11 +72,11 @@ static uint64_t now_ms(const struct sriov *sriov)
 	return clock_now_ms(sriov->node->clock);
 }
 
-/* --- who uses a function ------------------------------------------------------------------ */
+/* --- users of a function ---------------------------------------------------------------------- */
 
-/* The claim of the function at @address, or the record of one, which outlives the claim until the
- * device is released; NULL: none, unless *@ret_unknown is set: the inventory is older than the
- * release, so only the next one tells. The caller frees. */
+/* Find the claim of the function at @address, or the record of one, which outlives the claim until
+ * the device is released; NULL: none, unless *@ret_unknown is set: the inventory is older than the
+ * release, so wait for the next one. The caller frees. */
 static char *claim_of(const struct sriov *sriov, const char *address, bool *ret_unknown)
 {
 	const struct sriov_deps *deps = &sriov->deps;
@@ -122,7 +122,7 @@ static char *use_of(const struct sriov *sriov, const char *address, bool *ret_un
 	if (!deps->is_free || deps->is_free(deps->arg, address, &holder))
 		return use_of_node(sriov, address);
 	if (holder)
-		return xasprintf("%s was given to %s", address, holder);
+		return xasprintf("%s was allocated to %s", address, holder);
 	*ret_unknown = true;
 	return NULL;
 }
@@ -153,7 +153,7 @@ static struct attempt_object attempt_object(const struct sriovnetworkdevice *obj
 	};
 }
 
-/* Only then it matters who uses what. */
+/* The users matter only in this case. */
 static bool number_changes(const struct sriov_case *c)
 {
 	return c->object && c->pf && !sriov_is_as_found(c->object) &&
@@ -248,7 +248,7 @@ static bool awaits_settings(const struct sriov_case *c)
 
 	if (!c->object || !c->pf || !c->pf->vendor || !c->pf->device)
 		return false;
-	sriov_judge(c, &verdict);
+	sriov_check(c, &verdict);
 	awaits = verdict.ok && verdict.settings && !c->verified && !c->failure;
 	sriov_verdict_done(&verdict);
 	return awaits;
@@ -263,7 +263,7 @@ static bool has_inventory(void *arg)
 	return sriov->node->inventory != NULL;
 }
 
-/* Of another node's object the plan asks for nothing, and on_rest() says so. */
+/* The plan does nothing for another node's object, and on_rest() reports it. */
 static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct sriov *sriov = arg;
@@ -312,7 +312,7 @@ static void plan_card(void *arg, const struct reconcile_view *view, struct decis
 	struct sriov_decision decision;
 	struct view known;
 
-	/* Only the next inventory tells what there is now. */
+	/* Only the next inventory shows the result. */
 	if (attempt_is_newer(&card_of(sriov, view->key)->attempt, sriov->node->inventory->began_ms))
 		return;
 	view_init(&known, sriov, view->key, view->object);
@@ -365,8 +365,8 @@ static void forget_card(struct sriov *sriov, const char *name)
 		card_free(map_remove(sriov->cards, name));
 }
 
-/* An object without our label was found because its name is taken, and is another node's: the
- * cache never shows it, so only the log can say so. */
+/* The name is taken by an object without our label, of another node. The cache never shows it, so
+ * only the log can report it. */
 static void warn_of_another(const struct sriov *sriov, const char *name,
 			    const struct sriovnetworkdevice *object)
 {
@@ -391,7 +391,7 @@ static void on_rest(void *arg, const char *name, const void *object,
 		forget_card(sriov, name);
 }
 
-/* --- tasks ------------------------------------------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 static void on_task_end(void *arg, struct task_outcome *outcome)
 {
@@ -460,11 +460,11 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 		return true;
 	}
 	attempt_not_started(&card->attempt, &of, &backoff, &err, now_ms(sriov));
-	reconcile_enqueue(sriov->reconcile, view->key); /* the status says so */
+	reconcile_enqueue(sriov->reconcile, view->key); /* write it to the status */
 	return false;
 }
 
-/* --- changes ----------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 /* Nothing can be decided before all of it is there. */
 static bool is_informed(const struct sriov *sriov)
@@ -552,7 +552,7 @@ void sriov_set_node_address(struct sriov *sriov, const char *address)
 	sriov->node_address = xstrdup_or_null(address);
 }
 
-/* --- questions --------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 bool sriov_ready(struct sriov *sriov, struct str *reason)
 {
@@ -593,7 +593,7 @@ const char *sriov_parent(struct sriov *sriov, const char *address)
 	return sriov->label;
 }
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static struct reconcile *new_reconcile(struct sriov *sriov)
 {

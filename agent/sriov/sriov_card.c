@@ -70,7 +70,7 @@ const char *sriov_card_critical(const struct verdict *verdict)
 
 const char *sriov_card_unread(const struct inventory *inventory, const struct pci_facts *pf)
 {
-	if (!pf->driver || native_driver_lends(pf->driver))
+	if (!pf->driver || native_driver_is_passthrough(pf->driver))
 		return NULL;
 	return claimable_unread(inventory->facts, pf);
 }

@@ -20,7 +20,7 @@ const struct pci_facts *sriov_card_function(const struct inventory *inventory, c
 const struct verdict *sriov_card_verdict(const struct inventory *inventory, const char *address);
 
 /* The card of the object @name: by @object's spec.address (@object NULL: there is none), else the
- * network card whose interface gives that name. NULL: none. */
+ * network card with the interface of that name. NULL: none. */
 const struct pci_facts *sriov_card_find(const char *node_name, const struct inventory *inventory,
 					const char *name, const struct sriovnetworkdevice *object);
 

@@ -11,7 +11,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/limits.h"
 #include "agent/sriov/sriov_card.h"
-#include "agent/sriov/sriov_judge.h"
+#include "agent/sriov/sriov_check.h"
 #include "agent/task/task_line.h"
 #include "api/json_map.h"
 #include "api/names.h"
@@ -87,7 +87,7 @@ static void set_identity(const struct sriov_case *c, const struct sriov_verdict 
 	if (!c->pf || strcmp(verdict->reason, "DifferentDevice") == 0)
 		return;
 	if (!same) {
-		auto_free char *device = sriov_judge_device(c);
+		auto_free char *device = sriov_other_device(c);
 
 		put(&want->address, c->pf->address);
 		put(&want->device, device);
@@ -346,7 +346,7 @@ static void set_text(json_t *object, const char *key, const char *text)
 	json_object_set_new(object, key, json_string(text ? text : ""));
 }
 
-/* How many there are, as the annotation says it. The caller frees. */
+/* The number of virtual functions, as in the annotation. The caller frees. */
 static char *found_text(const struct sriov_case *c)
 {
 	return xasprintf("%zu", c->pf->virtual_functions.len);
@@ -361,8 +361,8 @@ bool sriov_is_as_found(const struct sriovnetworkdevice *object)
 	return found && strcmp(found, count) == 0;
 }
 
-/* The object for a card without one. Its spec is the state that was found; an annotation marks that no
- * user has set it. */
+/* The object for a card without one. Its spec is the state that was found; an annotation marks that
+ * no user has set it. */
 static json_t *new_object(const struct sriov_case *c)
 {
 	auto_free char *label = names_label_value(c->node_name);
@@ -453,8 +453,8 @@ static void write_step(struct pass *pass, enum sriov_step step, json_t *body)
 	pass->decision->body = body;
 }
 
-/* A card gets an object unless the node needs it, or may need it, or it has one under another
- * name. */
+/* A card gets an object unless the node needs it, or may need it, or an object with another name
+ * exists. */
 static void plan_new(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;
@@ -494,7 +494,7 @@ static bool write_status(struct pass *pass, const char *reason, const char *mess
 }
 
 /* Is autoprobe still switched for virtual functions that are gone? */
-static bool is_left_switched(const struct sriov_case *c)
+static bool needs_autoprobe_reset(const struct sriov_case *c)
 {
 	return c->pf->virtual_functions.len == 0 &&
 	       json_strs_has(&c->inventory->facts->autoprobes, c->pf->address);
@@ -505,7 +505,7 @@ static char *applying_text(const struct pass *pass)
 	const struct sriov_case *c = pass->c;
 
 	if (!pass->verdict.change)
-		return xstrdup("the settings of the virtual functions are looked at");
+		return xstrdup("the settings of the virtual functions are being read");
 	return xasprintf("there are %zu virtual functions, and %d are requested",
 			 c->pf->virtual_functions.len, c->object->spec.num_vfs);
 }
@@ -555,7 +555,8 @@ static void plan_due(struct pass *pass)
 		apply(pass);
 }
 
-/* Ready says that the virtual functions can be claimed, so they have PCIDevices. It stays if one is deleted later. */
+/* Ready means that the virtual functions can be claimed, so they have PCIDevices. It stays if one
+ * is deleted later. */
 static bool await_publishing(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;
@@ -570,11 +571,12 @@ static bool await_publishing(struct pass *pass)
 	return true;
 }
 
-static void plan_judged(struct pass *pass)
+static void plan_checked(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;
 	const struct sriov_verdict *v = &pass->verdict;
-	bool due = v->ok && (v->change || (v->settings && !c->verified) || is_left_switched(c));
+	bool due =
+		v->ok && (v->change || (v->settings && !c->verified) || needs_autoprobe_reset(c));
 
 	if (c->stuck) {
 		(void)write_status(pass, "Stuck", c->stuck);
@@ -604,8 +606,8 @@ static void plan_object(struct pass *pass)
 		write_step(pass, SRIOV_PATCH, body);
 		return;
 	}
-	sriov_judge(c, &pass->verdict);
-	plan_judged(pass);
+	sriov_check(c, &pass->verdict);
+	plan_checked(pass);
 	sriov_verdict_done(&pass->verdict);
 }
 

@@ -13,8 +13,8 @@
 #include "agent/resource/offers.h"
 #include "agent/usb/usb_claims.h"
 #include "agent/usb/usb_identity.h"
-#include "agent/usb/usb_lent.h"
 #include "agent/usb/usb_names.h"
+#include "agent/usb/usb_offer.h"
 #include "agent/usb/usb_type.h"
 #include "api/pcidevice.h"
 #include "api/resource_name.h"
@@ -26,13 +26,15 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-/* No event reports that a pod never started after Allocate, so the agent checks at this interval. */
-enum { GIFTS_MS = 30000 };
+/* No event reports that a pod never started after Allocate, so the agent checks at this
+ * interval. */
+enum { OWNERS_MS = 30000 };
 
 struct usb {
 	const struct this_node *node;
 	struct usb_deps deps;
-	struct inventory *named; /* the node's, whose USBDevices it names; NULL: none yet */
+	struct inventory
+		*named; /* the node's inventory, whose USBDevices are named here; NULL: none yet */
 	struct usb_view view;
 	const struct config *config; /* the view's, once the USBDevices are known */
 	struct usb_claims *claims;
@@ -62,8 +64,9 @@ static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *
 	return NULL;
 }
 
-/* The USBDevice that was in the socket @port when it was written last, rather one that a pod had; NULL: none. */
-static const struct usbdevice *told_of(const struct usb *usb, const char *port)
+/* The USBDevice that was in the socket @port when it was written last, rather one that a pod had;
+ * NULL: none. */
+static const struct usbdevice *published_device(const struct usb *usb, const char *port)
 {
 	const struct store *devices = informer_store(usb->node->devices[INVENTORY_USB]);
 	const struct usbdevice *found = NULL;
@@ -80,11 +83,12 @@ static const struct usbdevice *told_of(const struct usb *usb, const char *port)
 	return found;
 }
 
-/* The pod that had it when its USBDevice or its claim was written last, for the caller to free; NULL: none. */
-static char *told_before(const struct usb *usb, const char *port)
+/* The pod that had it when its USBDevice or its claim was written last, for the caller to free;
+ * NULL: none. */
+static char *last_pod(const struct usb *usb, const char *port)
 {
 	const struct usbdeviceclaim *claim = claim_of(usb, port);
-	const struct usbdevice *device = told_of(usb, port);
+	const struct usbdevice *device = published_device(usb, port);
 
 	if (device && device->status.allocations.len > 0)
 		return xasprintf("pod %s/%s", device->status.allocations.items[0].namespace,
@@ -104,7 +108,7 @@ static bool names(const struct pcidevice_allocations *list, const struct pod_dev
 	return false;
 }
 
-/* Of a bundle, a device that is still there may say so. */
+/* A device of a bundle that is still there shows it. */
 static bool had(void *arg, const struct pod_device *by)
 {
 	const struct usb *usb = arg;
@@ -113,7 +117,7 @@ static bool had(void *arg, const struct pod_device *by)
 	const char *port;
 
 	while ((port = strsep(&rest, ","))) {
-		const struct usbdevice *device = told_of(usb, port);
+		const struct usbdevice *device = published_device(usb, port);
 
 		if (device && names(&device->status.allocations, by))
 			return true;
@@ -126,12 +130,12 @@ bool usb_is_free(struct usb *usb, const char *port, char **ret_holder)
 	*ret_holder = NULL;
 	if (!usb->offered && offers_is_on(usb->deps.offers)) {
 		offers_update_soon(usb->deps.offers);
-		return false; /* offers knows who has what of the resources that are offered */
+		return false; /* offers knows the holders of offered resources */
 	}
 	if (!offers_is_free(usb->deps.offers, port, ret_holder))
 		return false;
-	if (!offers_allocations(usb->deps.offers, port)) /* the kubelet has not said a word yet */
-		*ret_holder = told_before(usb, port);
+	if (!offers_allocations(usb->deps.offers, port)) /* the kubelet has not answered yet */
+		*ret_holder = last_pod(usb, port);
 	return !*ret_holder;
 }
 
@@ -140,7 +144,7 @@ static bool is_free(void *arg, const char *port, char **ret_holder)
 	return usb_is_free(arg, port, ret_holder);
 }
 
-/* Before the first offer it is as it was told last. */
+/* Before the first offer, use the last status. */
 static bool is_taken(void *arg, const char *name)
 {
 	const struct usb *usb = arg;
@@ -158,7 +162,7 @@ static bool is_offered(void *arg, const char *name, const char *port)
 	const struct usb *usb = arg;
 	auto_free char *resource = resource_name_usb(name);
 
-	return offers_has_unit(usb->deps.offers, &usb_device_type, resource, port);
+	return offers_can_allocate(usb->deps.offers, &usb_device_type, resource, port);
 }
 
 static bool is_out_of_reach(void *arg, const char *port)
@@ -167,10 +171,10 @@ static bool is_out_of_reach(void *arg, const char *port)
 	const struct usbdevice *device =
 		usb->node->inventory ? usb_identity_in(usb->node->inventory, port) : NULL;
 
-	return device && usb_lent_is_out_of_reach(&usb->view, device);
+	return device && usb_offer_is_out_of_reach(&usb->view, device);
 }
 
-/* Which claims get nothing although all is well with their devices. */
+/* Find the claims that are not offered although their devices are healthy. */
 static void find_taken(struct usb *usb)
 {
 	const struct entry *entry;
@@ -182,7 +186,7 @@ static void find_taken(struct usb *usb)
 		auto_free char *resource = NULL;
 		const char *owner;
 
-		if (!claim || !usbdeviceclaim_lends(claim) ||
+		if (!claim || !usbdeviceclaim_is_offered(claim) ||
 		    !str_match(claim->status.node_name, usb->node->name))
 			continue;
 		resource = resource_name_usb(claim->meta.name);
@@ -199,7 +203,8 @@ static uint64_t unproven_ms(void *arg, const char *port, bool refused)
 	return use_log_unproven_ms(usb->uses, port, refused, clock_now_ms(usb->node->clock));
 }
 
-/* What has been free for long enough is offered without another scan; the claims wait by themselves. */
+/* What has been free for long enough is offered without another scan; the claims wait by
+ * themselves. */
 static void on_free(void *arg)
 {
 	const struct usb *usb = arg;
@@ -227,11 +232,11 @@ static void see_uses(struct usb *usb)
 		clock_timer_start(usb->node->clock, usb->free_timer, wait_ms);
 }
 
-static void give_back(void *arg, const char *port)
+static void restore_node(void *arg, const char *port)
 {
 	struct usb *usb = arg;
 
-	usb_type_give_back(usb->type, port);
+	usb_type_restore_node(usb->type, port);
 }
 
 static void on_timer(void *arg)
@@ -239,8 +244,8 @@ static void on_timer(void *arg)
 	struct usb *usb = arg;
 
 	usb_type_clear(usb->type);
-	if (usb_type_gave(usb->type))
-		clock_timer_start(usb->node->clock, usb->timer, GIFTS_MS);
+	if (usb_type_has_changed_nodes(usb->type))
+		clock_timer_start(usb->node->clock, usb->timer, OWNERS_MS);
 }
 
 static void offer(void *arg, struct plugins *plugins)
@@ -250,7 +255,8 @@ static void offer(void *arg, struct plugins *plugins)
 	bool selected;
 	bool known = usb->node->inventory && informer_synced(usb->node->claims[INVENTORY_USB]);
 
-	/* A pod's unit of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
+	/* A pod's bundle of an entry that was renamed meanwhile is not offered before it is known
+	 * to be that pod's. */
 	usb->view.config = informer_synced(usb->node->devices[INVENTORY_USB]) ? usb->config : NULL;
 	selected = usb_type_offer(usb->type, plugins, &troubles);
 	if (known && usb->view.config && usb->deps.report)
@@ -265,7 +271,7 @@ static void offer(void *arg, struct plugins *plugins)
 	usb->selects |= usb->view.config != NULL;
 	if (selected && usb->deps.selected)
 		usb->deps.selected(usb->deps.arg);
-	/* Whose pods' the devices are that are offered no more, their USBDevices say. */
+	/* The USBDevices show the pods that have devices which are not offered any more. */
 	if (informer_synced(usb->node->devices[INVENTORY_USB]))
 		clock_timer_start(usb->node->clock, usb->timer, 0);
 }
@@ -297,7 +303,7 @@ struct usb *usb_new(const struct this_node *node, const struct usb_deps *deps)
 						   .is_offered = is_offered,
 						   .is_out_of_reach = is_out_of_reach,
 						   .unproven_ms = unproven_ms,
-						   .give_back = give_back,
+						   .restore_node = restore_node,
 						   .arg = usb,
 					   });
 	offers_add(
@@ -364,8 +370,8 @@ void usb_enqueue_all(struct usb *usb)
 	usb_claims_enqueue_all(usb->claims);
 }
 
-/* A pod may have a unit of the HostDeviceConfig that the claim's socket is, or was, in: of a device that was there
- * while the claimed one was not. */
+/* A pod may have a bundle of the HostDeviceConfig that the claim's socket is, or was, in: of a
+ * device that was there while the claimed one was not. */
 static bool is_by_claim(const struct usb *usb, const struct usbdeviceclaim *claim)
 {
 	auto_free char *own = resource_name_usb(claim->meta.name);
@@ -375,8 +381,8 @@ static bool is_by_claim(const struct usb *usb, const struct usbdeviceclaim *clai
 	return !held || strcmp(held, own) == 0;
 }
 
-/* The socket of a device: a claimed one's is known although the device is gone. What a pod has of a socket by a claim
- * is the claimed device, whatever is in that socket now. */
+/* The socket of a device: a claimed one's is known although the device is gone. What a pod has of a
+ * socket by a claim is the claimed device, whatever is in that socket now. */
 static const char *socket_of(const struct usb *usb, const char *name)
 {
 	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);

@@ -5,7 +5,7 @@
 
 #include "agent/inventory/use_log.h"
 #include "agent/task/task_line.h"
-#include "agent/usb/usb_claim_judge.h"
+#include "agent/usb/usb_claim_check.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_names.h"
 #include "agent/usb/usb_node.h"
@@ -28,7 +28,7 @@ static bool usb_claim_is_marked(const struct usbdeviceclaim *claim)
 }
 
 /* The patch that puts finalizer and owner on the claim; NULL if they are there. */
-static json_t *usb_claim_mark(const struct usb_claim_case *c)
+static json_t *usb_claim_body_with_finalizer(const struct usb_claim_case *c)
 {
 	bool owner =
 		c->owner && c->owner->uid && !api_meta_owner(&c->claim->meta, usbdevice_kind.kind);
@@ -45,7 +45,7 @@ static json_t *usb_claim_mark(const struct usb_claim_case *c)
 }
 
 /* The patch that takes the finalizer off. */
-static json_t *usb_claim_unmark(const struct usbdeviceclaim *claim)
+static json_t *usb_claim_body_without_finalizer(const struct usbdeviceclaim *claim)
 {
 	json_t *body = patch_new(&claim->meta);
 
@@ -62,7 +62,7 @@ struct sketch {
 	const char *reason;                      /* then, of Ready                   */
 	const char *message;
 	struct usbdeviceclaim_status want;
-	struct patch_status status; /* that says @want */
+	struct patch_status status; /* leads to @want */
 };
 
 static void put(char **member, const char *text)
@@ -72,10 +72,11 @@ static void put(char **member, const char *text)
 }
 
 /*
- * Which device it is, is written when it is accepted, when it has moved, and while it is refused: plugged in again it
- * has another name, and the claim is for it all the same. A claim that has our finalizer would have got it by that.
+ * Which device it is, is written when it is accepted, when it has moved, and while it is refused:
+ * plugged in again it has another name, and the claim is for it all the same. A claim that has our
+ * finalizer would have got it by that.
  */
-static bool tells_identity(const struct sketch *s)
+static bool has_identity(const struct sketch *s)
 {
 	const struct usb_claim_verdict *v = s->verdict;
 	const struct usbdevice_status *is = &v->device->status;
@@ -97,7 +98,7 @@ static void set_identity(struct sketch *s)
 	if (!is)
 		return;
 	put(&s->want.pci_address, is->pci_address);
-	if (!tells_identity(s))
+	if (!has_identity(s))
 		return;
 	put(&s->want.port_path, is->port_path);
 	put(&s->want.vendor_id, is->vendor_id);
@@ -110,7 +111,7 @@ static bool is_ready(const struct sketch *s)
 	return api_conditions_status(&s->c->claim->status.conditions, "Ready") == API_TRUE;
 }
 
-static void say_judged(struct sketch *s)
+static void add_verdict(struct sketch *s)
 {
 	const struct usb_claim_verdict *v = s->verdict;
 	auto_free char *message = NULL;
@@ -157,13 +158,13 @@ static void fill(struct sketch *s)
 	put(&s->want.holder, !s->verdict && s->c->held ? s->c->holder : NULL);
 	set_identity(s);
 	if (s->verdict)
-		say_judged(s);
+		add_verdict(s);
 	else
 		patch_status_condition(&s->status, "Ready", API_FALSE, s->reason, s->message);
 }
 
-/* One event for each change of what Ready says. */
-static void tell_change(const struct sketch *s, struct usb_claim_decision *decision)
+/* Add one event for each change of the condition Ready. */
+static void add_event(const struct sketch *s, struct usb_claim_decision *decision)
 {
 	const struct api_condition *before =
 		api_conditions_find(&s->c->claim->status.conditions, "Ready");
@@ -181,8 +182,9 @@ static void tell_change(const struct sketch *s, struct usb_claim_decision *decis
 	decision->event_message = xstrdup(ready->message);
 }
 
-/* The step that makes the status say what @s says. False, with @decision as it was, if it does. */
-static bool tell_sketch(struct sketch *s, struct usb_claim_decision *decision)
+/* Plan the patch of the status to @s. False, with @decision unchanged, if there is no
+ * difference. */
+static bool patch_sketch(struct sketch *s, struct usb_claim_decision *decision)
 {
 	const struct usb_claim_case *c = s->c;
 
@@ -198,28 +200,29 @@ static bool tell_sketch(struct sketch *s, struct usb_claim_decision *decision)
 	fill(s);
 	decision->body = patch_status_body(&s->status);
 	if (decision->body) {
-		decision->step = USB_CLAIM_TELL;
-		tell_change(s, decision);
+		decision->step = USB_CLAIM_PATCH_STATUS;
+		add_event(s, decision);
 	}
 	json_map_done(usbdeviceclaim_status_map, &s->want);
 	return decision->body != NULL;
 }
 
-static bool usb_claim_tell(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict,
-			   struct usb_claim_decision *decision)
+static bool usb_claim_patch_status(const struct usb_claim_case *c,
+				   const struct usb_claim_verdict *verdict,
+				   struct usb_claim_decision *decision)
 {
 	struct sketch s = { .c = c, .verdict = verdict };
 
-	return tell_sketch(&s, decision);
+	return patch_sketch(&s, decision);
 }
 
 /* Why a claim that is being deleted is still there. */
-static bool tell_deleted(const struct usb_claim_case *c, const char *reason, const char *message,
-			 struct usb_claim_decision *decision)
+static bool patch_deleted(const struct usb_claim_case *c, const char *reason, const char *message,
+			  struct usb_claim_decision *decision)
 {
 	struct sketch s = { .c = c, .reason = reason, .message = message };
 
-	return tell_sketch(&s, decision);
+	return patch_sketch(&s, decision);
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */
@@ -233,7 +236,7 @@ void usb_claim_decision_done(struct usb_claim_decision *decision)
 	*decision = (struct usb_claim_decision){ 0 };
 }
 
-/* A node's name may be the start of another's: who has it says so in the status. */
+/* A node's name may be the start of another's: the status names the node that has it. */
 bool usb_claim_is_ours(const char *node_name, const struct usbdeviceclaim *claim)
 {
 	const char *node = claim->status.node_name;
@@ -250,20 +253,20 @@ static void plan_held(const struct usb_claim_case *c, struct usb_claim_decision 
 				      c->holder)
 			  : NULL;
 
-	if (message && tell_deleted(c, "Held", message, decision))
+	if (message && patch_deleted(c, "Held", message, decision))
 		return;
 	decision->again_ms = c->holder ? HELD_AGAIN_MS : UNKNOWN_AGAIN_MS;
 }
 
-/* The claim's device, if pods that had it may have passed on open descriptors that still work; NULL: it has been
- * unplugged since, or has been rebound. */
+/* The claim's device, if pods that had it may have passed on open descriptors that still work;
+ * NULL: it has been unplugged since, or has been rebound. */
 static const struct usbdevice *find_open(const struct usb_claim_case *c)
 {
 	struct usb_sighting seen;
 
 	if (c->rebind.done)
 		return NULL;
-	seen = usb_identity_look(c->claim, c->inventory, c->claims);
+	seen = usb_identity_find(c->claim, c->inventory, c->claims);
 	return seen.sight == USB_HERE && seen.device->status.device_path ? seen.device : NULL;
 }
 
@@ -286,23 +289,23 @@ static bool plan_failed(const struct usb_claim_case *c, struct usb_claim_decisio
 		stuck = xasprintf("%s; the device is released when it ends: see the node's kernel "
 				  "log",
 				  c->rebind.stuck);
-		(void)tell_deleted(c, "Stuck", stuck, decision);
+		(void)patch_deleted(c, "Stuck", stuck, decision);
 		return true;
 	}
 	if (!failure || c->rebind.hold_ms == 0)
 		return false;
-	if (!tell_deleted(c, failure->reason, failure->message, decision))
+	if (!patch_deleted(c, failure->reason, failure->message, decision))
 		decision->again_ms = c->rebind.hold_ms;
 	return true;
 }
 
-static void plan_unmark(const struct usb_claim_case *c, bool open,
-			struct usb_claim_decision *decision)
+static void plan_finalizer_removal(const struct usb_claim_case *c, bool open,
+				   struct usb_claim_decision *decision)
 {
 	const char *port = c->claim->status.port_path;
 
-	decision->step = USB_CLAIM_UNMARK;
-	decision->body = usb_claim_unmark(c->claim);
+	decision->step = USB_CLAIM_REMOVE_FINALIZER;
+	decision->body = usb_claim_body_without_finalizer(c->claim);
 	if (!port)
 		return;
 	decision->event_reason = "Released";
@@ -334,16 +337,17 @@ static void plan_deleted(const struct usb_claim_case *c, struct usb_claim_decisi
 	if (rebinds)
 		decision->step = USB_CLAIM_REBIND;
 	else
-		plan_unmark(c, open, decision);
+		plan_finalizer_removal(c, open, decision);
 }
 
 /* The message has no time, so it is written once. */
 static void plan_acting(const struct usb_claim_case *c, struct usb_claim_decision *decision)
 {
-	(void)tell_deleted(c, "Releasing",
-			   "ending what processes have open of the device takes longer than usual: "
-			   "the node is busy, or the kernel waits for the device",
-			   decision);
+	(void)patch_deleted(
+		c, "Releasing",
+		"ending what processes have open of the device takes longer than usual: "
+		"the node is busy, or the kernel waits for the device",
+		decision);
 }
 
 /* Whether a pod has the device matters only before it is the claim's, and before it moves. */
@@ -354,8 +358,8 @@ static bool is_unclear(const struct usb_claim_case *c, const struct usb_claim_ve
 		usbdeviceclaim_waits(c->claim));
 }
 
-/* It would get a device now that the node used a moment ago, or say that one is offered which is not yet. What it says is
- * true until then. */
+/* Wait: the node used the device a moment ago, or it would show an offer that does not exist yet.
+ * The status is right until then. */
 static bool is_unproven(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict)
 {
 	return verdict->ok && c->unproven_ms > 0 &&
@@ -366,20 +370,21 @@ static bool is_unproven(const struct usb_claim_case *c, const struct usb_claim_v
 static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision *decision)
 {
 	struct usb_claim_verdict verdict;
-	bool lent;
+	bool offered;
 
-	usb_claim_judge(c, &verdict);
-	lent = verdict.ok || (verdict.seen.sight != USB_UNKNOWN && !usbdeviceclaim_waits(c->claim));
+	usb_claim_check(c, &verdict);
+	offered = verdict.ok ||
+		  (verdict.seen.sight != USB_UNKNOWN && !usbdeviceclaim_waits(c->claim));
 	if (is_unclear(c, &verdict) || is_unproven(c, &verdict)) {
 		decision->again_ms = is_unclear(c, &verdict) ? UNKNOWN_AGAIN_MS : c->unproven_ms;
 		usb_claim_verdict_done(&verdict);
 		return;
 	}
-	decision->body = lent ? usb_claim_mark(c) : NULL;
+	decision->body = offered ? usb_claim_body_with_finalizer(c) : NULL;
 	if (decision->body)
-		decision->step = USB_CLAIM_MARK;
+		decision->step = USB_CLAIM_ADD_FINALIZER;
 	else
-		(void)usb_claim_tell(c, &verdict, decision);
+		(void)usb_claim_patch_status(c, &verdict, decision);
 	usb_claim_verdict_done(&verdict);
 }
 

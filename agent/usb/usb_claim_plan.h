@@ -1,14 +1,15 @@
 /*
- * usb_claim_plan: the next single step for one USBDeviceClaim, from what is true now.
+ * usb_claim_plan: the next step for one USBDeviceClaim.
  *
- * Pure: the claim, the devices of the node, the other claims and who has the device go in; one step comes
- * out, with the text to write. Nothing is remembered: a crash between two steps is just another case.
+ * Pure: it decides from the claim, the node's devices, the other claims and the device's holder,
+ * and returns one step with the body to write. It keeps no state, so a crash between two steps is
+ * just another case.
  *
- *	live:    MARK -> TELL -> REST      offered as soon as the status names the device
- *	deleted: READ -> REBIND -> UNMARK  (a pod has it, or REBIND failed: TELL -> REST, looked at again)
+ * 	live:    ADD_FINALIZER -> PATCH_STATUS -> REST   offered once the status names the device
+ * 	deleted: READ -> REBIND -> REMOVE_FINALIZER      (in use or failed: PATCH_STATUS -> REST)
  *
- * REBIND ends what pods that had the device have passed on to others. There is none for a device that is gone, nor for
- * one that the node uses by now: the claim is released without.
+ * REBIND closes descriptors that earlier pods passed on to other processes. It is skipped for a
+ * device that is gone, or that the node uses.
  */
 #pragma once
 
@@ -24,12 +25,12 @@ struct store;
 struct usbdeviceclaim;
 
 enum usb_claim_step {
-	USB_CLAIM_REST,   /* as it should be, or waits for a change                           */
-	USB_CLAIM_MARK,   /* write finalizer and owner (decision->body)                       */
-	USB_CLAIM_TELL,   /* write the status (decision->body)                                */
+	USB_CLAIM_REST, /* as it should be, or waits for a change                           */
+	USB_CLAIM_ADD_FINALIZER, /* body: finalizer and owner */
+	USB_CLAIM_PATCH_STATUS,  /* body: the status */
 	USB_CLAIM_READ,   /* read the claim again: the next step cannot be undone             */
 	USB_CLAIM_REBIND, /* end what processes still have open of the device in its port     */
-	USB_CLAIM_UNMARK, /* give the device's node back, then remove the finalizer (body)    */
+	USB_CLAIM_REMOVE_FINALIZER, /* restores the node's owner first */
 };
 
 /* All borrowed. */
@@ -37,11 +38,11 @@ struct usb_claim_case {
 	const char *node_name;
 	const struct usbdeviceclaim
 		*claim; /* the newest that is known                             */
-	bool fresh;     /* the API server itself said so since this work began  */
+	bool fresh;     /* read from the API server in this run */
 	const struct inventory
 		*inventory;             /* with the names of usb_names.h                        */
 	const struct store *claims;     /* USBDeviceClaims, of all nodes                        */
-	const struct store *pci_claims; /* PCIDeviceClaims, likewise                            */
+	const struct store *pci_claims; /* PCIDeviceClaims; NULL: not known yet */
 	const struct api_meta *owner;   /* its USBDevice at the API server; NULL: none          */
 	bool held;                      /* a pod has the device in its socket, or may have it   */
 	const char *holder;             /* "pod default/vm-1"; NULL: not known yet              */
@@ -57,7 +58,7 @@ struct usb_claim_case {
 struct usb_claim_decision {
 	enum usb_claim_step step;
 	json_t *body;      /* a merge patch with uid and resourceVersion                    */
-	uint64_t again_ms; /* REST: look again after this; 0: not before a change           */
+	uint64_t again_ms; /* REST: plan again after this; 0: not before a change */
 
 	/* An event that goes with the step; NULL reason: none. On the claim. */
 	bool warning;

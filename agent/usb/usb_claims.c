@@ -45,7 +45,7 @@ static const char *port_of(const struct usb_claims *claims, const char *name,
 	if (claim->status.port_path && !usbdeviceclaim_waits(claim))
 		return claim->status.port_path;
 	if (claim->status.port_path)
-		device = usb_identity_look(claim, inventory,
+		device = usb_identity_find(claim, inventory,
 					   informer_store(claims->node->claims[INVENTORY_USB]))
 				 .device;
 	else
@@ -73,9 +73,12 @@ static bool is_ours(void *arg, const char *name, const void *object)
 static void plan_claim(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	static const enum step steps[] = {
-		[USB_CLAIM_REST] = STEP_REST,         [USB_CLAIM_MARK] = STEP_PATCH,
-		[USB_CLAIM_TELL] = STEP_PATCH_STATUS, [USB_CLAIM_READ] = STEP_READ,
-		[USB_CLAIM_REBIND] = STEP_ACT,        [USB_CLAIM_UNMARK] = STEP_PATCH,
+		[USB_CLAIM_REST] = STEP_REST,
+		[USB_CLAIM_ADD_FINALIZER] = STEP_PATCH,
+		[USB_CLAIM_PATCH_STATUS] = STEP_PATCH_STATUS,
+		[USB_CLAIM_READ] = STEP_READ,
+		[USB_CLAIM_REBIND] = STEP_ACT,
+		[USB_CLAIM_REMOVE_FINALIZER] = STEP_PATCH,
 	};
 	const struct usb_claims *claims = arg;
 	const struct usb_claims_deps *deps = &claims->deps;
@@ -120,15 +123,16 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 	usb_rebind_state_done(&c.rebind);
 }
 
-/* The device's node is the node's again before nothing says any more that it was not. */
-static void give_node_back(void *arg, const struct reconcile_view *view,
-			   const struct decision *decision)
+/* Restore the owner of the device's node before the finalizer, the last trace of the change, is
+ * removed. */
+static void restore_node(void *arg, const struct reconcile_view *view,
+			 const struct decision *decision)
 {
 	const struct usb_claims *claims = arg;
 	const struct usbdeviceclaim *claim = view->object;
 
-	if (decision->detail == USB_CLAIM_UNMARK && claim->status.port_path)
-		claims->deps.give_back(claims->deps.arg, claim->status.port_path);
+	if (decision->detail == USB_CLAIM_REMOVE_FINALIZER && claim->status.port_path)
+		claims->deps.restore_node(claims->deps.arg, claim->status.port_path);
 }
 
 static void audit_step(void *arg, const struct reconcile_view *view,
@@ -242,7 +246,7 @@ struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb
 		.is_ready = has_inventory,
 		.is_ours = is_ours,
 		.plan = plan_claim,
-		.before = give_node_back,
+		.before = restore_node,
 		.after = audit_step,
 		.act = act,
 		.rested = on_rest,

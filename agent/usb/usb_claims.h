@@ -1,9 +1,9 @@
 /*
  * usb_claims: carries out the USBDeviceClaims of this node.
  *
- * Looks at one claim at a time, several side by side: asks usb_claim_plan for the next step, does it (a
- * write, a read), and asks again until there is none. Owns the queue; reads the node's caches and
- * inventory.
+ * Looks at one claim at a time, several side by side: asks usb_claim_plan for the next step, does
+ * it (a write, a read), and asks again until there is none. Owns the queue; reads the node's caches
+ * and inventory.
  */
 #pragma once
 
@@ -14,18 +14,20 @@ struct this_node;
 struct usb_claims;
 
 struct usb_claims_deps {
-	/* Has no pod the device in socket @port? As offers_is_free() says. */
+	/* Is the device in port @port free? See offers_is_free(). */
 	bool (*is_free)(void *arg, const char *port, char **ret_holder);
 	/* Have claimed devices of another kind the resource of the claim @name? */
 	bool (*is_taken)(void *arg, const char *name);
-	/* Would a pod get the device in socket @port, by the resource of the claim @name? As offers_has_unit(). */
+	/* Would a pod get the device in port @port, by the resource of the claim @name? See
+	 * offers_can_allocate(). */
 	bool (*is_offered)(void *arg, const char *name, const char *port);
 	/* Is the node of the device in socket @port not QEMU's, and cannot be made so? */
 	bool (*is_out_of_reach)(void *arg, const char *port);
-	/* How long until the device in socket @port counts as free? As use_log_unproven_ms(). May be NULL. */
+	/* How long until the device in socket @port counts as free? As use_log_unproven_ms(). May
+	 * be NULL. */
 	uint64_t (*unproven_ms)(void *arg, const char *port, bool refused);
 	/* The claim of the device in socket @port is about to go: its node is the node's again. */
-	void (*give_back)(void *arg, const char *port);
+	void (*restore_node)(void *arg, const char *port);
 	void *arg;
 };
 

@@ -33,7 +33,7 @@ const struct usbdevice *usb_identity_in(const struct inventory *inventory, const
 	return NULL;
 }
 
-/* Who has the device comes before who waits for it. */
+/* The claim that has the device comes before those that wait for it. */
 static bool comes_before(const struct usbdeviceclaim *a, const struct usbdeviceclaim *b)
 {
 	if (usbdeviceclaim_waits(a) != usbdeviceclaim_waits(b))
@@ -84,7 +84,7 @@ static bool can_be(const struct usbdeviceclaim *claim, const struct usbdevice *d
 	       same(ports_of(claim->status.port_path), ports_of(device->status.port_path));
 }
 
-static struct usb_sighting look_elsewhere(const struct usbdeviceclaim *claim,
+static struct usb_sighting find_elsewhere(const struct usbdeviceclaim *claim,
 					  const struct inventory *inventory,
 					  const struct store *claims)
 {
@@ -104,7 +104,7 @@ static struct usb_sighting look_elsewhere(const struct usbdeviceclaim *claim,
 	return found;
 }
 
-struct usb_sighting usb_identity_look(const struct usbdeviceclaim *claim,
+struct usb_sighting usb_identity_find(const struct usbdeviceclaim *claim,
 				      const struct inventory *inventory, const struct store *claims)
 {
 	const struct usbdevice *device;
@@ -113,7 +113,7 @@ struct usb_sighting usb_identity_look(const struct usbdeviceclaim *claim,
 		return (struct usb_sighting){ .sight = USB_UNKNOWN };
 	device = usb_identity_in(inventory, claim->status.port_path);
 	if (!device)
-		return look_elsewhere(claim, inventory, claims);
+		return find_elsewhere(claim, inventory, claims);
 	return (struct usb_sighting){
 		.sight = usb_identity_is(claim, device) ? USB_HERE : USB_DIFFERENT,
 		.device = device,

@@ -22,7 +22,7 @@ enum {
 	DEVICE_DIGITS = 3,
 };
 
-/* The name that says how it was enumerated. */
+/* The name from bus and device number. */
 static char *plain_name(const struct inventory *inventory, const char *node_name,
 			const struct usbdevice *device)
 {
@@ -44,7 +44,7 @@ static char *plain_name(const struct inventory *inventory, const char *node_name
 	return xstrdup(device->meta.name);
 }
 
-/* Is @name that of a claim whose device is known? Then no other device has it. */
+/* Does a claim with a known device have @name? Then no other device gets it. */
 static bool is_taken(const struct store *claims, const char *node_name, const char *name)
 {
 	const struct usbdeviceclaim *claim = store_object(claims, name);

@@ -1,9 +1,9 @@
 /*
- * usb_names: the names of a node's USBDevices, with those of claimed devices kept.
+ * usb_names: the names of a node's USBDevices, where claimed devices keep theirs.
  *
- * A USBDevice is named after bus and device number, as Harvester does it. A claim has the name of its
- * device; so that both stay together, the device has the name of its claim for as long as there is one.
- * Another device that would have that name gets the number of its socket added. Pure.
+ * A USBDevice is named after bus and device number, as in Harvester. A claim has the name of its
+ * device. So that both stay together, the device keeps its claim's name while the claim exists.
+ * Another device with that name gets its port path appended. Pure.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 struct inventory;
 struct store;
 
-/* Give the USBDevices of @inventory the names that they have with these claims (of all nodes). True if
- * any has another name now. */
+/* Give the USBDevices of @inventory the names that they have with these claims (of all nodes). True
+ * if any has another name now. */
 bool usb_names_apply(struct inventory *inventory, const struct store *claims,
 		     const char *node_name);
 

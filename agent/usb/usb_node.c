@@ -56,8 +56,8 @@ static int kernel_chown(int fd, uid_t uid, gid_t gid)
 	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH);
 }
 
-/* A container has the capabilities that its pod's security context leaves it, and mounts of /dev of its own. What
- * cannot be found out is tried. */
+/* A container has the capabilities that its pod's security context leaves it, and mounts of /dev of
+ * its own. What cannot be found out is tried. */
 static bool kernel_may_chown(int fd)
 {
 	struct __user_cap_header_struct self = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -107,7 +107,7 @@ static int check(const struct usb_node_at *at, int fd, struct usb_node *ret_node
 
 	(void)usb_node_numbers(at->device_path, &bus, &device);
 	if (calls_of(at)->stat(fd, &st) < 0)
-		return err_set(err, ERR_RETRY, -errno, "look at '%s': %s", at->device_path,
+		return err_set(err, ERR_RETRY, -errno, "read '%s': %s", at->device_path,
 			       strerror(errno));
 	if (!S_ISCHR(st.st_mode) ||
 	    st.st_rdev != makedev(USB_MAJOR, (bus - 1) * DEVICES_PER_BUS + device - 1))
@@ -140,14 +140,14 @@ static int open_node(const struct usb_node_at *at, struct usb_node *ret_node, st
 	return fd;
 }
 
-bool usb_node_is_given(const struct usb_node *node)
+bool usb_node_is_for_qemu(const struct usb_node *node)
 {
 	return node->uid == USB_NODE_UID && node->gid == USB_NODE_GID;
 }
 
 bool usb_node_is_out_of_reach(const struct usb_node *node)
 {
-	return node->fixed && !usb_node_is_given(node);
+	return node->fixed && !usb_node_is_for_qemu(node);
 }
 
 char *usb_node_advice(const char *device_path)
@@ -159,14 +159,14 @@ char *usb_node_advice(const char *device_path)
 		device_path, USB_NODE_UID, USB_NODE_GID);
 }
 
-int usb_node_look(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err)
+int usb_node_read(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err)
 {
 	auto_close int fd = open_node(at, ret_node, err);
 
 	return fd < 0 ? fd : 0;
 }
 
-int usb_node_give(const struct usb_node_at *at, const struct usb_node *owner, struct err *err)
+int usb_node_set_owner(const struct usb_node_at *at, const struct usb_node *owner, struct err *err)
 {
 	struct usb_node node = { 0 };
 	auto_close int fd = open_node(at, &node, err);

@@ -1,9 +1,8 @@
 /*
- * usb_node: the device node of a USB device, and whose it is.
+ * usb_node: the device node of a USB device, and its owner.
  *
- * Nodes are never opened as devices (O_PATH), and no link is followed on the way: what a path below
- * /dev leads to is checked to be the character device of that bus and device number before anything is
- * done to it.
+ * Nodes are only opened with O_PATH, and no link is followed. Before anything is changed, the file
+ * is checked to be the character device with that bus and device number.
  */
 #pragma once
 
@@ -28,7 +27,7 @@ struct usb_node {
 	uint64_t inode; /* another one each time the node is made */
 	uid_t uid;
 	gid_t gid;
-	bool fixed; /* whose it is this process cannot change: no CAP_CHOWN, or a read-only /dev */
+	bool fixed; /* this process cannot change the owner: no CAP_CHOWN, or a read-only /dev */
 };
 
 /* All borrowed. */
@@ -39,7 +38,7 @@ struct usb_node_at {
 };
 
 /* Is it QEMU's? */
-bool usb_node_is_given(const struct usb_node *node);
+bool usb_node_is_for_qemu(const struct usb_node *node);
 
 /* Is it not QEMU's, and cannot be made so? */
 bool usb_node_is_out_of_reach(const struct usb_node *node);
@@ -48,10 +47,10 @@ bool usb_node_is_out_of_reach(const struct usb_node *node);
 char *usb_node_advice(const char *device_path);
 
 /* -ENOENT: it is not there; -ENODEV: it is something else. */
-int usb_node_look(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err);
+int usb_node_read(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err);
 
 /* Make it @owner's if it is still the node with @owner->inode; -ESTALE if not. */
-int usb_node_give(const struct usb_node_at *at, const struct usb_node *owner, struct err *err);
+int usb_node_set_owner(const struct usb_node_at *at, const struct usb_node *owner, struct err *err);
 
 /* Bus and device number of "/dev/bus/usb/001/002"; -EINVAL for anything else. */
 int usb_node_numbers(const char *device_path, unsigned *ret_bus, unsigned *ret_device);

@@ -125,7 +125,7 @@ static void make_words(const struct usbdeviceclaim *claim, const struct usbdevic
 	add_word(words, "port", device->status.port_path);
 	add_number(words, "bus", bus);
 	add_number(words, "device", number);
-	if (override_given(&claim->meta, "UseUnknown"))
+	if (override_applies(&claim->meta, "UseUnknown"))
 		add_word(words, "allow-unknown", "1");
 }
 

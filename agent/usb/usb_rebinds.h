@@ -1,6 +1,6 @@
 /*
- * usb_rebinds: the helpers that end what pods have still open of a released USB device, one for each claim that is
- * being deleted, and what the last one came to.
+ * usb_rebinds: the helpers that end what pods have still open of a released USB device, one for
+ * each claim that is being deleted, and what the last one came to.
  *
  * Owns the tasks. Decides nothing: usb_claim_plan does.
  */
@@ -39,8 +39,8 @@ struct usb_rebinds *usb_rebinds_new(const struct this_node *node,
 /* Gives up what runs. Takes NULL, returns NULL. */
 struct usb_rebinds *usb_rebinds_free(struct usb_rebinds *rebinds);
 
-/* Begin to rebind @device for @claim, for which no helper runs. True: on_end follows, not before this has returned.
- * False: it could not be started, as its state says. */
+/* Begin to rebind @device for @claim, which has no helper running. True: on_end is called later,
+ * after this function has returned. False: it could not be started; the state says why. */
 bool usb_rebinds_start(struct usb_rebinds *rebinds, const struct usbdeviceclaim *claim,
 		       const struct usbdevice *device);
 

@@ -10,10 +10,10 @@
 #include "agent/plugin/plugins.h"
 #include "agent/resource/offers.h"
 #include "agent/resource/resource_env.h"
-#include "agent/usb/usb_gifts.h"
-#include "agent/usb/usb_lent.h"
+#include "agent/usb/usb_bundles.h"
 #include "agent/usb/usb_node.h"
-#include "agent/usb/usb_units.h"
+#include "agent/usb/usb_offer.h"
+#include "agent/usb/usb_owners.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
 #include "base/array.h"
@@ -33,8 +33,8 @@ struct usb_selected_list {
 struct usb_type {
 	const struct usb_view *view;
 	struct usb_selected_list selected;
-	struct usb_units units;
-	struct usb_gifts *gifts;
+	struct usb_bundles bundles;
+	struct usb_owners *owners;
 	struct map *seen; /* port path -> uint64_t *: inode of its node when it was scanned */
 };
 
@@ -69,7 +69,7 @@ void usb_type_seen(struct usb_type *type)
 		struct usb_node node;
 		uint64_t *inode;
 
-		if (!is->device_path || !is->port_path || usb_node_look(&at, &node, NULL) < 0)
+		if (!is->device_path || !is->port_path || usb_node_read(&at, &node, NULL) < 0)
 			continue;
 		inode = xcalloc(1, sizeof(*inode));
 		*inode = node.inode;
@@ -77,20 +77,20 @@ void usb_type_seen(struct usb_type *type)
 	}
 }
 
-void usb_type_give_back(struct usb_type *type, const char *port_path)
+void usb_type_restore_node(struct usb_type *type, const char *port_path)
 {
-	usb_gifts_give_back(type->gifts, port_path);
+	usb_owners_restore(type->owners, port_path);
 }
 
-/* Its node must be the one that was there when the device was scanned: the kernel makes another one for
- * each device that it enumerates. */
-static int give(struct usb_type *type, const struct usbdevice_status *device, struct err *err)
+/* Its node must be the one that was there when the device was scanned: the kernel makes another one
+ * for each device that it enumerates. */
+static int chown_node(struct usb_type *type, const struct usbdevice_status *device, struct err *err)
 {
 	const uint64_t *seen = map_get(type->seen, device->port_path);
 	struct usb_node_at at = node_at(type, device->device_path);
 	struct usb_node owner = { .uid = USB_NODE_UID, .gid = USB_NODE_GID };
 	struct usb_node node;
-	int r = usb_node_look(&at, &node, err);
+	int r = usb_node_read(&at, &node, err);
 
 	if (r < 0)
 		return err_wrap(err, "device in port '%s' is gone, or was plugged in again",
@@ -100,9 +100,9 @@ static int give(struct usb_type *type, const struct usbdevice_status *device, st
 			       "device in port '%s' was plugged in again and is not known yet",
 			       device->port_path);
 	owner.inode = node.inode;
-	r = usb_gifts_add(type->gifts, device, &node, err);
+	r = usb_owners_add(type->owners, device, &node, err);
 	if (r == 0)
-		r = usb_node_give(&at, &owner, err);
+		r = usb_node_set_owner(&at, &owner, err);
 	return r < 0 ? err_wrap(err, "device in port '%s'", device->port_path) : 0;
 }
 
@@ -114,26 +114,27 @@ static bool pod_has(const struct usb_type *type, const char *port_path)
 	return list && list->len > 0;
 }
 
-/* The owner of a pod's node was restored while the kubelet did not list the pod, or udev set its rule's owner
- * again: set it for the pod again, because a restarted container gets the owner that the node has then. */
-static void give_again(struct usb_type *type, const struct usbdevice_status *is)
+/* Set QEMU's owner again if the owner was restored while the kubelet did not list the pod, or if
+ * udev applied its rule again: a restarted container gets the owner that the node has then. */
+static void chown_again(struct usb_type *type, const struct usbdevice_status *is)
 {
 	struct usb_node_at at = node_at(type, is->device_path);
 	struct err err = { 0 };
 	struct usb_node node;
 
-	if (!is->device_path || usb_node_look(&at, &node, NULL) < 0)
+	if (!is->device_path || usb_node_read(&at, &node, NULL) < 0)
 		return;
-	if (!usb_node_is_given(&node) && pod_has(type, is->port_path) && give(type, is, &err) < 0)
+	if (!usb_node_is_for_qemu(&node) && pod_has(type, is->port_path) &&
+	    chown_node(type, is, &err) < 0)
 		log_warn("a pod's device node is not its own any more",
 			 log_str("node", is->device_path), log_str("reason", err.msg));
 }
 
-static void give_all_again(struct usb_type *type, const struct usb_lents *lents)
+static void chown_all_again(struct usb_type *type, const struct usb_offers *offers)
 {
-	for (size_t i = 0; i < lents->len; i++) {
-		for (size_t k = 0; k < lents->items[i].len; k++)
-			give_again(type, &lents->items[i].devices[k]->status);
+	for (size_t i = 0; i < offers->len; i++) {
+		for (size_t k = 0; k < offers->items[i].len; k++)
+			chown_again(type, &offers->items[i].devices[k]->status);
 	}
 }
 
@@ -141,41 +142,42 @@ void usb_type_clear(struct usb_type *type)
 {
 	struct json_strs ports = { 0 };
 
-	usb_gifts_ports(type->gifts, &ports);
+	usb_owners_ports(type->owners, &ports);
 	for (size_t i = 0; i < ports.len; i++) {
 		auto_free char *holder = NULL;
 
 		if (offers_allocations(type->view->offers, ports.items[i]) &&
 		    offers_is_free(type->view->offers, ports.items[i], &holder))
-			usb_type_give_back(type, ports.items[i]);
+			usb_type_restore_node(type, ports.items[i]);
 	}
 	json_strs_done(&ports);
 }
 
-bool usb_type_gave(const struct usb_type *type)
+bool usb_type_has_changed_nodes(const struct usb_type *type)
 {
-	return usb_gifts_len(type->gifts) > 0;
+	return usb_owners_len(type->owners) > 0;
 }
 
 /* --- what is offered ------------------------------------------------------------------------ */
 
-static void offer(struct usb_type *type, const struct usb_lents *lents, struct plugins *plugins)
+static void set_resources(struct usb_type *type, const struct usb_offers *offers,
+			  struct plugins *plugins)
 {
-	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	struct plugin_device *devices = xcalloc(offers->len + 1, sizeof(*devices));
 	ARRAY(struct plugin_resource) resources = { 0 };
 
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct usb_lent *lent = &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct usb_offer *offer = &offers->items[i];
 
-		devices[i] = (struct plugin_device){ .id = lent->id,
-						     .healthy = !lent->trouble,
+		devices[i] = (struct plugin_device){ .id = offer->id,
+						     .healthy = !offer->trouble,
 						     .numa_node = -1,
-						     .trouble = lent->trouble };
-		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
-			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+						     .trouble = offer->trouble };
+		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };
 		resources.items[resources.len - 1].ndevices++;
-		if (lent->claimed)
+		if (offer->claimed)
 			resources.items[resources.len - 1].claimed = true;
 	}
 	plugins_set(plugins, &usb_device_type, type, resources.items, resources.len);
@@ -209,21 +211,21 @@ static bool is_selected_equal(const struct usb_selected_list *a, const struct us
 	return equal;
 }
 
-/* True: it is not what it was. */
-static bool remember_selected(struct usb_type *type, const struct usb_lents *lents)
+/* True: it changed. */
+static bool remember_selected(struct usb_type *type, const struct usb_offers *offers)
 {
 	struct usb_selected_list before = type->selected;
 	bool changed;
 
 	type->selected = (struct usb_selected_list){ 0 };
-	for (size_t i = 0; i < lents->len; i++) {
-		const struct usb_lent *lent = &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		const struct usb_offer *offer = &offers->items[i];
 
-		for (size_t k = 0; k < lent->len && !lent->claimed; k++)
+		for (size_t k = 0; k < offer->len && !offer->claimed; k++)
 			*array_add(&type->selected) = (struct usb_selected){
-				.port_path = xstrdup(lent->devices[k]->status.port_path),
-				.resource = xstrdup(lent->resource),
-				.trouble = xstrdup_or_null(lent->trouble),
+				.port_path = xstrdup(offer->devices[k]->status.port_path),
+				.resource = xstrdup(offer->resource),
+				.trouble = xstrdup_or_null(offer->trouble),
 			};
 	}
 	changed = !is_selected_equal(&before, &type->selected);
@@ -234,14 +236,14 @@ static bool remember_selected(struct usb_type *type, const struct usb_lents *len
 bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 		    struct config_troubles *troubles)
 {
-	struct usb_lents lents;
+	struct usb_offers offers;
 	bool changed;
 
-	usb_lents_look(type->view, &type->units, &lents, troubles);
-	offer(type, &lents, plugins);
-	give_all_again(type, &lents);
-	changed = remember_selected(type, &lents);
-	usb_lents_done(&lents);
+	usb_offers_find(type->view, &type->bundles, &offers, troubles);
+	set_resources(type, &offers, plugins);
+	chown_all_again(type, &offers);
+	changed = remember_selected(type, &offers);
+	usb_offers_done(&offers);
 	return changed;
 }
 
@@ -256,14 +258,14 @@ const struct usb_selected *usb_type_selected(const struct usb_type *type, const 
 
 /* --- Allocate --------------------------------------------------------------------------------- */
 
-static int add_nodes(struct usb_type *type, const struct usb_lent *lent,
+static int add_nodes(struct usb_type *type, const struct usb_offer *offer,
 		     struct allocation *allocation, struct str *value, struct err *err)
 {
-	for (size_t i = 0; i < lent->len; i++) {
-		const struct usbdevice_status *is = &lent->devices[i]->status;
+	for (size_t i = 0; i < offer->len; i++) {
+		const struct usbdevice_status *is = &offer->devices[i]->status;
 		unsigned bus = 0;
 		unsigned device = 0;
-		int r = give(type, is, err);
+		int r = chown_node(type, is, err);
 
 		if (r < 0)
 			return r;
@@ -274,34 +276,34 @@ static int add_nodes(struct usb_type *type, const struct usb_lent *lent,
 	return 0;
 }
 
-static const struct usb_lent *find(const struct usb_lents *lents, const char *resource,
-				   const char *id)
+static const struct usb_offer *find(const struct usb_offers *offers, const char *resource,
+				    const char *id)
 {
-	for (size_t i = 0; i < lents->len; i++) {
-		if (strcmp(lents->items[i].id, id) == 0 &&
-		    strcmp(lents->items[i].resource, resource) == 0)
-			return &lents->items[i];
+	for (size_t i = 0; i < offers->len; i++) {
+		if (strcmp(offers->items[i].id, id) == 0 &&
+		    strcmp(offers->items[i].resource, resource) == 0)
+			return &offers->items[i];
 	}
 	return NULL;
 }
 
-static int add_all(struct usb_type *type, const struct usb_lents *lents, const char *resource,
+static int add_all(struct usb_type *type, const struct usb_offers *offers, const char *resource,
 		   const struct json_strs *ids, struct allocation *allocation, struct err *err)
 {
 	auto_str struct str value = STR_INIT;
 	auto_free char *name = resource_env(env_prefix, resource);
 
 	for (size_t i = 0; i < ids->len; i++) {
-		const struct usb_lent *lent = find(lents, resource, ids->items[i]);
+		const struct usb_offer *offer = find(offers, resource, ids->items[i]);
 		int r;
 
-		if (!lent)
+		if (!offer)
 			return err_set(err, ERR_INVALID, -ENODEV, "'%s' is no device of '%s' now",
 				       ids->items[i], resource);
-		if (lent->trouble)
+		if (offer->trouble)
 			return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s",
-				       lent->id, lent->trouble);
-		r = add_nodes(type, lent, allocation, &value, err);
+				       offer->id, offer->trouble);
+		r = add_nodes(type, offer, allocation, &value, err);
 		if (r < 0)
 			return r;
 	}
@@ -313,19 +315,19 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 		    struct allocation *allocation, struct err *err)
 {
 	struct usb_type *type = arg;
-	struct usb_lents lents;
+	struct usb_offers offers;
 	int r;
 
-	usb_lents_look(type->view, &type->units, &lents, NULL);
-	r = add_all(type, &lents, resource, ids, allocation, err);
-	usb_lents_done(&lents);
+	usb_offers_find(type->view, &type->bundles, &offers, NULL);
+	r = add_all(type, &offers, resource, ids, allocation, err);
+	usb_offers_done(&offers);
 	return r;
 }
 
-static int check_start(const struct usb_view *view, const struct usb_lent *lent, struct err *err)
+static int check_start(const struct usb_view *view, const struct usb_offer *offer, struct err *err)
 {
-	for (size_t i = 0; i < lent->len; i++) {
-		const char *port = lent->devices[i]->status.port_path;
+	for (size_t i = 0; i < offer->len; i++) {
+		const char *port = offer->devices[i]->status.port_path;
 		auto_free char *trouble = port ? offers_start_trouble(view->offers, port) : NULL;
 
 		if (trouble)
@@ -337,40 +339,40 @@ static int check_start(const struct usb_view *view, const struct usb_lent *lent,
 static int find_nodes(void *arg, const char *id, struct json_strs *nodes, struct err *err)
 {
 	struct usb_type *type = arg;
-	struct usb_lents lents;
+	struct usb_offers offers;
 	size_t before = nodes->len;
 	int r = 0;
 
-	usb_lents_look(type->view, &type->units, &lents, NULL);
-	for (size_t i = 0; r == 0 && i < lents.len && nodes->len == before; i++) {
-		const struct usb_lent *lent = &lents.items[i];
+	usb_offers_find(type->view, &type->bundles, &offers, NULL);
+	for (size_t i = 0; r == 0 && i < offers.len && nodes->len == before; i++) {
+		const struct usb_offer *offer = &offers.items[i];
 
-		if (strcmp(lent->id, id) != 0)
+		if (strcmp(offer->id, id) != 0)
 			continue;
-		r = check_start(type->view, lent, err);
-		for (size_t k = 0; r == 0 && k < lent->len; k++) {
-			if (lent->devices[k]->status.device_path)
-				json_strs_add(nodes, lent->devices[k]->status.device_path);
+		r = check_start(type->view, offer, err);
+		for (size_t k = 0; r == 0 && k < offer->len; k++) {
+			if (offer->devices[k]->status.device_path)
+				json_strs_add(nodes, offer->devices[k]->status.device_path);
 		}
 	}
-	usb_lents_done(&lents);
+	usb_offers_done(&offers);
 	if (r < 0 || nodes->len > before)
 		return r;
 	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is gone from the node", id);
 }
 
-static bool is_left(void *arg, const char *id)
+static bool is_busy(void *arg, const char *id)
 {
 	const struct usb_type *type = arg;
 
-	return offers_is_left(type->view->offers, id);
+	return offers_is_busy(type->view->offers, id);
 }
 
 const struct device_type usb_device_type = {
-	.name = "usb", .allocate = allocate, .nodes = find_nodes, .is_left = is_left
+	.name = "usb", .allocate = allocate, .nodes = find_nodes, .is_busy = is_busy
 };
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct usb_type *usb_type_new(const struct usb_view *view)
 {
@@ -378,7 +380,7 @@ struct usb_type *usb_type_new(const struct usb_view *view)
 
 	type->view = view;
 	type->seen = map_new();
-	type->gifts = usb_gifts_new(view);
+	type->owners = usb_owners_new(view);
 	return type;
 }
 
@@ -386,9 +388,9 @@ struct usb_type *usb_type_free(struct usb_type *type)
 {
 	if (!type)
 		return NULL;
-	usb_gifts_free(type->gifts);
+	usb_owners_free(type->owners);
 	inodes_free(type->seen);
-	usb_units_done(&type->units);
+	usb_bundles_done(&type->bundles);
 	selected_list_done(&type->selected);
 	free(type);
 	return NULL;

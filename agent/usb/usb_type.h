@@ -1,13 +1,14 @@
 /*
- * usb_type: offers USB devices to pods through the kubelet: claimed devices, each as a resource of its own,
- * and those that the selectors of the HostDeviceConfig name.
+ * usb_type: offers USB devices to the kubelet: each claimed device as a resource of its own, and
+ * the devices that the selectors of the HostDeviceConfig select.
  *
- * An ID is the device's socket (port path), joined by ',' for a bundle: it stays the same when the kernel
- * enumerates the device again. A device is healthy while the claimed device itself is in its socket, is
- * claimable, and its node exists; a look at the nodes is enough to see that it was unplugged.
+ * An ID is the device's port path, or those of a bundle joined by ','. It stays the same when the
+ * kernel enumerates the device again. A claimed device is healthy while it is in its port, is
+ * claimable, and its node exists; the node shows that it was unplugged.
  *
- * A node is QEMU's while a pod has it, from Allocate on, and its owner's again when no pod has it any more. Who
- * has it is what the kubelet lists: a pod that it left out for a while gets its node back.
+ * Allocate changes the owner of the node to QEMU's. The old owner is restored when no pod has the
+ * device any more, according to the kubelet's list. A pod that was missing from the list for a
+ * while gets its node again.
  */
 #pragma once
 
@@ -24,12 +25,12 @@ struct usb_node_calls;
 struct usb_type;
 struct use_log;
 
-/* What there is now. All borrowed, and read at every look and every Allocate. */
+/* What exists now. All borrowed, and read at every update and every Allocate. */
 struct usb_view {
 	const struct this_node *node;       /* without an inventory nothing is offered */
 	const struct store *claims;         /* USBDeviceClaims, of all nodes           */
 	const struct config *config;        /* NULL: no selectors                      */
-	struct offers *offers;              /* who has what                            */
+	struct offers *offers;              /* the holders of devices */
 	const struct usb_node_calls *calls; /* NULL: the kernel's                      */
 	const struct use_log *uses;         /* of the sockets; NULL: not asked         */
 };
@@ -39,11 +40,12 @@ struct usb_type *usb_type_new(const struct usb_view *view);
 /* Takes NULL, returns NULL. */
 struct usb_type *usb_type_free(struct usb_type *type);
 
-/* The view's inventory is another one: its devices are those whose nodes are there now. */
+/* The view has a new inventory, which shows the device nodes of now. */
 void usb_type_seen(struct usb_type *type);
 
-/* Make what @plugins offer what the view says, and the nodes QEMU's that pods have. Entries of the config that
- * nothing comes of are added to @troubles. True: usb_type_selected() has another answer than before. */
+/* Update the resources of @plugins to what the view shows, and the owners of nodes that pods have.
+ * Entries of the config without a device are added to @troubles. True: the answer of
+ * usb_type_selected() changed. */
 bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 		    struct config_troubles *troubles);
 
@@ -54,19 +56,19 @@ struct usb_selected {
 	char *trouble; /* why it is listed as unhealthy; NULL: it is healthy */
 };
 
-/* The device in this socket, as usb_type_offer() offered it last; NULL: the HostDeviceConfig does not select it.
- * Borrowed until the next usb_type_offer(). */
+/* The device in this socket, as usb_type_offer() offered it last; NULL: the HostDeviceConfig does
+ * not select it. Borrowed until the next usb_type_offer(). */
 const struct usb_selected *usb_type_selected(const struct usb_type *type, const char *port_path);
 
-/* Restore the owners of nodes that no pod has any more. Call it after offers has the offer, when the
- * allocations of all offered devices are known. */
+/* Restore the owners of nodes that no pod has any more. Call it after offers has the offer, when
+ * the allocations of all offered devices are known. */
 void usb_type_clear(struct usb_type *type);
 
-/* Give the node of the device in this socket back if it was given to a pod. */
-void usb_type_give_back(struct usb_type *type, const char *port_path);
+/* Restore the owner of the node of the device in this port, if it was changed for a pod. */
+void usb_type_restore_node(struct usb_type *type, const char *port_path);
 
-/* Is any node given to pods? */
-bool usb_type_gave(const struct usb_type *type);
+/* Was the owner of any node changed for a pod? */
+bool usb_type_has_changed_nodes(const struct usb_type *type);
 
 /* Its `arg` is the struct usb_type. */
 extern const struct device_type usb_device_type;

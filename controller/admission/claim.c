@@ -113,7 +113,7 @@ static const struct reason_row *find_reason(const char *reason)
 static bool refuse_critical(const struct rule_case *c, const struct api_meta *claim,
 			    const char *reason, const char *message, const char *way_out)
 {
-	if (!override_given(claim, reason))
+	if (!override_applies(claim, reason))
 		return rule_refuse(
 			c, RULE_FORBIDDEN,
 			"%s: %s: %s; a user with the verb 'override' can set the annotation " NAMES_ANNOTATION_OVERRIDE

@@ -1,9 +1,9 @@
 #include "controller/admission/rule.h"
 
 #include "api/names.h"
+#include "api/offered_resource.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
-#include "api/resource_lent.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
@@ -13,17 +13,17 @@
 bool resource_misnamed(const struct rule_case *c, const struct api_meta *meta,
 		       const struct api_meta *old)
 {
-	const char *refused = resource_lent_refused(meta, NULL);
+	const char *refused = offered_resource_refused(meta, NULL);
 	auto_free char *shown = NULL;
 
-	if (!refused || known_same(refused, old ? resource_lent_refused(old, NULL) : NULL))
+	if (!refused || known_same(refused, old ? offered_resource_refused(old, NULL) : NULL))
 		return false;
 	shown = rule_quote(refused);
 	return rule_refuse(c, RULE_INVALID,
 			   "the annotation " NAMES_ANNOTATION_RESOURCE_NAME
-			   " is '%s', but %s: " NAMES_LENT_RESOURCE_FORM
+			   " is '%s', but %s: " NAMES_OFFERED_RESOURCE_FORM
 			   ", such as 'vendor.com/NIC'",
-			   shown, resource_lent_reason(refused));
+			   shown, offered_resource_reason(refused));
 }
 
 void pci_device_write(const struct rule_case *c)

@@ -59,7 +59,7 @@ static bool is_zero(const char *quantity)
 
 static bool is_missing(const struct view_node *node, const struct json_pair *limit)
 {
-	return names_valid_lent_resource(limit->key) && !is_zero(limit->value) &&
+	return names_valid_offered_resource(limit->key) && !is_zero(limit->value) &&
 	       !node_has(node, limit->key);
 }
 

@@ -13,9 +13,9 @@
 #include "api/migconfiguration.h"
 #include "api/names.h"
 #include "api/node.h"
+#include "api/offered_resource.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
-#include "api/resource_lent.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "api/usbdevice.h"
@@ -112,7 +112,7 @@ static void put_names(struct str *out, const struct owned *owned)
 		text_put(out, VIEW_TEXT_NODE_LABEL, api_meta_label(&owned->meta, NAMES_LABEL_NODE),
 			 SIZE_MAX);
 	text_put(out, VIEW_TEXT_RESOURCE, owned->status.resource_name, SIZE_MAX);
-	if (name && names_valid_lent_resource(name) && !names_kubevirts_resource(name))
+	if (name && names_valid_offered_resource(name) && !names_kubevirts_resource(name))
 		text_put(out, VIEW_TEXT_OVERRIDE, name, SIZE_MAX);
 }
 
@@ -418,7 +418,7 @@ char *view_resource(const char *name, const struct view *device, const struct vi
 	if (claim->resource)
 		json_pairs_set(&request.meta.annotations, NAMES_ANNOTATION_RESOURCE_NAME,
 			       claim->resource);
-	lent = resource_lent(&pci, NULL, &request);
+	lent = offered_resource(&pci, NULL, &request);
 	json_pairs_done(&request.meta.annotations);
 	free(pci.status.resource_name);
 	free(pci.meta.name);

@@ -100,7 +100,7 @@ static bool read_strs(struct json_read *r, struct json_strs *list)
 	return !r->failed;
 }
 
-static bool pairs_have_twins(const struct json_pairs *list)
+static bool pairs_have_duplicates(const struct json_pairs *list)
 {
 	for (size_t i = 1; i < list->len; i++) {
 		if (strcmp(list->items[i - 1].key, list->items[i].key) == 0)
@@ -124,7 +124,7 @@ static bool read_pairs(struct json_read *r, struct json_pairs *list)
 		*array_add(list) = (struct json_pair){ .key = copy(&key), .value = copy(&value) };
 	}
 	json_pairs_sort(list);
-	return !r->failed && !pairs_have_twins(list);
+	return !r->failed && !pairs_have_duplicates(list);
 }
 
 /* Append an initialised item to the list @member. */

@@ -87,7 +87,7 @@ bool names_valid_resource(const char *name)
 
 /* IsExtendedResourceName in pkg/apis/core/v1/helper, which checks the name with "requests."
  * prepended. */
-bool names_valid_lent_resource(const char *name)
+bool names_valid_offered_resource(const char *name)
 {
 	static const char before[] = "requests.";
 	size_t len = strlen(before);

@@ -67,9 +67,9 @@ bool names_valid_label(const char *value);
 bool names_valid_resource(const char *name);
 /* A resource name that the kubelet accepts from a device plugin: no domain of kubernetes.io, and
  * room for the prefix "requests.". */
-bool names_valid_lent_resource(const char *name);
+bool names_valid_offered_resource(const char *name);
 /* The rule in words, to complete a sentence. */
-#define NAMES_LENT_RESOURCE_FORM                                                                \
+#define NAMES_OFFERED_RESOURCE_FORM                                                             \
 	"it must be DOMAIN/NAME, with a domain outside kubernetes.io that does not begin with " \
 	"'requests.', and a name of at most 63 letters, digits, '.', '-' or '_'"
 /* "devices.kubevirt.io/...": virt-handler offers these itself. */

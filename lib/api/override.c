@@ -16,7 +16,7 @@ bool override_lifts_usb(const char *reason)
 	return reason_is(reason, REASON_LIFTED_USB);
 }
 
-bool override_given(const struct api_meta *meta, const char *reason)
+bool override_applies(const struct api_meta *meta, const char *reason)
 {
 	const char *value = api_meta_annotation(meta, NAMES_ANNOTATION_OVERRIDE);
 

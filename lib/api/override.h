@@ -19,4 +19,4 @@ bool override_lifts(const char *reason);
 bool override_lifts_usb(const char *reason);
 
 /* True if the claim @meta overrides @reason. */
-bool override_given(const struct api_meta *meta, const char *reason);
+bool override_applies(const struct api_meta *meta, const char *reason);

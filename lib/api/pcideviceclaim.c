@@ -50,7 +50,7 @@ const struct api_kind pcideviceclaim_kind = {
 	.map = map,
 };
 
-bool pcideviceclaim_lends(const struct pcideviceclaim *claim)
+bool pcideviceclaim_is_ready_to_offer(const struct pcideviceclaim *claim)
 {
 	/* Reasons of the condition Offered: agent/claim/claim_status.c. */
 	static const char *const awaited[] = { "NotOffered", "NameTaken", "GroupInUse",

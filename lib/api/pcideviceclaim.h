@@ -38,4 +38,4 @@ extern const struct api_kind pcideviceclaim_kind;
 
 /* True if the claim's device is bound and can be handed out: Ready is True, or only the
  * kubelet's offer is missing. */
-bool pcideviceclaim_lends(const struct pcideviceclaim *claim);
+bool pcideviceclaim_is_ready_to_offer(const struct pcideviceclaim *claim);

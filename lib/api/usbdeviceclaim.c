@@ -40,7 +40,7 @@ const struct api_kind usbdeviceclaim_kind = {
 	.map = map,
 };
 
-/* An accepted claim has its device, even if somebody removed our finalizer. */
+/* An accepted claim has its device, even if its finalizer was removed. */
 bool usbdeviceclaim_waits(const struct usbdeviceclaim *claim)
 {
 	return claim->status.port_path &&
@@ -48,7 +48,7 @@ bool usbdeviceclaim_waits(const struct usbdeviceclaim *claim)
 	       api_conditions_status(&claim->status.conditions, "Accepted") != API_TRUE;
 }
 
-bool usbdeviceclaim_lends(const struct usbdeviceclaim *claim)
+bool usbdeviceclaim_is_offered(const struct usbdeviceclaim *claim)
 {
 	return claim->status.node_name && claim->status.port_path &&
 	       api_meta_has_finalizer(&claim->meta, NAMES_FINALIZER_HARVESTER_USB);

@@ -30,7 +30,7 @@ struct usbdeviceclaim {
 
 /* True if the claim's device is offered to pods, even with problems: the device is identified
  * and the claim has our finalizer. */
-bool usbdeviceclaim_lends(const struct usbdeviceclaim *claim);
+bool usbdeviceclaim_is_offered(const struct usbdeviceclaim *claim);
 
 /* True if the claim names a device but was refused so far. */
 bool usbdeviceclaim_waits(const struct usbdeviceclaim *claim);

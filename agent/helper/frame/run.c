@@ -94,7 +94,7 @@ static const struct {
 					   "install it with manifests/components/privileged" },
 	[REASON_CREATE_FAILED]         = { "Failed",  "CreateFailed", NULL },
 	[REASON_REMOVE_FAILED]         = { "Failed",  "RemoveFailed", NULL },
-	[REASON_LOOK_FAILED]           = { "Failed",  "LookFailed", NULL },
+	[REASON_READ_FAILED]           = { "Failed",  "LookFailed", NULL },
 	[REASON_WRITE_FAILED]          = { "Failed",  "WriteFailed", NULL },
 };
 /* clang-format on */
@@ -269,7 +269,7 @@ int run_write(struct run *run, const char *path, const char *text)
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-void run_tell(struct run *run, struct str *line)
+void run_report(struct run *run, struct str *line)
 {
 	if (run->out_code == 0)
 		run->out_code = file_write_all(run->options->out_fd, str_cstr(line), line->len);
@@ -297,10 +297,10 @@ void run_step(struct run *run, const char *about, enum run_step step)
 	add_text(&line, run->key, about);
 	json_write_str(&line, "step", step_names[step]);
 	report_close(&line);
-	run_tell(run, &line);
+	run_report(run, &line);
 }
 
-static void tell_holder(struct run *run, const struct holder *holder)
+static void report_holder(struct run *run, const struct holder *holder)
 {
 	auto_str struct str line = STR_INIT;
 
@@ -311,13 +311,13 @@ static void tell_holder(struct run *run, const struct holder *holder)
 	add_text(&line, "pod", holder->pod);
 	add_text(&line, "detail", holder->detail);
 	report_close(&line);
-	run_tell(run, &line);
+	run_report(run, &line);
 }
 
-void run_tell_holders(struct run *run, const struct holders *holders)
+void run_report_holders(struct run *run, const struct holders *holders)
 {
 	for (size_t i = 0; i < holders->len; i++)
-		tell_holder(run, &holders->items[i]);
+		report_holder(run, &holders->items[i]);
 }
 
 static void add_cause(const struct run *run, struct str *line)
@@ -364,7 +364,7 @@ int run_finish(struct run *run, struct err *err)
 	auto_str struct str line = STR_INIT;
 
 	run_end_add(run, &line);
-	run_tell(run, &line);
+	run_report(run, &line);
 	run_done(run);
 	if (run->out_code == 0)
 		return 0;

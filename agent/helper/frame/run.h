@@ -1,10 +1,10 @@
 /*
- * run: one run of a verb that changes something, whichever it is: its state directory and locks,
- * the steps that it takes, the lines that it writes meanwhile, and why it ended.
+ * run: one run of a verb that changes something: its state directory and locks, its steps, the
+ * lines that it writes, and why it ended.
  *
- * Each line is one JSON object and is written at once: when a step never ends, its line is the last
- * that the reader has. A run ends for one reason, the first; each reason belongs to one result.
- * What a verb does between the first step and the last line is its own.
+ * Each line is one JSON object and is written immediately: if a step hangs, its line is the last
+ * one that the reader has. A run ends for one reason, the first; each reason belongs to one result.
+ * What a verb does between the first step and the last line is up to the verb.
  */
 #pragma once
 
@@ -74,7 +74,7 @@ enum run_reason {
 	REASON_AGENT_NOT_PRIVILEGED,
 	REASON_CREATE_FAILED,
 	REASON_REMOVE_FAILED,
-	REASON_LOOK_FAILED,
+	REASON_READ_FAILED,
 	REASON_WRITE_FAILED,
 };
 
@@ -86,7 +86,7 @@ struct run_options {
 	const char *state_dir;    /* of records and locks; created if its parent is there   */
 	const char *node_address; /* NULL: not known                                        */
 	const struct kernel *kernel;
-	int out_fd; /* gets the lines */
+	int out_fd; /* where lines are written */
 };
 
 /* Which times the last line has. */
@@ -161,12 +161,12 @@ int run_stop_busy(struct run *run, int pid, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Write a line for each of @holders. */
-void run_tell_holders(struct run *run, const struct holders *holders);
+void run_report_holders(struct run *run, const struct holders *holders);
 
 /* Write @line, which report_open() and report_close() have made. After a failed write nothing more
- * is written, because the reader is gone. The transition goes on, because half a transition is worse
- * than a whole one. */
-void run_tell(struct run *run, struct str *line);
+ * is written, because the reader is gone. The transition goes on, because half a transition is
+ * worse than a whole one. */
+void run_report(struct run *run, struct str *line);
 
 /* Write @text to the attribute @path below sysfs_fd, and take the time. 0, or < 0: -errno. */
 int run_write(struct run *run, const char *path, const char *text);

@@ -9,7 +9,7 @@
 
 #include "agent/helper/frame/run.h"
 #include "agent/helper/record/record.h"
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/bind_state.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/mdev.h"
@@ -88,14 +88,14 @@ static void begin(struct change *c, enum run_step step)
 }
 
 /* The instance is as it was wanted now. */
-static void tell_done(struct change *c)
+static void report_instance(struct change *c)
 {
 	auto_str struct str line = STR_INIT;
 
 	report_open(&line, "done");
 	json_write_str(&line, "uuid", c->run.about);
 	report_close(&line);
-	run_tell(&c->run, &line);
+	run_report(&c->run, &line);
 }
 
 static int stop_state(struct change *c, const struct err *err)
@@ -103,12 +103,12 @@ static int stop_state(struct change *c, const struct err *err)
 	return run_stop(&c->run, REASON_STATE_NOT_WRITABLE, err->code, "%s" NO_RECORD, err->msg);
 }
 
-static int look(struct change *c, struct mdev_seen *ret_seen)
+static int read_instance(struct change *c, struct mdev_instance *ret_seen)
 {
 	struct err err = { 0 };
 
-	if (mdev_look(c->options->sysfs_fd, c->run.about, ret_seen, &err) < 0)
-		return run_stop(&c->run, REASON_LOOK_FAILED, err.code, "%s", err.msg);
+	if (mdev_instance_read(c->options->sysfs_fd, c->run.about, ret_seen, &err) < 0)
+		return run_stop(&c->run, REASON_READ_FAILED, err.code, "%s", err.msg);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static int read_record(struct change *c, struct mdev_record *ret_record)
 
 /* Is the instance @seen the one that @record is about, under this kernel? */
 static bool is_ours(const struct change *c, const struct mdev_record *record,
-		    const struct mdev_seen *seen)
+		    const struct mdev_instance *seen)
 {
 	return seen->present && record->boot && strcmp(record->boot, c->boot) == 0 &&
 	       strcmp(record->parent, seen->parent) == 0 && strcmp(record->type, seen->type) == 0;
@@ -193,7 +193,7 @@ static int write_record(struct change *c)
 }
 
 /* Somebody has it, or we have it already. */
-static int check_taken(struct change *c, const struct mdev_seen *seen)
+static int check_taken(struct change *c, const struct mdev_instance *seen)
 {
 	auto_mdev_record struct mdev_record record = { 0 };
 	int r = read_record(c, &record);
@@ -209,12 +209,12 @@ static int check_taken(struct change *c, const struct mdev_seen *seen)
 			seen->type, seen->parent);
 }
 
-/* What it came to counts, not what the write said. */
+/* The result counts, not the return value of the write. */
 static int check_made(struct change *c, int code)
 {
-	struct mdev_seen seen;
+	struct mdev_instance seen;
 
-	if (look(c, &seen) < 0)
+	if (read_instance(c, &seen) < 0)
 		return RUN_STOPPED;
 	if (seen.present && strcmp(seen.parent, c->job->parent) == 0 &&
 	    strcmp(seen.type, c->job->type) == 0)
@@ -232,10 +232,10 @@ static int create_one(struct change *c)
 {
 	auto_free char *path = xasprintf(MDEV_PARENTS "/%s/mdev_supported_types/%s/create",
 					 c->job->parent, c->job->type);
-	struct mdev_seen seen;
+	struct mdev_instance seen;
 	int code;
 
-	if (look(c, &seen) < 0)
+	if (read_instance(c, &seen) < 0)
 		return RUN_STOPPED;
 	if (seen.present)
 		return check_taken(c, &seen);
@@ -258,18 +258,18 @@ static void create_all(struct change *c)
 		c->run.step = STEP_NONE;
 		if (create_one(c) < 0)
 			return;
-		tell_done(c);
+		report_instance(c);
 	}
 }
 
 /* --- remove --------------------------------------------------------------------------------- */
 
-static int check_holders(struct change *c, const struct mdev_seen *seen)
+static int check_holders(struct change *c, const struct mdev_instance *seen)
 {
 	struct job job = { 0 };
 	auto_holders struct holders holders = { 0 };
 	auto_free char *group = seen->group < 0 ? xstrdup("-") : xasprintf("%d", seen->group);
-	struct holders_look find = {
+	struct holders_query query = {
 		.sysfs_fd = c->options->sysfs_fd,
 		.proc_fd = c->options->proc_fd,
 		.dev_fd = c->options->dev_fd,
@@ -279,12 +279,12 @@ static int check_holders(struct change *c, const struct mdev_seen *seen)
 
 	begin(c, STEP_CHECK_HOLDERS);
 	/* One call instead of a walk through all processes. */
-	if (seen->group >= 0 && bind_look_is_free(c->options->dev_fd, seen->group))
+	if (seen->group >= 0 && bind_group_is_free(c->options->dev_fd, seen->group))
 		return 0;
 	array_add(&job)->address = c->run.about;
-	holders_find(&find, &job, &holders);
+	holders_find(&query, &job, &holders);
 	array_done(&job);
-	run_tell_holders(&c->run, &holders);
+	run_report_holders(&c->run, &holders);
 	if (holders.len == 0)
 		return 0;
 	return run_stop(&c->run, REASON_HELD, 0, "%s", holders.items[0].detail);
@@ -293,14 +293,14 @@ static int check_holders(struct change *c, const struct mdev_seen *seen)
 static int remove_instance(struct change *c)
 {
 	auto_free char *path = xasprintf(MDEV_DEVICES "/%s/remove", c->run.about);
-	struct mdev_seen seen;
+	struct mdev_instance seen;
 	int code;
 
 	begin(c, STEP_REMOVE);
 	failpoint("mdev-remove-before");
 	code = run_write(&c->run, path, "1");
 	failpoint("mdev-remove-after");
-	if (look(c, &seen) < 0)
+	if (read_instance(c, &seen) < 0)
 		return RUN_STOPPED;
 	if (!seen.present)
 		return 0;
@@ -312,10 +312,10 @@ static int remove_instance(struct change *c)
 static int remove_one(struct change *c)
 {
 	auto_mdev_record struct mdev_record record = { 0 };
-	struct mdev_seen seen;
+	struct mdev_instance seen;
 	int r = read_record(c, &record);
 
-	if (r < 0 || look(c, &seen) < 0)
+	if (r < 0 || read_instance(c, &seen) < 0)
 		return RUN_STOPPED;
 	if (r == RECORD_ABSENT && !seen.present)
 		return 0;
@@ -324,7 +324,7 @@ static int remove_one(struct change *c)
 		return run_stop(&c->run, REASON_NOT_OURS, 0,
 				"no record shows that hostdev created it on %s for '%s'",
 				c->job->parent, c->job->owner);
-	/* A record that is left over says nothing about who is there now. */
+	/* An old record does not show who created the present instance. */
 	if (!is_ours(c, &record, &seen))
 		return remove_record(c);
 	if (check_holders(c, &seen) < 0 || remove_instance(c) < 0)
@@ -338,7 +338,7 @@ static void remove_all(struct change *c)
 		c->run.about = c->job->items[i];
 		c->run.step = STEP_NONE;
 		if (remove_one(c) == 0)
-			tell_done(c);
+			report_instance(c);
 	}
 }
 

@@ -16,7 +16,7 @@ enum { MDEV_JOB_MAX = 1024 }; /* instances of one job */
 /* What mdev-create and mdev-remove are asked for. The texts are the words'. */
 struct mdev_job {
 	const char *parent;
-	const char *type; /* NULL: not given, as in a removal */
+	const char *type; /* NULL: not set, as in a removal */
 	const char *owner;
 	const char **items; /* UUIDs, none twice */
 	size_t len;
@@ -29,14 +29,14 @@ int mdev_job_parse(char **words, struct mdev_job *ret_job, struct err *err);
 void mdev_job_done(struct mdev_job *job);
 
 /*
- * Make the instances of @job that are not there yet; the first that cannot be made ends it. Returns
- * 0 however that ended, as the last line says; < 0 if lines could not be written.
+ * Create the missing instances of @job, and stop at the first failure. Returns 0 for every result,
+ * which the last line reports; < 0 if lines could not be written.
  */
 int mdev_create(const struct run_options *options, const struct mdev_job *job, struct err *err);
 
 /*
  * Remove the instances of @job that its owner created and that have no holder. The others stay, and
- * the last line names the first of them. If the instance of a record is gone or has another creator,
- * only the record is removed.
+ * the last line names the first of them. If the instance of a record is gone or has another
+ * creator, only the record is removed.
  */
 int mdev_remove(const struct run_options *options, const struct mdev_job *job, struct err *err);

@@ -27,7 +27,7 @@ typedef bool value_fn(const char *text, size_t len);
 
 enum member_flags {
 	NEEDED = 1,
-	TOLD = 2, /* in the line of the scan */
+	REPORTED = 2, /* in the line of the scan */
 };
 
 struct record_member {
@@ -85,30 +85,30 @@ static const char *autoprobe_boot(const void *record)
 #define MEMBER(type, name, is_valid, flags) { #name, offsetof(struct type, name), is_valid, flags }
 
 static const struct record_member device_members[] = {
-	MEMBER(device_record, address,  pci_address_valid,     NEEDED | TOLD),
-	MEMBER(device_record, claim,    value_is_name,         NEEDED | TOLD),
-	MEMBER(device_record, uid,      value_is_name,         NEEDED | TOLD),
-	MEMBER(device_record, driver,   value_is_driver,       NEEDED | TOLD),
-	MEMBER(device_record, native,   value_is_native,       TOLD),
-	MEMBER(device_record, override, value_is_driver,       TOLD),
-	MEMBER(device_record, id,       value_is_id,           NEEDED | TOLD),
-	MEMBER(device_record, serial,   value_is_serial,       TOLD),
-	MEMBER(device_record, release,  value_is_release,      TOLD),
-	MEMBER(device_record, identity, device_identity_valid, TOLD),
-	MEMBER(device_record, boot,     value_is_name,         TOLD),
-	MEMBER(device_record, bound,    value_is_name,         TOLD),
+	MEMBER(device_record, address,  pci_address_valid,     NEEDED | REPORTED),
+	MEMBER(device_record, claim,    value_is_name,         NEEDED | REPORTED),
+	MEMBER(device_record, uid,      value_is_name,         NEEDED | REPORTED),
+	MEMBER(device_record, driver,   value_is_driver,       NEEDED | REPORTED),
+	MEMBER(device_record, native,   value_is_native,       REPORTED),
+	MEMBER(device_record, override, value_is_driver,       REPORTED),
+	MEMBER(device_record, id,       value_is_id,           NEEDED | REPORTED),
+	MEMBER(device_record, serial,   value_is_serial,       REPORTED),
+	MEMBER(device_record, release,  value_is_release,      REPORTED),
+	MEMBER(device_record, identity, device_identity_valid, REPORTED),
+	MEMBER(device_record, boot,     value_is_name,         REPORTED),
+	MEMBER(device_record, bound,    value_is_name,         REPORTED),
 };
 
 static const struct record_member mdev_members[] = {
-	MEMBER(mdev_record, uuid,   mdev_uuid_valid, NEEDED | TOLD),
-	MEMBER(mdev_record, parent, mdev_name_valid, NEEDED | TOLD),
-	MEMBER(mdev_record, type,   mdev_name_valid, NEEDED | TOLD),
-	MEMBER(mdev_record, owner,  value_is_name,   NEEDED | TOLD),
+	MEMBER(mdev_record, uuid,   mdev_uuid_valid, NEEDED | REPORTED),
+	MEMBER(mdev_record, parent, mdev_name_valid, NEEDED | REPORTED),
+	MEMBER(mdev_record, type,   mdev_name_valid, NEEDED | REPORTED),
+	MEMBER(mdev_record, owner,  value_is_name,   NEEDED | REPORTED),
 	MEMBER(mdev_record, boot,   value_is_name,   0),
 };
 
 static const struct record_member autoprobe_members[] = {
-	MEMBER(autoprobe_record, address, pci_address_valid, NEEDED | TOLD),
+	MEMBER(autoprobe_record, address, pci_address_valid, NEEDED | REPORTED),
 	MEMBER(autoprobe_record, was,     is_switch,         NEEDED),
 	MEMBER(autoprobe_record, boot,    is_boot_or_none,   NEEDED),
 };
@@ -409,7 +409,7 @@ static int read_file(int folder_fd, const char *file, char **ret_text, size_t *r
 
 	if (fstatat(folder_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? RECORD_ABSENT
-				       : err_set(err, ERR_RETRY, -errno, "look at '%s': %s", file,
+				       : err_set(err, ERR_RETRY, -errno, "read '%s': %s", file,
 						 strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_INVALID, -EBADMSG, "'%s' is no file", file);
@@ -439,8 +439,9 @@ int record_read(const struct record_kind *kind, int state_fd, const char *name, 
 	return r == 0 ? read_at(kind, fd, name, ret_record, err) : r;
 }
 
-/* Remove the temporary files of @file (file_replace_at()) that killed writers have left. The caller holds the lock of
- * the device, so none of them belongs to a running writer. One that cannot be removed does no harm. */
+/* Remove the temporary files of @file (file_replace_at()) that killed writers have left. The caller
+ * holds the lock of the device, so none of them belongs to a running writer. One that cannot be
+ * removed does no harm. */
 static void remove_stale(int folder_fd, const char *file)
 {
 	static const char suffix[] = ".new";
@@ -458,8 +459,8 @@ static void remove_stale(int folder_fd, const char *file)
 	}
 }
 
-/* Does the file say what @text says? */
-static bool says(int folder_fd, const char *file, const struct str *text)
+/* Is @text the content of the file? */
+static bool has_text(int folder_fd, const char *file, const struct str *text)
 {
 	auto_free char *old = NULL;
 	size_t len = 0;
@@ -481,7 +482,7 @@ int record_write(const struct record_kind *kind, int state_fd, const void *recor
 	record_format(kind, record, &text);
 	remove_stale(fd, file);
 	/* The process that wrote the same text may have died before it reached the disk. */
-	if (says(fd, file, &text))
+	if (has_text(fd, file, &text))
 		return file_sync_names(fd, err);
 	return file_replace_at(fd, file, str_cstr(&text), text.len, FILE_MODE, err);
 }
@@ -522,7 +523,7 @@ static void write_members(const struct record_kind *kind, const void *record, co
 	if (kind->is_of_boot && strcmp(known, boot) != 0)
 		return;
 	report_open(lines, kind->line);
-	add_members(kind, record, TOLD, lines);
+	add_members(kind, record, REPORTED, lines);
 	if (!kind->is_of_boot)
 		json_write_bool(lines, "thisBoot", boot[0] && known && strcmp(known, boot) == 0);
 	report_close(lines);

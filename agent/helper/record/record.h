@@ -1,10 +1,10 @@
 /*
- * record: what hostdev has to know of a device after a crash or a power cut: one small file for
- * each device, in a folder of the state directory. It is written before the first change, and
- * removed after the last is undone.
+ * record: what hostdev must know about a device after a crash or a power failure: one small file
+ * for each device, in a folder of the state directory. It is written before the first change, and
+ * removed after the last change is undone.
  *
- * One store for all kinds of records: a kind is a table of members. What a file says that the table
- * does not know is passed over, so that a newer version may say more.
+ * One store for all kinds of records: a kind is a table of members. Members that the table does not
+ * have are skipped, so that a newer version may write more.
  */
 #pragma once
 
@@ -36,8 +36,8 @@ enum { RECORD_ABSENT = 1 };
 int record_read(const struct record_kind *kind, int state_fd, const char *name, void *ret_record,
 		struct err *err);
 
-/* Make the file say what @record says, and last through a power cut. Nothing is written if it says
- * so already, nor what could not be read back (ERR_INVALID, -EINVAL, naming the member). */
+/* Write @record to its file, so that it survives a power failure. An equal file is not written
+ * again. ERR_INVALID, -EINVAL, naming the member, if it could not be read back. */
 int record_write(const struct record_kind *kind, int state_fd, const void *record, struct err *err);
 
 /* Remove the record of the device @name for good; that there is none is fine. */
@@ -50,12 +50,12 @@ void record_done(const struct record_kind *kind, void *record);
 void records_write_lines(const struct record_kind *kind, int state_fd, int proc_fd,
 			 struct report *report);
 
-/* The running kernel's boot id; "" if @proc_fd (-1: none) does not tell. */
+/* The running kernel's boot id; "" if @proc_fd (-1: none) does not show it. */
 void record_boot(int proc_fd, char ret_boot[RECORD_BOOT_SIZE]);
 
-/* The same without a file. Read the text of the record of @name; NULL: of whom the text says, which
- * autoprobe_records do not say. ERR_INVALID, -EBADMSG, naming the member that is missing or has
- * another form. */
+/* The same without a file. Read the text of the record of @name; NULL: of the name in the text,
+ * which autoprobe_records do not have. ERR_INVALID, -EBADMSG, naming the member that is missing or
+ * malformed. */
 int record_parse(const struct record_kind *kind, const char *name, const char *text, size_t len,
 		 void *ret_record, struct err *err);
 
@@ -101,7 +101,7 @@ struct mdev_record {
 	char *uuid;
 	char *parent;
 	char *type;
-	char *owner; /* on whose behalf: "types", ...                                     */
+	char *owner; /* the part that created it: "types", ... */
 	char *boot;  /* boot id of the kernel that has the instance; NULL: not known      */
 };
 

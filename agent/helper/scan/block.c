@@ -256,8 +256,8 @@ bool blocks_of_mount(const struct blocks *blocks, const struct mount *mount, str
 	return true;
 }
 
-/* What stands under "virtual" is built on other disks; what a bus has found is not, so its folder
- * stays closed. */
+/* Devices below "virtual" are built on other disks. Devices of a bus are not, so their folder stays
+ * closed. */
 static bool is_virtual(const struct block *block)
 {
 	return strstr(block->path, "/virtual/") != NULL;
@@ -347,7 +347,7 @@ void blocks_expand(const struct blocks *blocks, struct block_set *set)
 	}
 }
 
-/* A multipath NVMe disk stands under its subsystem, which links the controllers that lead to it. */
+/* A multipath NVMe disk is below its subsystem, which links the controllers that lead to it. */
 static void add_nvme_controllers(const struct blocks *blocks, const char *path,
 				 struct devpaths *devices)
 {

@@ -1,6 +1,6 @@
 /*
- * block: the machine's block devices, and which PCI functions and USB devices stand behind one:
- * through partitions, device mapper (LVM, multipath, LUKS), md, bcache, btrfs and NVMe multipath.
+ * block: the machine's block devices, and the PCI functions and USB devices behind each: through
+ * partitions, device mapper (LVM, multipath, LUKS), md, bcache, btrfs and NVMe multipath.
  */
 #pragma once
 
@@ -38,14 +38,15 @@ bool blocks_is_partition(const struct blocks *blocks, size_t block);
 long blocks_by_number(const struct blocks *blocks, unsigned major, unsigned minor);
 long blocks_by_path(const struct blocks *blocks, const char *path);
 
-/* Add the devices that hold the filesystem of @mount to @set. False if that cannot be told. */
+/* Add the devices that hold the filesystem of @mount to @set. False if they are not known. */
 bool blocks_of_mount(const struct blocks *blocks, const struct mount *mount, struct block_set *set);
 
 /* Is @block built on others (device mapper, md, bcache)? */
 bool blocks_is_built(const struct blocks *blocks, size_t block);
 
-/* Is @block no hardware, with nothing in /sys that says what it is made of (drbd0, a ZFS volume zd0)? Not
- * true of memory, of disks of the network, and of loop devices, which name their file. */
+/* Is @block no hardware, without anything in /sys that shows what it consists of (drbd0, a ZFS
+ * volume zd0)? False for memory, for disks of the network, and for loop devices, which name their
+ * file. */
 bool blocks_is_opaque(const struct blocks *blocks, size_t block);
 
 /* Add to @set all devices that those in it are built on. */

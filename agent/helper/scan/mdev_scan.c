@@ -127,7 +127,7 @@ static void scan_parents(int sysfs_fd, struct report *report)
 
 /* --- instances ------------------------------------------------------------------------ */
 
-static void write_instance(int sysfs_fd, const char *uuid, const struct mdev_seen *seen,
+static void write_instance(int sysfs_fd, const char *uuid, const struct mdev_instance *seen,
 			   struct str *lines)
 {
 	auto_free char *folder = xasprintf(MDEV_DEVICES "/%s/mdev_type", uuid);
@@ -148,10 +148,10 @@ static void write_instance(int sysfs_fd, const char *uuid, const struct mdev_see
 
 static void scan_instance(int sysfs_fd, const char *uuid, struct report *report)
 {
-	struct mdev_seen seen;
+	struct mdev_instance seen;
 	struct err err = { 0 };
 
-	if (mdev_look(sysfs_fd, uuid, &seen, &err) < 0)
+	if (mdev_instance_read(sysfs_fd, uuid, &seen, &err) < 0)
 		report_fail(report, &err);
 	else if (seen.present && !seen.parent[0])
 		report_problem(report, uuid, "mdev", "it hangs on no parent that has a name");

@@ -24,7 +24,8 @@ struct mounts {
 	size_t cap;
 };
 
-/* Append the mounts in @text to @mounts; returns how many lines had another form and were left out. */
+/* Append the mounts in @text to @mounts; returns how many lines had another form and were left
+ * out. */
 size_t mounts_parse(const char *text, size_t len, struct mounts *mounts);
 void mounts_done(struct mounts *mounts);
 
@@ -38,7 +39,7 @@ bool mounts_path_below(const char *path, const char *folder);
 struct swap {
 	char *path; /* by which it was opened: of a device not always the one in /dev */
 	bool is_device;
-	uint64_t kib; /* its size; 0: not said */
+	uint64_t kib; /* its size; 0: not known */
 };
 
 struct swaps {
@@ -47,6 +48,7 @@ struct swaps {
 	size_t cap;
 };
 
-/* Append the areas in @text to @swaps; returns how many lines had another form and were left out. */
+/* Append the areas in @text to @swaps; returns how many lines had another form and were left
+ * out. */
 size_t swaps_parse(const char *text, size_t len, struct swaps *swaps);
 void swaps_done(struct swaps *swaps);

@@ -27,7 +27,7 @@ struct netlinks {
 	size_t len;
 	size_t cap;
 	bool empty;      /* not even the loopback               */
-	char *malformed; /* the first text that says nothing    */
+	char *malformed; /* the first malformed text */
 };
 
 static bool has_name(const struct sysfs_names *names, const char *name)
@@ -61,8 +61,9 @@ static void note_malformed(struct netlinks *links, const char *path, const struc
 					     path, attr->text);
 }
 
-/* RFC 2863's operational state: a driver that does not know is taken at its word that it is up. Unlike
- * "carrier", reading it takes no lock (operstate_show() of the kernel's net/core/net-sysfs.c). */
+/* RFC 2863's operational state: a driver that does not know is taken at its word that it is up.
+ * Unlike "carrier", reading it takes no lock (operstate_show() of the kernel's
+ * net/core/net-sysfs.c). */
 static bool is_connected(int class_fd, const char *name)
 {
 	static const char *const unconnected[] = { "down", "lowerlayerdown", "notpresent" };
@@ -78,7 +79,8 @@ static bool is_connected(int class_fd, const char *name)
 	return true;
 }
 
-/* How often it has got a carrier since it has its driver; Linux before 4.16 does not count. No lock either. */
+/* How often it has got a carrier since it has its driver; Linux before 4.16 does not count. No lock
+ * either. */
 static bool was_connected(struct netlinks *links, int class_fd, const char *name)
 {
 	auto_free char *path = xasprintf("%s/carrier_up_count", name);

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 
 /*
- * Has the PCI function @address, or a device below it, a number, and so a node in /dev? The kernel
- * gives such a device the attribute "dev" together with its link in dev/char or dev/block
- * (device_add() in drivers/base/core.c). True if that cannot be found out.
+ * Does the PCI function @address, or a device below it, have a device number, and so a node in
+ * /dev? The kernel adds the attribute "dev" together with the link in dev/char or dev/block
+ * (device_add() in drivers/base/core.c). True if this cannot be read.
  */
 bool nodes_below(int sysfs_fd, const char *address);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/helper/scan/vf_look.h"
+#include "agent/helper/scan/vf_state.h"
 #include "agent/helper/sys/pci_identity.h"
 #include "agent/helper/sys/pci_serial.h"
 #include "agent/helper/sys/report.h"
@@ -56,7 +56,7 @@ static bool read_attr(struct reading *reading, const char *name, bool must)
 	return r == 0;
 }
 
-/* -1 stands for what is not a number from 0 to @max. */
+/* - means that it is not a number from 0 to @max. */
 static int read_number(struct reading *reading, const char *name, int max, bool must)
 {
 	int64_t number;
@@ -100,7 +100,7 @@ static const struct {
 	{ "PCI_SUBSYS_ID", { 16, ':', 2, 0xffff },   offsetof(struct pci_function, subsystem_vendor) },
 };
 
-/* What stands in for the uevent's lines when they cannot be used. */
+/* Replaces the uevent's lines when they cannot be used. */
 static const struct {
 	const char *attr;
 	unsigned max;
@@ -243,7 +243,7 @@ static bool is_first_function(const struct pci_function *function)
 	return function->address[strlen(function->address) - 1] == '0';
 }
 
-static void read_twin_identity(struct reading *reading)
+static void read_model_identity(struct reading *reading)
 {
 	auto_str struct str identity = STR_INIT;
 
@@ -253,10 +253,12 @@ static void read_twin_identity(struct reading *reading)
 }
 
 /*
- * During a reset the kernel blocks reads of the config space (pci_cfg_access_lock() in drivers/pci/access.c), for up to a
- * minute if the device does not come back, and no signal ends the wait. A program that has the device through VFIO may reset
- * it at any time, and one scan covers all devices of the node. So the scan does not read devices on VFIO; the record of a
- * claimed device has its serial number. A helper that binds or releases reads them: only its own group waits for that.
+ * During a reset the kernel blocks reads of the config space (pci_cfg_access_lock() in
+ * drivers/pci/access.c), for up to a minute if the device does not come back, and no signal ends
+ * the wait. A program that has the device through VFIO may reset it at any time, and one scan
+ * covers all devices of the node. So the scan does not read devices on VFIO; the record of a
+ * claimed device has its serial number. A helper that binds or releases reads them: only its own
+ * group waits for that.
  */
 static bool may_be_reset(const struct reading *reading)
 {
@@ -277,7 +279,7 @@ static void read_details(struct reading *reading)
 	if (!bridge)
 		function->total_vfs = read_number(reading, "sriov_totalvfs", VFS_MAX, false);
 	if (function->total_vfs > 0)
-		vf_look(reading->dir_fd, &function->vfs);
+		vf_state_read(reading->dir_fd, &function->vfs);
 	function->numa_node =
 		read_number(reading, "numa_node", NUMA_NODE_MAX, reading->context->has_numa);
 	/* Empty means that there is no way to reset it. */
@@ -286,12 +288,12 @@ static void read_details(struct reading *reading)
 	if (base == CLASS_VGA || base == CLASS_VGA_OLD)
 		function->boot_vga = read_number(reading, "boot_vga", 1, false);
 	/* Other functions of a device may only repeat function 0's serial (PCIe 6.0, 7.9.3), so
-	 * theirs is taken from there. */
+	 * read it there. */
 	if (!bridge && is_first_function(function) && !may_be_reset(reading))
 		(void)pci_serial_read(reading->dir_fd, &reading->context->config_denied,
 				      function->serial);
 	if (!bridge)
-		read_twin_identity(reading);
+		read_model_identity(reading);
 }
 
 void pci_function_init(struct pci_function *function, const char *address)
@@ -340,5 +342,5 @@ void pci_function_done(struct pci_function *function)
 	free(function->path);
 	free(function->slot);
 	free(function->identity);
-	vf_seen_done(&function->vfs);
+	vf_state_done(&function->vfs);
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/helper/scan/vf_look.h"
+#include "agent/helper/scan/vf_state.h"
 #include "agent/helper/sys/devpath.h"
 
 struct report;
@@ -33,14 +33,14 @@ struct pci_function {
 	int boot_vga;
 	char *driver;
 	bool driver_unread;  /* whether it has one could not be read */
-	char *reset_methods; /* separated by blanks; NULL: the kernel does not tell */
-	char *path;          /* where the device stands in the kernel's tree */
+	char *reset_methods; /* separated by blanks; NULL: the kernel does not show them */
+	char *path;          /* the device's place in the kernel's tree */
 	char *slot;
-	char *identity;     /* base/device_identity.h */
-	struct vf_seen vfs; /* of a physical function */
+	char *identity;      /* base/device_identity.h */
+	struct vf_state vfs; /* of a physical function */
 };
 
-/* What one scan knows before it looks at a function, and what it learns on the way. */
+/* What a scan knows before it reads a function, and what it collects. */
 struct pci_context {
 	bool has_numa;      /* then every function must have `numa_node` */
 	bool config_denied; /* the kernel shows extended config space to CAP_SYS_ADMIN only */
@@ -50,8 +50,8 @@ struct pci_context {
 /* Outcome of pci_function_read(): the device was removed meanwhile. */
 enum { PCI_GONE = 1 };
 
-/* Read the one function @address, which stands in the folder @bus_fd (/sys/bus/pci/devices) and is
- * open as @dir_fd. 0 or PCI_GONE; the caller calls pci_function_done() in either case. */
+/* Read the function @address in the folder @bus_fd (/sys/bus/pci/devices), open as @dir_fd. 0 or
+ * PCI_GONE; the caller calls pci_function_done() in either case. */
 int pci_function_read(struct pci_context *context, int bus_fd, int dir_fd,
 		      struct pci_function *function);
 /* Find out which physical function @function is a virtual one of, if it is. */

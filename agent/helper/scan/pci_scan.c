@@ -147,7 +147,7 @@ static void read_all(int sysfs_fd, int bus_fd, const struct sysfs_names *names,
 		take_slice(&slices[i], report, functions);
 }
 
-/* A serial is the device's: its functions, which stand together, share that of function 0. */
+/* A serial belongs to the device: its functions, which are adjacent, share that of function 0. */
 static void share_serials(struct pci_functions *functions)
 {
 	const struct pci_function *first = NULL;
@@ -174,8 +174,8 @@ static bool has_physical_function(const struct pci_functions *functions)
 }
 
 /*
- * Without a physical function there are no virtual ones to look for. Those that there are get
- * counted from their own links, so that `sriov_numvfs` stays closed.
+ * Without a physical function there are no virtual ones to search for. Existing ones are counted by
+ * their own links, so that `sriov_numvfs` stays closed.
  */
 static void find_virtual_functions(int bus_fd, struct report *report,
 				   struct pci_functions *functions)

@@ -162,7 +162,8 @@ size_t routes_parse_v6(const char *text, size_t len, struct routes *routes)
 	return parse(text, len, route_from_v6, routes);
 }
 
-/* "Main:", "Local:" and "Id 100:" begin the tables; "/0 universe UNICAST", indented, is a default route. */
+/* "Main:", "Local:" and "Id 100:" begin the tables; "/0 universe UNICAST", indented, is a default
+ * route. */
 char *routes_other_default(const char *text, size_t len)
 {
 	const char *end = text + len;

@@ -1,11 +1,11 @@
 /*
- * routes: reads the text of /proc/net/route, /proc/net/ipv6_route and /proc/net/fib_trie, and says which
- * interface leads to an address. No I/O here.
+ * routes: reads the text of /proc/net/route, /proc/net/ipv6_route and /proc/net/fib_trie, and finds
+ * the interface that leads to an address. No I/O.
  *
- * /proc/net/route shows the main table only, and of a route with several next hops the first
- * (fib_route_seq_show() of the kernel's net/ipv4/fib_trie.c). fib_trie shows the other tables, without
- * interfaces. ipv6_route shows all tables. So an interface that is up and connected may carry routes
- * that cannot be seen without a capability in its network namespace.
+ * /proc/net/route shows only the main table, and only the first next hop of a route
+ * (fib_route_seq_show() of the kernel's net/ipv4/fib_trie.c). fib_trie shows the other tables,
+ * without interfaces. ipv6_route shows all tables. So an interface that is up and connected may
+ * carry routes that are not visible without a capability in its network namespace.
  */
 #pragma once
 
@@ -33,8 +33,8 @@ struct routes {
 size_t routes_parse_v4(const char *text, size_t len, struct routes *routes);
 size_t routes_parse_v6(const char *text, size_t len, struct routes *routes);
 
-/* The first routing table but main in the text of fib_trie that has a default route ("100"); NULL if
- * none has. The caller frees. */
+/* The first routing table but main in the text of fib_trie that has a default route ("100"); NULL
+ * if none has. The caller frees. */
 char *routes_other_default(const char *text, size_t len);
 
 /* The most specific route to @address (text of an IPv4 or IPv6 address); NULL if there is none. */

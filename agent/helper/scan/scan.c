@@ -56,8 +56,8 @@ static int count_numa_nodes(int sysfs_fd)
 }
 
 /*
- * The kernel tells it in the names of interrupt chips, on x86 only: "IR-PCI-MSI" and "IR-IO-APIC"
- * with remapping, "PCI-MSI" and "IO-APIC" without. Elsewhere the answer is left out.
+ * Only on x86 the kernel shows it, in the names of interrupt chips: "IR-PCI-MSI" and "IR-IO-APIC"
+ * with remapping, "PCI-MSI" and "IO-APIC" without. On other machines the fact is omitted.
  */
 static void write_interrupt_remapping(int sysfs_fd, struct str *lines)
 {
@@ -99,7 +99,7 @@ static void write_hex(struct str *lines, const char *key, int number, int digits
 	json_write_str(lines, key, text);
 }
 
-/* A bridge without the capability, or a vendor who left it out, reads as 0000:0000. */
+/* A bridge without the capability, or without a vendor in it, reads as 0000:0000. */
 static void write_subsystem(const struct pci_function *function, struct str *lines)
 {
 	if (function->subsystem_vendor == 0)
@@ -201,7 +201,8 @@ static void pci_line_write(const struct pci_function *function, struct str *line
 	report_close(lines);
 }
 
-/* Every kernel's tree has these. Without them an empty list of devices would pass for the machine's. */
+/* Every kernel's tree has these. Without them an empty list of devices would pass for the
+ * machine's. */
 static void check_tree(int sysfs_fd, struct report *report)
 {
 	static const char *const folders[] = { "bus", "class" };

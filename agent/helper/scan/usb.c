@@ -172,7 +172,7 @@ static const struct number_row interface_rows[] = {
 	{ "INTERFACE", { 10, '/', 3, 0xff }, offsetof(struct usb_interface, type) },
 };
 
-/* Single attributes, for what the uevent does not give. */
+/* Single attributes, for what the uevent lacks. */
 struct attr_row {
 	const char *attr;
 	unsigned base;
@@ -332,8 +332,8 @@ static void read_interface(struct reading *parent, int bus_fd, const char *name,
 	fill_from_attrs(&reading, interface_attrs, ARRAY_LEN(interface_attrs), (char *)interface);
 }
 
-/* Is the folder that was read still the device's? One that went away meanwhile lacks what it had, such
- * as its serial number, and may be back under the same name as another. */
+/* Is the folder that was read still the device's? One that went away meanwhile lacks what it had,
+ * such as its serial number, and may be back under the same name as another. */
 static bool is_same(struct report *report, int dir_fd, int bus_fd, const char *name)
 {
 	struct stat before;

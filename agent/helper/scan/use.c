@@ -27,7 +27,7 @@ enum { STORAGE = 1, NETWORK = 2, CONSOLE = 4 };
 static const struct {
 	const char *name;
 	unsigned about;
-	bool unread; /* the kernel's answer could not be read: something is wrong with the node or the agent */
+	bool unread; /* the kernel's answer could not be read */
 } questions[USE_QUESTIONS] = {
 	[USE_ASK_MOUNTS]       = { "Mounts",      STORAGE | NETWORK, true  },
 	[USE_ASK_SWAPS]        = { "Swaps",       STORAGE,           true  },

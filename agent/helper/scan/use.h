@@ -20,11 +20,11 @@ enum use_reason {
 	USE_BLOCK_HOLDER,    /* part of a volume or array that is not mounted                    */
 	USE_INTERFACE_UP,    /* its interface is up and has an address, or is part of a bond ... */
 	USE_INTERFACE_MOVED, /* its interface is in another network namespace, such as a pod's   */
-	USE_UNKNOWN,         /* it may be in use, and nothing that can be read says more         */
+	USE_UNKNOWN,         /* it may be in use, and nothing readable shows more */
 };
 
 /* What a device's use follows from. Without an answer, devices of the classes in question are not
- * free: a check that could not look refuses. */
+ * free: a check that cannot read refuses. */
 enum use_question {
 	USE_ASK_MOUNTS,       /* what is mounted?                                        */
 	USE_ASK_SWAPS,        /* what does the kernel swap to?                           */
@@ -40,7 +40,7 @@ enum use_question {
 };
 /* clang-format on */
 
-/* One fact: this device, this reason, said for people in one sentence. */
+/* One fact: a device, a reason, and one sentence for people. */
 struct use {
 	struct devpath device;
 	enum use_reason reason;
@@ -73,14 +73,15 @@ void uses_add(struct uses *uses, const struct devpath *device, enum use_reason r
 bool uses_has(const struct uses *uses, const struct devpath *device, enum use_reason reason,
 	      const char *subject);
 
-/* Note that @question has no answer, for @detail, which is taken. The first one with the same text stays. */
+/* Note that @question has no answer, for @detail, which is taken. The first one with the same text
+ * stays. */
 void uses_add_unknown(struct uses *uses, enum use_question question, char *detail);
 
-/* Why it is not known whether the host uses a function of class @class_id (six digits, -1: it could not be
- * read, so nothing is known); NULL: all that has to do with such functions is known. */
+/* Why it is not known whether the host uses a function of class @class_id (six digits, -1: it could
+ * not be read, so nothing is known); NULL: all that has to do with such functions is known. */
 const char *uses_unknown_for(const struct uses *uses, int class_id);
 
-/* Append one line per fact and per question without an answer to @lines, in an order that depends on
- * these only. */
+/* Append one line per fact and per question without an answer to @lines, in an order that depends
+ * on these only. */
 void uses_write(struct uses *uses, struct str *lines);
 void uses_done(struct uses *uses);

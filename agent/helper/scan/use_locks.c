@@ -22,9 +22,10 @@ struct inodes {
 };
 
 /*
- * "12: OFDLCK ADVISORY  READ  -1 00:06:202 100 101" (lock_get_status() of the kernel's fs/locks.c): is it of a file in
- * the file system @dev, and one that only the user of a disk takes? udev takes a shared flock(2) lock of every disk for
- * a moment. No event tells when it releases the lock, so shared flock locks do not count.
+ * Is a line such as "12: OFDLCK ADVISORY READ -1 00:06:202 100 101" (lock_get_status() of the
+ * kernel's fs/locks.c) a lock of a file in the filesystem @dev that only the user of a disk takes?
+ * udev takes a shared flock(2) lock of every disk for a moment, and no event follows its release,
+ * so shared flock locks do not count.
  */
 static bool parse_lock(const char *line, size_t len, dev_t dev, uint64_t *ret_inode)
 {
@@ -59,18 +60,18 @@ static bool has_inode(const struct inodes *inodes, uint64_t inode)
 	return false;
 }
 
-static void read_locks(struct use_look *look, dev_t dev, struct inodes *ret_inodes)
+static void read_locks(struct use_scanner *scanner, dev_t dev, struct inodes *ret_inodes)
 {
 	auto_free char *text = NULL;
 	struct err err;
 	size_t len;
-	int r = file_read(look->proc_fd, "locks", LOCKS_MAX, &text, &len, &err);
+	int r = file_read(scanner->proc_fd, "locks", LOCKS_MAX, &text, &len, &err);
 	uint64_t inode;
 
 	if (r == -ENOENT)
-		use_check_proc(look, USE_ASK_DISKS);
+		use_check_proc(scanner, USE_ASK_DISKS);
 	else if (r < 0)
-		uses_add_unknown(&look->uses, USE_ASK_DISKS,
+		uses_add_unknown(&scanner->uses, USE_ASK_DISKS,
 				 xasprintf("in the proc tree: %s", err.msg));
 	for (const char *line = text; line && *line; line += strspn(line, "\n")) {
 		size_t line_len = strcspn(line, "\n");
@@ -82,27 +83,28 @@ static void read_locks(struct use_look *look, dev_t dev, struct inodes *ret_inod
 }
 
 /* A slash in a node's path is a "!" in the kernel's name. */
-static bool is_locked(const struct use_look *look, const char *name, const struct inodes *inodes)
+static bool is_locked(const struct use_scanner *scanner, const char *name,
+		      const struct inodes *inodes)
 {
 	auto_free char *path = xstrdup(name);
 	struct stat st;
 
 	for (char *c = path; *c; c++)
 		*c = *c == '!' ? '/' : *c;
-	return fstatat(look->dev_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(scanner->dev_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       has_inode(inodes, st.st_ino);
 }
 
-void use_locks_disks(struct use_look *look, struct block_set *ret_set)
+void use_locks_disks(struct use_scanner *scanner, struct block_set *ret_set)
 {
 	struct inodes inodes = { 0 };
 	struct stat st;
 
-	if (look->proc_fd < 0 || look->dev_fd < 0 || fstat(look->dev_fd, &st) < 0)
+	if (scanner->proc_fd < 0 || scanner->dev_fd < 0 || fstat(scanner->dev_fd, &st) < 0)
 		return;
-	read_locks(look, st.st_dev, &inodes);
-	for (size_t i = 0; inodes.len > 0 && i < blocks_len(look->blocks); i++) {
-		if (is_locked(look, blocks_name(look->blocks, i), &inodes))
+	read_locks(scanner, st.st_dev, &inodes);
+	for (size_t i = 0; inodes.len > 0 && i < blocks_len(scanner->blocks); i++) {
+		if (is_locked(scanner, blocks_name(scanner->blocks, i), &inodes))
 			block_set_add(ret_set, i);
 	}
 	array_done(&inodes);

@@ -24,8 +24,9 @@ struct seen {
 	size_t cap;
 };
 
-/* A mount has a number of its own, in its namespace alone (proc(5)). So processes with the same first mount have the
- * same namespace and the same root. False if @text has none: nothing is mounted below the root of the process. */
+/* A mount has a number of its own, in its namespace alone (proc(5)). So processes with the same
+ * first mount have the same namespace and the same root. False if @text has none: nothing is
+ * mounted below the root of the process. */
 static bool first_mount(const char *text, uint64_t *ret_number)
 {
 	auto_free char *number = xstrndup(text, strcspn(text, " \n"));
@@ -62,23 +63,23 @@ static bool is_among(const struct mounts *mounts, const struct mount *mount)
 }
 
 /* Keep what is wanted of @text and not known yet. */
-static void take(struct use_look *look, const char *text, size_t len, use_wants_fn *wants)
+static void take(struct use_scanner *scanner, const char *text, size_t len, use_wants_fn *wants)
 {
 	struct mounts mounts = { 0 };
 	size_t bad = mounts_parse(text, len, &mounts);
 	size_t kept = 0;
 
 	if (bad > 0)
-		uses_add_unknown(&look->uses, USE_ASK_MOUNTS,
+		uses_add_unknown(&scanner->uses, USE_ASK_MOUNTS,
 				 xasprintf("%zu line%s of the mountinfo of another mount namespace "
 					   "%s another form than expected",
 					   bad, bad == 1 ? "" : "s", bad == 1 ? "has" : "have"));
 	for (size_t i = 0; i < mounts.len; i++) {
 		const struct mount mount = mounts.items[i];
 
-		if (wants(look, &mount) && !is_among(&look->mounts, &mount) &&
-		    !is_among(&look->others, &mount))
-			*array_add(&look->others) = mount;
+		if (wants(scanner, &mount) && !is_among(&scanner->mounts, &mount) &&
+		    !is_among(&scanner->others, &mount))
+			*array_add(&scanner->others) = mount;
 		else
 			mounts.items[kept++] = mount;
 	}
@@ -86,18 +87,18 @@ static void take(struct use_look *look, const char *text, size_t len, use_wants_
 	mounts_done(&mounts);
 }
 
-/* Has the process ended meanwhile? One that ends has no namespaces any more (mounts_open_common() of the kernel's
- * fs/proc_namespace.c). */
+/* Has the process ended meanwhile? One that ends has no namespaces any more (mounts_open_common()
+ * of the kernel's fs/proc_namespace.c). */
 static bool has_ended(int code)
 {
 	return code == -ENOENT || code == -ESRCH || code == -EINVAL;
 }
 
-static int read_namespace(struct use_look *look, const char *pid, struct seen *seen,
+static int read_namespace(struct use_scanner *scanner, const char *pid, struct seen *seen,
 			  use_wants_fn *wants)
 {
 	auto_free char *path = xasprintf("%s/mountinfo", pid);
-	auto_close int fd = openat(look->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = openat(scanner->proc_fd, path, O_RDONLY | O_CLOEXEC);
 	auto_free char *text = NULL;
 	char head[HEAD_MAX];
 	struct err err;
@@ -114,43 +115,43 @@ static int read_namespace(struct use_look *look, const char *pid, struct seen *s
 	head[len] = '\0';
 	if (!first_mount(head, &number) || !is_new(seen, number) || strcmp(pid, "1") == 0)
 		return 0; /* of process 1 all has been read */
-	r = file_read(look->proc_fd, path, MOUNTINFO_MAX, &text, &size, &err);
+	r = file_read(scanner->proc_fd, path, MOUNTINFO_MAX, &text, &size, &err);
 	if (r == 0)
-		take(look, text, size, wants);
+		take(scanner, text, size, wants);
 	return r;
 }
 
-static void say_unread(struct use_look *look, const char *pid, int code)
+static void report_unread(struct use_scanner *scanner, const char *pid, int code)
 {
 	uses_add_unknown(
-		&look->uses, USE_ASK_MOUNTS,
+		&scanner->uses, USE_ASK_MOUNTS,
 		xasprintf("the mounts of process %s cannot be read: %s", pid, strerror(-code)));
 }
 
-void use_namespaces_read(struct use_look *look, use_wants_fn *wants)
+void use_namespaces_read(struct use_scanner *scanner, use_wants_fn *wants)
 {
 	struct seen seen = { 0 };
 	const char *name;
 	struct dir dir;
 	uint64_t pid;
 
-	if (look->proc_fd < 0 || look->mounts.len == 0)
-		return; /* that those of process 1 are not known is said already */
-	if (dir_open(&dir, look->proc_fd, ".") < 0) {
-		uses_add_unknown(&look->uses, USE_ASK_MOUNTS,
+	if (scanner->proc_fd < 0 || scanner->mounts.len == 0)
+		return; /* unknown mounts of process 1 were reported before */
+	if (dir_open(&dir, scanner->proc_fd, ".") < 0) {
+		uses_add_unknown(&scanner->uses, USE_ASK_MOUNTS,
 				 xasprintf("processes cannot be listed: %s", strerror(errno)));
 		return;
 	}
 	while ((name = dir_next(&dir)) != NULL) {
-		int r = str_to_u64(name, &pid) ? read_namespace(look, name, &seen, wants) : 0;
+		int r = str_to_u64(name, &pid) ? read_namespace(scanner, name, &seen, wants) : 0;
 
 		if (r < 0 && !has_ended(r)) {
-			say_unread(look, name, r);
+			report_unread(scanner, name, r);
 			break; /* one such line is enough */
 		}
 	}
 	if (dir.code < 0)
-		uses_add_unknown(&look->uses, USE_ASK_MOUNTS,
+		uses_add_unknown(&scanner->uses, USE_ASK_MOUNTS,
 				 xasprintf("processes cannot be listed: %s", strerror(-dir.code)));
 	dir_done(&dir);
 	array_done(&seen);

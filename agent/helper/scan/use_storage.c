@@ -101,7 +101,7 @@ static const struct {
 	{ "/run/k3s",            true  },
 };
 
-/* Filesystems that live in memory or are the kernel's own: nothing stands behind them. */
+/* Filesystems in memory or of the kernel itself: there is no disk behind them. */
 static const char *const no_storage[] = {
 	"autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts",
 	"devtmpfs", "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue", "nfsd", "nsfs", "ocfs2_dlmfs", "pidfs", "proc",
@@ -142,22 +142,23 @@ static const struct {
 };
 
 /* What a loop device is built on, as the kernel names it; false for other devices. */
-static bool loop_backing(const struct use_look *look, size_t block, struct sysfs_attr *ret_file)
+static bool loop_backing(const struct use_scanner *scanner, size_t block,
+			 struct sysfs_attr *ret_file)
 {
-	const char *name = blocks_name(look->blocks, block);
+	const char *name = blocks_name(scanner->blocks, block);
 	auto_free char *path = xasprintf("class/block/%s/loop/backing_file", name);
 
 	return strncmp(name, "loop", 4) == 0 &&
-	       sysfs_read(look->sysfs_fd, path, ret_file, NULL) == 0;
+	       sysfs_read(scanner->sysfs_fd, path, ret_file, NULL) == 0;
 }
 
 /*
- * The disk whose node in /dev is mounted on a file, with devtmpfs' root being its name: so the kubelet hands
- * raw volumes to pods (mapBindMountDevice() of its pkg/volume/util/volumepathhandler). The pod then has
- * the disk open, and not even O_EXCL tells. A container has nodes with the same names in a tmpfs of its own, and
- * so has a CSI driver.
+ * The disk whose node in /dev is mounted on a file, with devtmpfs' root as its name. The kubelet
+ * passes raw volumes to pods this way (mapBindMountDevice() of its
+ * pkg/volume/util/volumepathhandler). The pod then has the disk open, and not even O_EXCL shows it.
+ * A container has nodes with the same names in its own tmpfs, and so has a CSI driver.
  */
-static long disk_of_mount(const struct use_look *look, const struct mount *mount)
+static long disk_of_mount(const struct use_scanner *scanner, const struct mount *mount)
 {
 	static const char deleted[] = "//deleted"; /* the node, but not the disk */
 	auto_free char *path = xasprintf("/dev%s", mount->root);
@@ -167,87 +168,87 @@ static long disk_of_mount(const struct use_look *look, const struct mount *mount
 		return BLOCK_NONE;
 	if (end)
 		*end = '\0';
-	return blocks_by_path(look->blocks, path);
+	return blocks_by_path(scanner->blocks, path);
 }
 
 /* The disk whose node is at @path, in /dev or mounted elsewhere. */
-static long disk_at(const struct use_look *look, const char *path)
+static long disk_at(const struct use_scanner *scanner, const char *path)
 {
-	long disk = blocks_by_path(look->blocks, path);
-	const struct mount *mount = mounts_backing(&look->mounts, path);
+	long disk = blocks_by_path(scanner->blocks, path);
+	const struct mount *mount = mounts_backing(&scanner->mounts, path);
 
 	if (disk != BLOCK_NONE || !mount || strcmp(mount->point, path) != 0)
 		return disk;
-	return disk_of_mount(look, mount);
+	return disk_of_mount(scanner, mount);
 }
 
 /* A loop device is built on a file, which is on a filesystem, which is on a disk; or on a disk. */
-static void add_loop_files(struct use_look *look, struct block_set *set)
+static void add_loop_files(struct use_scanner *scanner, struct block_set *set)
 {
 	for (size_t i = 0; i < set->len; i++) {
 		const struct mount *mount;
 		struct sysfs_attr file;
 		long disk;
 
-		if (!loop_backing(look, set->items[i], &file))
+		if (!loop_backing(scanner, set->items[i], &file))
 			continue;
-		disk = disk_at(look, file.text);
-		mount = mounts_backing(&look->mounts, file.text);
+		disk = disk_at(scanner, file.text);
+		mount = mounts_backing(&scanner->mounts, file.text);
 		if (disk != BLOCK_NONE)
 			block_set_add(set, (size_t)disk);
 		else if (mount)
-			(void)blocks_of_mount(look->blocks, mount, set);
+			(void)blocks_of_mount(scanner->blocks, mount, set);
 	}
 }
 
 /* Does a loop device hold a disk open? One on a file holds a filesystem, which is mounted. */
-static bool is_loop_on_disk(const struct use_look *look, size_t block)
+static bool is_loop_on_disk(const struct use_scanner *scanner, size_t block)
 {
 	struct sysfs_attr file;
 
-	return loop_backing(look, block, &file) && disk_at(look, file.text) != BLOCK_NONE;
+	return loop_backing(scanner, block, &file) && disk_at(scanner, file.text) != BLOCK_NONE;
 }
 
-static void expand(struct use_look *look, struct block_set *set)
+static void expand(struct use_scanner *scanner, struct block_set *set)
 {
 	size_t before;
 
 	do {
 		before = set->len;
-		blocks_expand(look->blocks, set);
-		add_loop_files(look, set);
+		blocks_expand(scanner->blocks, set);
+		add_loop_files(scanner, set);
 	} while (set->len > before);
 }
 
 /* Returns how many there are. */
-static size_t add_servers(struct use_look *look, size_t block, const char *top,
+static size_t add_servers(struct use_scanner *scanner, size_t block, const char *top,
 			  const struct use_cause *cause)
 {
 	auto_names struct sysfs_names addresses = { 0 };
 	auto_free char *what = xasprintf("%s %s", top, cause->why);
 
-	block_remote_addresses(look->sysfs_fd, blocks_path(look->blocks, block), &addresses);
+	block_remote_addresses(scanner->sysfs_fd, blocks_path(scanner->blocks, block), &addresses);
 	for (size_t i = 0; i < addresses.len; i++)
-		use_network_add_server(look, addresses.items[i], cause->reason, what);
+		use_network_add_server(scanner, addresses.items[i], cause->reason, what);
 	return addresses.len;
 }
 
 /* Returns how many devices and servers @block itself is on. */
-static size_t add_block(struct use_look *look, size_t block, const char *top,
+static size_t add_block(struct use_scanner *scanner, size_t block, const char *top,
 			const struct use_cause *cause)
 {
-	const char *name = blocks_name(look->blocks, block);
+	const char *name = blocks_name(scanner->blocks, block);
 	struct devpaths devices = { 0 };
 	size_t found;
 
-	blocks_devices(look->blocks, block, &devices);
+	blocks_devices(scanner->blocks, block, &devices);
 	found = devices.len;
 	for (size_t i = 0; i < devices.len; i++)
-		uses_add(&look->uses, &devices.items[i], cause->reason, top,
+		uses_add(&scanner->uses, &devices.items[i], cause->reason, top,
 			 strcmp(name, top) == 0 ? xasprintf("%s %s", name, cause->why)
 						: xasprintf("%s on %s %s", top, name, cause->why));
 	if (devices.len == 0)
-		found = add_servers(look, block, top, cause);
+		found = add_servers(scanner, block, top, cause);
 	array_done(&devices);
 	return found;
 }
@@ -280,8 +281,9 @@ static char *option_of(const struct mount *mount, const char *key)
 }
 
 /*
- * Is the filesystem of a kind that is on no disk of its own, and does its source not name one? Of FUSE a program
- * has the data: if that has a disk open, it is one of the processes that have (agent/helper/sys/holders.h).
+ * Is the filesystem of a kind that is on no disk of its own, and does its source not name one? Of
+ * FUSE a program has the data: if that has a disk open, it is one of the processes that have
+ * (agent/helper/sys/holders.h).
  */
 static bool has_no_disk(const struct mount *mount)
 {
@@ -300,195 +302,198 @@ static bool has_no_disk(const struct mount *mount)
 }
 
 /* A filesystem that is on no block device: served by a hypervisor or over the network. */
-static bool add_foreign(struct use_look *look, const struct mount *mount,
+static bool add_foreign(struct use_scanner *scanner, const struct mount *mount,
 			const struct use_cause *cause)
 {
 	auto_free char *address = option_of(mount, "addr=");
 	auto_free char *what = xasprintf("%s '%s' %s", mount->fstype, mount->source, cause->why);
 
-	if (use_served_add(look, mount, cause))
+	if (use_served_add(scanner, mount, cause))
 		return true;
 	if (!address)
 		return false;
-	use_network_add_server(look, address, cause->reason, what);
+	use_network_add_server(scanner, address, cause->reason, what);
 	return true;
 }
 
-static bool read_number(const struct use_look *look, size_t block, const char *attribute,
+static bool read_number(const struct use_scanner *scanner, size_t block, const char *attribute,
 			uint64_t *ret_number)
 {
 	auto_free char *path =
-		xasprintf("class/block/%s/%s", blocks_name(look->blocks, block), attribute);
+		xasprintf("class/block/%s/%s", blocks_name(scanner->blocks, block), attribute);
 	struct sysfs_attr attr;
 
-	return sysfs_read(look->sysfs_fd, path, &attr, NULL) == 0 &&
+	return sysfs_read(scanner->sysfs_fd, path, &attr, NULL) == 0 &&
 	       str_to_u64(attr.text, ret_number);
 }
 
-/* Has @block the size that @loop would have on it (get_size() of the kernel's drivers/block/loop.c)? */
-static bool fits_loop(const struct use_look *look, size_t block, size_t loop)
+/* Has @block the size that @loop would have on it (get_size() of the kernel's
+ * drivers/block/loop.c)? */
+static bool fits_loop(const struct use_scanner *scanner, size_t block, size_t loop)
 {
 	uint64_t disk;
 	uint64_t size;
 	uint64_t offset = 0;
 	uint64_t limit = 0;
 
-	if (!read_number(look, block, "size", &disk) || !read_number(look, loop, "size", &size) ||
-	    disk == 0 || size == 0)
+	if (!read_number(scanner, block, "size", &disk) ||
+	    !read_number(scanner, loop, "size", &size) || disk == 0 || size == 0)
 		return false;
-	(void)read_number(look, loop, "loop/offset", &offset);
-	(void)read_number(look, loop, "loop/sizelimit", &limit);
+	(void)read_number(scanner, loop, "loop/offset", &offset);
+	(void)read_number(scanner, loop, "loop/sizelimit", &limit);
 	offset = offset / SECTOR + (offset % SECTOR > 0);
 	if (offset >= disk)
 		return false;
 	return limit > 0 ? disk - offset >= size : disk - offset == size;
 }
 
-static void add_opaque(struct use_look *look, size_t block)
+static void add_opaque(struct use_scanner *scanner, size_t block)
 {
-	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+	uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 			 xasprintf("nothing in /sys says which disks %s is on",
-				   blocks_name(look->blocks, block)));
+				   blocks_name(scanner->blocks, block)));
 }
 
-/* A loop device on no disk: its file is in memory, served to this machine, or named by a path of another
- * mount namespace, which leads nowhere or to itself. */
-static void add_lost_loop(struct use_look *look, size_t block, const struct use_cause *cause)
+/* A loop device on no disk: its file is in memory, served to this machine, or named by a path of
+ * another mount namespace, which leads nowhere or to itself. */
+static void add_lost_loop(struct use_scanner *scanner, size_t block, const struct use_cause *cause)
 {
 	const struct mount *mount;
 	struct sysfs_attr file;
 
-	if (!loop_backing(look, block, &file))
+	if (!loop_backing(scanner, block, &file))
 		return;
-	mount = mounts_backing(&look->mounts, file.text);
-	if (mount && (has_no_storage(mount) || add_foreign(look, mount, cause)))
+	mount = mounts_backing(&scanner->mounts, file.text);
+	if (mount && (has_no_storage(mount) || add_foreign(scanner, mount, cause)))
 		return;
-	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+	uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 			 xasprintf("%s %s, and its file '%.64s' is on no disk that can be seen",
-				   blocks_name(look->blocks, block), cause->why, file.text));
+				   blocks_name(scanner->blocks, block), cause->why, file.text));
 }
 
-/* Note @cause for every device that the disk @top stands on. One mount per disk is enough. */
-static void add_disk(struct use_look *look, size_t top, const struct use_cause *cause)
+/* Note @cause for every device below the disk @top. One mount per disk is enough. */
+static void add_disk(struct use_scanner *scanner, size_t top, const struct use_cause *cause)
 {
 	bool mount = cause->reason == USE_HOST_FILESYSTEM || cause->reason == USE_MOUNTED;
-	const char *name = blocks_name(look->blocks, top);
+	const char *name = blocks_name(scanner->blocks, top);
 	auto_block_set struct block_set set = { 0 };
 	size_t found = 0;
 
-	if (mount && block_set_has(&look->mounted, top))
+	if (mount && block_set_has(&scanner->mounted, top))
 		return;
 	if (mount)
-		block_set_add(&look->mounted, top);
+		block_set_add(&scanner->mounted, top);
 	block_set_add(&set, top);
-	expand(look, &set);
+	expand(scanner, &set);
 	for (size_t i = 0; i < set.len; i++) {
-		block_set_add(&look->used, set.items[i]);
-		found += add_block(look, set.items[i], name, cause);
-		if (blocks_is_opaque(look->blocks, set.items[i]))
-			add_opaque(look, set.items[i]);
+		block_set_add(&scanner->used, set.items[i]);
+		found += add_block(scanner, set.items[i], name, cause);
+		if (blocks_is_opaque(scanner->blocks, set.items[i]))
+			add_opaque(scanner, set.items[i]);
 	}
 	if (found == 0)
-		add_lost_loop(look, top, cause);
+		add_lost_loop(scanner, top, cause);
 }
 
-/* XFS may have its log, or files' data, on other disks than the one that is mounted, ReiserFS its journal; EROFS names
- * further disks. F2FS and JFS, which may have some, do not. The kernel repeats the name that mount(8) was given: also of
- * what process 1 sees, it may be that of another disk in a container whose mounts are shared with the host. */
-static void add_further_disks(struct use_look *look, const struct mount *mount, bool elsewhere,
-			      const struct use_cause *cause)
+/* XFS may have its log, or the data of files, on other disks than the mounted one, ReiserFS its
+ * journal; EROFS names further disks. F2FS and JFS may have some, but do not name them. The kernel
+ * repeats the name that mount(8) got. Even for mounts of process 1 it may name another disk, in a
+ * container that shares its mounts with the host. */
+static void add_further_disks(struct use_scanner *scanner, const struct mount *mount,
+			      bool elsewhere, const struct use_cause *cause)
 {
 	static const char *const keys[] = { "logdev=", "rtdev=", "device=", "jdev=" };
 
 	if (strcmp(mount->fstype, "f2fs") == 0 || strcmp(mount->fstype, "jfs") == 0)
-		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+		uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 				 xasprintf("which further disks the %s at %s is on cannot be seen",
 					   strcmp(mount->fstype, "f2fs") == 0 ? "F2FS" : "JFS",
 					   mount->point));
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		auto_free char *path = option_of(mount, keys[i]);
-		long disk = path && !elsewhere ? blocks_by_path(look->blocks, path) : BLOCK_NONE;
+		long disk = path && !elsewhere ? blocks_by_path(scanner->blocks, path) : BLOCK_NONE;
 
 		if (!path)
 			continue;
 		if (disk != BLOCK_NONE)
-			add_disk(look, (size_t)disk, cause);
-		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+			add_disk(scanner, (size_t)disk, cause);
+		uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 				 xasprintf("which disk %s%.64s of %s is cannot be seen", keys[i],
 					   path, mount->point));
 	}
 }
 
 /* The disks of a file system that is mounted in sight. */
-static void add_disks(struct use_look *look, const struct block_set *set,
+static void add_disks(struct use_scanner *scanner, const struct block_set *set,
 		      const struct use_cause *cause)
 {
 	for (size_t i = 0; i < set->len; i++) {
-		block_set_add(&look->in_sight, set->items[i]);
-		add_disk(look, set->items[i], cause);
+		block_set_add(&scanner->in_sight, set->items[i]);
+		add_disk(scanner, set->items[i], cause);
 	}
 }
 
 /* Note @cause for every device under @mount; false if nothing is known to be there. */
-static bool add_mount(struct use_look *look, const struct mount *mount,
+static bool add_mount(struct use_scanner *scanner, const struct mount *mount,
 		      const struct use_cause *cause)
 {
 	auto_block_set struct block_set set = { 0 };
 
-	if (!blocks_of_mount(look->blocks, mount, &set))
-		return add_foreign(look, mount, cause);
-	add_disks(look, &set, cause);
-	add_further_disks(look, mount, false, cause);
+	if (!blocks_of_mount(scanner->blocks, mount, &set))
+		return add_foreign(scanner, mount, cause);
+	add_disks(scanner, &set, cause);
+	add_further_disks(scanner, mount, false, cause);
 	return true;
 }
 
 /* ZFS takes its disks without a trace in /sys; the pool is the source up to its first slash. */
-static void add_zfs_pool(struct use_look *look, const char *source)
+static void add_zfs_pool(struct use_scanner *scanner, const char *source)
 {
-	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+	uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 			 xasprintf("which disks the ZFS pool '%.*s' is on cannot be seen",
 				   (int)strcspn(source, "/"), source));
 }
 
-static void add_host_mount(struct use_look *look, const struct mount *mount, bool must_be_known)
+static void add_host_mount(struct use_scanner *scanner, const struct mount *mount,
+			   bool must_be_known)
 {
 	auto_free char *why = xasprintf("is mounted at %s", mount->point);
 	const struct use_cause cause = { USE_HOST_FILESYSTEM, why };
 
-	if (has_no_storage(mount) || add_mount(look, mount, &cause) || !must_be_known ||
-	    use_served_add_hidden(look, mount))
+	if (has_no_storage(mount) || add_mount(scanner, mount, &cause) || !must_be_known ||
+	    use_served_add_hidden(scanner, mount))
 		return;
 	if (strcmp(mount->fstype, "zfs") == 0)
-		add_zfs_pool(look, mount->source);
+		add_zfs_pool(scanner, mount->source);
 	else
-		uses_add_unknown(&look->uses, USE_ASK_HOST_FOLDER,
+		uses_add_unknown(&scanner->uses, USE_ASK_HOST_FOLDER,
 				 xasprintf("no device is known to hold '%s' (%s '%s')",
 					   mount->point, mount->fstype, mount->source));
 }
 
 /* Has a folder before @row been found on the same mount? */
-static bool is_repeated(const struct use_look *look, const struct mount *mount, size_t row)
+static bool is_repeated(const struct use_scanner *scanner, const struct mount *mount, size_t row)
 {
 	for (size_t i = 0; i < row; i++) {
-		if (mounts_backing(&look->mounts, host_folders[i].path) == mount)
+		if (mounts_backing(&scanner->mounts, host_folders[i].path) == mount)
 			return true;
 	}
 	return false;
 }
 
-static void add_host_folder(struct use_look *look, size_t row)
+static void add_host_folder(struct use_scanner *scanner, size_t row)
 {
 	const char *folder = host_folders[row].path;
-	const struct mount *backing = mounts_backing(&look->mounts, folder);
+	const struct mount *backing = mounts_backing(&scanner->mounts, folder);
 
-	if (backing && !is_repeated(look, backing, row))
-		add_host_mount(look, backing, true);
-	for (size_t i = 0; host_folders[row].below && i < look->mounts.len; i++) {
-		const struct mount *mount = &look->mounts.items[i];
+	if (backing && !is_repeated(scanner, backing, row))
+		add_host_mount(scanner, backing, true);
+	for (size_t i = 0; host_folders[row].below && i < scanner->mounts.len; i++) {
+		const struct mount *mount = &scanner->mounts.items[i];
 
 		if (mount != backing && mounts_path_below(mount->point, folder))
-			add_host_mount(look, mount, false);
+			add_host_mount(scanner, mount, false);
 	}
 }
 
@@ -500,69 +505,70 @@ static int by_point(const void *a, const void *b)
 	return strcmp(left->point, right->point);
 }
 
-/* Does only a path say which disk it is on? In another mount namespace that may be another one. Those of btrfs are in
- * /sys. */
-static bool is_named_only(const struct use_look *look, const struct mount *mount)
+/* Is the disk known only by a path? In another mount namespace the path may lead to another disk.
+ * Those of btrfs are in /sys. */
+static bool is_named_only(const struct use_scanner *scanner, const struct mount *mount)
 {
-	return blocks_by_number(look->blocks, mount->major, mount->minor) == BLOCK_NONE &&
+	return blocks_by_number(scanner->blocks, mount->major, mount->minor) == BLOCK_NONE &&
 	       strcmp(mount->fstype, "btrfs") != 0;
 }
 
-/* A mount whose disk cannot be found may be on any disk. Folders of the node are handled before. @where follows the
- * mount point in messages. */
-static void add_other_mount(struct use_look *look, const struct mount *mount, const char *where)
+/* A mount whose disk is not found may be on any disk. Folders of the node are handled before.
+ * @where follows the mount point in messages. */
+static void add_other_mount(struct use_scanner *scanner, const struct mount *mount,
+			    const char *where)
 {
 	bool elsewhere = *where != '\0';
 	auto_free char *why = xasprintf("is mounted at %s%s", mount->point, where);
 	const struct use_cause cause = { USE_MOUNTED, why };
-	long node = disk_of_mount(look, mount);
+	long node = disk_of_mount(scanner, mount);
 	auto_block_set struct block_set set = { 0 };
 
 	if (strcmp(mount->fstype, "zfs") == 0)
-		add_zfs_pool(look, mount->source);
-	else if (((elsewhere && is_named_only(look, mount)) ||
-		  !blocks_of_mount(look->blocks, mount, &set)) &&
-		 !use_served_add(look, mount, &cause) && !has_no_disk(mount) &&
-		 !is_repeated(look, mount, ARRAY_LEN(host_folders)))
+		add_zfs_pool(scanner, mount->source);
+	else if (((elsewhere && is_named_only(scanner, mount)) ||
+		  !blocks_of_mount(scanner->blocks, mount, &set)) &&
+		 !use_served_add(scanner, mount, &cause) && !has_no_disk(mount) &&
+		 !is_repeated(scanner, mount, ARRAY_LEN(host_folders)))
 		uses_add_unknown(
-			&look->uses, USE_ASK_MEMBERS,
+			&scanner->uses, USE_ASK_MEMBERS,
 			xasprintf("no disk is known to hold '%s'%s (%s '%s'): unmount it if it "
 				  "is not needed",
 				  mount->point, where, mount->fstype, mount->source));
 	if (node != BLOCK_NONE)
-		add_disk(look, (size_t)node, &cause);
-	add_disks(look, &set, &cause);
+		add_disk(scanner, (size_t)node, &cause);
+	add_disks(scanner, &set, &cause);
 	if (set.len > 0)
-		add_further_disks(look, mount, elsewhere, &cause);
+		add_further_disks(scanner, mount, elsewhere, &cause);
 }
 
 /* All other mounts, by mount point, so that of several on one disk always the same is named. */
-static void add_other_mounts(struct use_look *look)
+static void add_other_mounts(struct use_scanner *scanner)
 {
 	auto_free const struct mount **sorted = NULL;
 
-	if (look->mounts.len == 0)
+	if (scanner->mounts.len == 0)
 		return;
-	sorted = xcalloc(look->mounts.len, sizeof(const struct mount *));
-	for (size_t i = 0; i < look->mounts.len; i++)
-		sorted[i] = &look->mounts.items[i];
-	qsort(sorted, look->mounts.len, sizeof(const struct mount *), by_point);
-	for (size_t i = 0; i < look->mounts.len; i++)
-		add_other_mount(look, sorted[i], "");
+	sorted = xcalloc(scanner->mounts.len, sizeof(const struct mount *));
+	for (size_t i = 0; i < scanner->mounts.len; i++)
+		sorted[i] = &scanner->mounts.items[i];
+	qsort(sorted, scanner->mounts.len, sizeof(const struct mount *), by_point);
+	for (size_t i = 0; i < scanner->mounts.len; i++)
+		add_other_mount(scanner, sorted[i], "");
 }
 
 /* A node of a disk that is mounted on a file, as hostPath volumes are: the pod may have it open. */
-static bool may_be_on_disk(const struct use_look *look, const struct mount *mount)
+static bool may_be_on_disk(const struct use_scanner *scanner, const struct mount *mount)
 {
-	return !has_no_disk(mount) || disk_of_mount(look, mount) != BLOCK_NONE;
+	return !has_no_disk(mount) || disk_of_mount(scanner, mount) != BLOCK_NONE;
 }
 
 /* Mounts of containers and of services that have a mount namespace of their own. */
-static void add_mounts_of_others(struct use_look *look)
+static void add_mounts_of_others(struct use_scanner *scanner)
 {
-	use_namespaces_read(look, may_be_on_disk);
-	for (size_t i = 0; i < look->others.len; i++)
-		add_other_mount(look, &look->others.items[i], " in another mount namespace");
+	use_namespaces_read(scanner, may_be_on_disk);
+	for (size_t i = 0; i < scanner->others.len; i++)
+		add_other_mount(scanner, &scanner->others.items[i], " in another mount namespace");
 }
 
 /* Has one of the first @len of @mounts the same filesystem? */
@@ -593,11 +599,12 @@ static size_t count_devices(const struct mounts *mounts, const struct mounts *be
 }
 
 /*
- * Every filesystem that is mounted holds the module of its type (get_filesystem() of the kernel's fs/filesystems.c),
- * also after `umount -l` and in a mount namespace without a process. If there are more than can be seen, one is out
- * of sight. Types that list their disks are not asked (mount_folders), nor can those be that the kernel has built in.
+ * Every filesystem that is mounted holds the module of its type (get_filesystem() of the kernel's
+ * fs/filesystems.c), also after `umount -l` and in a mount namespace without a process. If there
+ * are more than can be seen, one is out of sight. Types that list their disks are not asked
+ * (mount_folders), nor can those be that the kernel has built in.
  */
-static void add_unseen(struct use_look *look, const char *module, const char *fstype)
+static void add_unseen(struct use_scanner *scanner, const char *module, const char *fstype)
 {
 	static const struct mounts none = { 0 };
 	auto_free char *count_path = xasprintf("module/%s/refcnt", module);
@@ -607,36 +614,36 @@ static void add_unseen(struct use_look *look, const char *module, const char *fs
 	uint64_t count;
 	size_t seen;
 
-	if (sysfs_read(look->sysfs_fd, count_path, &attr, NULL) != 0 ||
+	if (sysfs_read(scanner->sysfs_fd, count_path, &attr, NULL) != 0 ||
 	    !str_to_u64(attr.text, &count) || count == 0)
 		return;
-	(void)sysfs_list(look->sysfs_fd, users_path, &users, NULL);
-	seen = count_devices(&look->mounts, &none, fstype) +
-	       count_devices(&look->others, &look->mounts, fstype);
+	(void)sysfs_list(scanner->sysfs_fd, users_path, &users, NULL);
+	seen = count_devices(&scanner->mounts, &none, fstype) +
+	       count_devices(&scanner->others, &scanner->mounts, fstype);
 	if (count > seen + users.len)
-		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+		uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 				 xasprintf("a file system of type %s is mounted where it cannot be "
 					   "seen, and so on an unknown disk",
 					   fstype));
 }
 
-static void add_unseen_mounts(struct use_look *look)
+static void add_unseen_mounts(struct use_scanner *scanner)
 {
 	for (size_t i = 0; i < ARRAY_LEN(disk_modules); i++)
-		add_unseen(look, disk_modules[i].module, disk_modules[i].fstype);
+		add_unseen(scanner, disk_modules[i].module, disk_modules[i].fstype);
 }
 
 /* A container's /dev may have another disk by that name. */
-static bool has_room(const struct use_look *look, size_t block, uint64_t kib)
+static bool has_room(const struct use_scanner *scanner, size_t block, uint64_t kib)
 {
 	uint64_t sectors;
 
-	return !read_number(look, block, "size", &sectors) || kib <= sectors / (1024 / SECTOR);
+	return !read_number(scanner, block, "size", &sectors) || kib <= sectors / (1024 / SECTOR);
 }
 
-/* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on swapping. The node of a
- * device says nothing about the disk that the node is on. */
-static void add_swap(struct use_look *look, const struct swap *swap)
+/* The kernel appends " (deleted)" to the name of a removed file or node, and goes on swapping. The
+ * node of a device does not show on which disk the node is. */
+static void add_swap(struct use_scanner *scanner, const struct swap *swap)
 {
 	static const struct use_cause cause = { USE_HOST_SWAP, "holds swap" };
 	static const char deleted[] = " (deleted)";
@@ -645,28 +652,28 @@ static void add_swap(struct use_look *look, const struct swap *swap)
 	size_t tail = sizeof(deleted) - 1;
 	bool gone = len > tail && strcmp(path + len - tail, deleted) == 0;
 	auto_free char *name = xstrndup(path, gone ? len - tail : len);
-	long block = swap->is_device ? disk_at(look, name) : BLOCK_NONE;
-	const struct mount *mount = swap->is_device ? NULL : mounts_backing(&look->mounts, name);
+	long block = swap->is_device ? disk_at(scanner, name) : BLOCK_NONE;
+	const struct mount *mount = swap->is_device ? NULL : mounts_backing(&scanner->mounts, name);
 
 	if (block != BLOCK_NONE)
-		add_disk(look, (size_t)block, &cause);
-	if (block == BLOCK_NONE ? !mount || !add_mount(look, mount, &cause)
-				: !has_room(look, (size_t)block, swap->kib))
+		add_disk(scanner, (size_t)block, &cause);
+	if (block == BLOCK_NONE ? !mount || !add_mount(scanner, mount, &cause)
+				: !has_room(scanner, (size_t)block, swap->kib))
 		uses_add_unknown(
-			&look->uses, USE_ASK_MEMBERS,
+			&scanner->uses, USE_ASK_MEMBERS,
 			xasprintf("which disk the swap area '%s' is on cannot be seen", path));
 }
 
-static void add_swaps(struct use_look *look)
+static void add_swaps(struct use_scanner *scanner)
 {
-	for (size_t i = 0; i < look->swaps.len; i++)
-		add_swap(look, &look->swaps.items[i]);
+	for (size_t i = 0; i < scanner->swaps.len; i++)
+		add_swap(scanner, &scanner->swaps.items[i]);
 }
 
-/* Filesystems of some types have a folder in /sys as long as they are mounted, also in another mount
- * namespace: a container's, or what was there before the root was switched. It has the name of the disk,
- * or with btrfs lists the disks. */
-static int list_disks(const struct use_look *look, int dir_fd, const char *folder,
+/* Filesystems of some types have a folder in /sys as long as they are mounted, also in another
+ * mount namespace: a container's, or what was there before the root was switched. It has the name
+ * of the disk, or with btrfs lists the disks. */
+static int list_disks(const struct use_scanner *scanner, int dir_fd, const char *folder,
 		      struct block_set *ret_set)
 {
 	auto_names struct sysfs_names names = { 0 };
@@ -674,7 +681,7 @@ static int list_disks(const struct use_look *look, int dir_fd, const char *folde
 
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *path = xasprintf("/dev/%s", names.items[i]);
-		long block = blocks_by_path(look->blocks, path);
+		long block = blocks_by_path(scanner->blocks, path);
 
 		if (block != BLOCK_NONE)
 			block_set_add(ret_set, (size_t)block);
@@ -682,128 +689,130 @@ static int list_disks(const struct use_look *look, int dir_fd, const char *folde
 	return r;
 }
 
-static void add_hidden_disks(struct use_look *look, const char *folder, bool may_have_more)
+static void add_hidden_disks(struct use_scanner *scanner, const char *folder, bool may_have_more)
 {
 	static const struct use_cause cause = { USE_MOUNTED, "is mounted out of sight" };
 	auto_block_set struct block_set set = { 0 };
 
-	(void)list_disks(look, look->sysfs_fd, folder, &set);
+	(void)list_disks(scanner, scanner->sysfs_fd, folder, &set);
 	for (size_t i = 0; i < set.len; i++) {
-		if (may_have_more && !block_set_has(&look->in_sight, set.items[i]))
+		if (may_have_more && !block_set_has(&scanner->in_sight, set.items[i]))
 			uses_add_unknown(
-				&look->uses, USE_ASK_MEMBERS,
+				&scanner->uses, USE_ASK_MEMBERS,
 				xasprintf("%s is mounted out of sight, and which further disks its "
 					  "file system is on cannot be seen",
-					  blocks_name(look->blocks, set.items[i])));
-		add_disk(look, set.items[i], &cause);
+					  blocks_name(scanner->blocks, set.items[i])));
+		add_disk(scanner, set.items[i], &cause);
 	}
 }
 
-/* An ext4 journal on a disk of its own has that disk's name there; others add a dash and their inode's number
- * (journal_init_common() of the kernel's fs/jbd2/journal.c). */
-static void add_journals(struct use_look *look)
+/* An ext4 journal on a disk of its own has that disk's name there; others add a dash and their
+ * inode's number (journal_init_common() of the kernel's fs/jbd2/journal.c). */
+static void add_journals(struct use_scanner *scanner)
 {
 	static const struct use_cause cause = { USE_MOUNTED, "holds the journal of a file system" };
 	auto_block_set struct block_set set = { 0 };
 
-	if (look->proc_fd < 0)
+	if (scanner->proc_fd < 0)
 		return;
-	if (list_disks(look, look->proc_fd, "fs/jbd2", &set) == SYSFS_ABSENT)
-		use_check_proc(look, USE_ASK_DISKS);
+	if (list_disks(scanner, scanner->proc_fd, "fs/jbd2", &set) == SYSFS_ABSENT)
+		use_check_proc(scanner, USE_ASK_DISKS);
 	for (size_t i = 0; i < set.len; i++)
-		add_disk(look, set.items[i], &cause);
+		add_disk(scanner, set.items[i], &cause);
 }
 
-static void add_hidden_mounts(struct use_look *look)
+static void add_hidden_mounts(struct use_scanner *scanner)
 {
 	auto_names struct sysfs_names systems = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(mount_folders); i++)
-		add_hidden_disks(look, mount_folders[i].path, mount_folders[i].may_have_more);
-	if (sysfs_list(look->sysfs_fd, "fs/btrfs", &systems, NULL) != 0)
+		add_hidden_disks(scanner, mount_folders[i].path, mount_folders[i].may_have_more);
+	if (sysfs_list(scanner->sysfs_fd, "fs/btrfs", &systems, NULL) != 0)
 		return;
 	for (size_t i = 0; i < systems.len; i++) {
 		auto_free char *folder = xasprintf("fs/btrfs/%s/devices", systems.items[i]);
 
-		add_hidden_disks(look, folder, false);
+		add_hidden_disks(scanner, folder, false);
 	}
 }
 
 /* Disks of arrays, volumes and loop devices that are not mounted: they may still be open. */
-static void add_holders(struct use_look *look)
+static void add_holders(struct use_scanner *scanner)
 {
 	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is set up" };
 
-	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
-		if (block_set_has(&look->used, i))
+	for (size_t i = 0; i < blocks_len(scanner->blocks); i++) {
+		if (block_set_has(&scanner->used, i))
 			continue;
-		if (blocks_is_built(look->blocks, i) || is_loop_on_disk(look, i))
-			add_disk(look, i, &cause);
+		if (blocks_is_built(scanner->blocks, i) || is_loop_on_disk(scanner, i))
+			add_disk(scanner, i, &cause);
 	}
 }
 
 /*
- * A loop device whose file is a disk's node, but not the one in /dev: made by mknod(1), or a container's, whose /dev may
- * have another disk by the same name. The kernel tells the path alone. It has the size of that disk, which an image
- * hardly has.
+ * A loop device whose file is a disk's node, but not the one in /dev: created by mknod(1), or a
+ * container's, whose /dev may have another disk by the same name. The kernel shows only the path.
+ * The loop device has the size of that disk, which an image rarely has.
  */
-static void add_possible_disks(struct use_look *look, size_t loop)
+static void add_possible_disks(struct use_scanner *scanner, size_t loop)
 {
-	const char *name = blocks_name(look->blocks, loop);
+	const char *name = blocks_name(scanner->blocks, loop);
 	const struct mount *mount;
 	struct sysfs_attr file;
 
-	if (!loop_backing(look, loop, &file))
+	if (!loop_backing(scanner, loop, &file))
 		return;
-	mount = mounts_backing(&look->mounts, file.text);
-	if (blocks_by_path(look->blocks, file.text) == BLOCK_NONE &&
-	    disk_at(look, file.text) != BLOCK_NONE && strcmp(mount->fstype, "devtmpfs") == 0)
-		return; /* a node of the host's /dev that is mounted on the file; in a tmpfs, any disk has that name */
-	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
+	mount = mounts_backing(&scanner->mounts, file.text);
+	if (blocks_by_path(scanner->blocks, file.text) == BLOCK_NONE &&
+	    disk_at(scanner, file.text) != BLOCK_NONE && strcmp(mount->fstype, "devtmpfs") == 0)
+		return; /* a mounted node of the host's /dev: any disk may have that name */
+	for (size_t i = 0; i < blocks_len(scanner->blocks); i++) {
 		auto_free char *why =
 			xasprintf("has the size of %s, whose file '%.64s' may be a node of it",
 				  name, file.text);
 		const struct use_cause cause = { USE_UNKNOWN, why };
 
-		if (strncmp(blocks_name(look->blocks, i), "loop", 4) != 0 &&
-		    !block_set_has(&look->used, i) && fits_loop(look, i, loop))
-			add_disk(look, i, &cause);
+		if (strncmp(blocks_name(scanner->blocks, i), "loop", 4) != 0 &&
+		    !block_set_has(&scanner->used, i) && fits_loop(scanner, i, loop))
+			add_disk(scanner, i, &cause);
 	}
 }
 
-static void add_loops(struct use_look *look)
+static void add_loops(struct use_scanner *scanner)
 {
-	for (size_t i = 0; i < blocks_len(look->blocks); i++)
-		add_possible_disks(look, i);
+	for (size_t i = 0; i < blocks_len(scanner->blocks); i++)
+		add_possible_disks(scanner, i);
 }
 
-/* Of what a program has open only locks are shown to everybody. Ceph, QEMU and others lock the disks that they use. */
-static void add_locked(struct use_look *look)
+/* Of what a program has open only locks are shown to everybody. Ceph, QEMU and others lock the
+ * disks that they use. */
+static void add_locked(struct use_scanner *scanner)
 {
 	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is locked by a process" };
 	auto_block_set struct block_set set = { 0 };
 
-	use_locks_disks(look, &set);
+	use_locks_disks(scanner, &set);
 	for (size_t i = 0; i < set.len; i++) {
-		if (!block_set_has(&look->used, set.items[i]))
-			add_disk(look, set.items[i], &cause);
+		if (!block_set_has(&scanner->used, set.items[i]))
+			add_disk(scanner, set.items[i], &cause);
 	}
 }
 
-/* Flash memory that is really a disk, held by the driver block2mtd. It has a name that its user chose. */
-static void add_flash(struct use_look *look)
+/* Flash memory that is really a disk, held by the driver block2mtd. It has a name that its user
+ * chose. */
+static void add_flash(struct use_scanner *scanner)
 {
 	auto_names struct sysfs_names names = { 0 };
 
-	if (faccessat(look->sysfs_fd, "module/block2mtd", F_OK, 0) == 0 &&
-	    sysfs_list(look->sysfs_fd, "class/mtd", &names, NULL) == 0 && names.len > 0)
+	if (faccessat(scanner->sysfs_fd, "module/block2mtd", F_OK, 0) == 0 &&
+	    sysfs_list(scanner->sysfs_fd, "class/mtd", &names, NULL) == 0 && names.len > 0)
 		uses_add_unknown(
-			&look->uses, USE_ASK_MEMBERS,
+			&scanner->uses, USE_ASK_MEMBERS,
 			xstrdup("which disks the module block2mtd holds is not looked up"));
 }
 
 /* "cache0" links the folder "bcache" below the disk. */
-static void add_bcache(struct use_look *look, const char *set, const char *name,
+static void add_bcache(struct use_scanner *scanner, const char *set, const char *name,
 		       const struct use_cause *cause)
 {
 	auto_free char *link = xasprintf("%s/%s", set, name);
@@ -812,99 +821,100 @@ static void add_bcache(struct use_look *look, const char *set, const char *name,
 	char *slash;
 	long block;
 
-	if (sysfs_link(look->sysfs_fd, link, target, NULL) != 0)
+	if (sysfs_link(scanner->sysfs_fd, link, target, NULL) != 0)
 		return;
 	slash = strrchr(target, '/');
 	if (slash)
 		*slash = '\0';
 	path = xasprintf("/dev/%s", sysfs_base_name(target));
-	block = blocks_by_path(look->blocks, path);
-	if (block != BLOCK_NONE && !block_set_has(&look->used, (size_t)block))
-		add_disk(look, (size_t)block, cause);
+	block = blocks_by_path(scanner->blocks, path);
+	if (block != BLOCK_NONE && !block_set_has(&scanner->used, (size_t)block))
+		add_disk(scanner, (size_t)block, cause);
 }
 
-/* A cache of bcache is held as soon as it is known, with what has not been written back yet; it is below a disk of its
- * own kind only while it caches one (register_cache() of the kernel's drivers/md/bcache/super.c). */
-static void add_bcaches(struct use_look *look)
+/* A cache of bcache is held as soon as it is known, with what has not been written back yet; it is
+ * below a disk of its own kind only while it caches one (register_cache() of the kernel's
+ * drivers/md/bcache/super.c). */
+static void add_bcaches(struct use_scanner *scanner)
 {
 	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is a cache of bcache" };
 	auto_names struct sysfs_names sets = { 0 };
 
-	if (sysfs_list(look->sysfs_fd, "fs/bcache", &sets, NULL) != 0)
+	if (sysfs_list(scanner->sysfs_fd, "fs/bcache", &sets, NULL) != 0)
 		return;
 	for (size_t i = 0; i < sets.len; i++) {
 		auto_free char *set = xasprintf("fs/bcache/%s", sets.items[i]);
 		auto_names struct sysfs_names names = { 0 };
 
-		if (sysfs_list_prefix(look->sysfs_fd, set, "cache", &names, NULL) != 0)
+		if (sysfs_list_prefix(scanner->sysfs_fd, set, "cache", &names, NULL) != 0)
 			continue; /* "register" and the like are files */
 		for (size_t k = 0; k < names.len; k++)
-			add_bcache(look, set, names.items[k], &cause);
+			add_bcache(scanner, set, names.items[k], &cause);
 	}
 }
 
 /* A zram writes what it has no room for to a disk, which it holds without being built on it. */
-static void add_zram_disk(struct use_look *look, size_t block)
+static void add_zram_disk(struct use_scanner *scanner, size_t block)
 {
 	static const struct use_cause cause = { USE_HOST_SWAP, "holds pages of a zram" };
-	const char *name = blocks_name(look->blocks, block);
+	const char *name = blocks_name(scanner->blocks, block);
 	auto_free char *path = xasprintf("class/block/%s/backing_dev", name);
 	struct sysfs_attr disk;
 	long found;
 
-	if (sysfs_read(look->sysfs_fd, path, &disk, NULL) != 0 || strcmp(disk.text, "none") == 0)
+	if (sysfs_read(scanner->sysfs_fd, path, &disk, NULL) != 0 || strcmp(disk.text, "none") == 0)
 		return;
-	found = blocks_by_path(look->blocks, disk.text);
+	found = blocks_by_path(scanner->blocks, disk.text);
 	if (found != BLOCK_NONE)
-		add_disk(look, (size_t)found, &cause);
+		add_disk(scanner, (size_t)found, &cause);
 	else
 		uses_add_unknown(
-			&look->uses, USE_ASK_MEMBERS,
+			&scanner->uses, USE_ASK_MEMBERS,
 			xasprintf("which disk '%.64s', which has pages of %s, is cannot be seen",
 				  disk.text, name));
 }
 
-static void add_zram_disks(struct use_look *look)
+static void add_zram_disks(struct use_scanner *scanner)
 {
-	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
-		if (strncmp(blocks_name(look->blocks, i), "zram", 4) == 0)
-			add_zram_disk(look, i);
+	for (size_t i = 0; i < blocks_len(scanner->blocks); i++) {
+		if (strncmp(blocks_name(scanner->blocks, i), "zram", 4) == 0)
+			add_zram_disk(scanner, i);
 	}
 }
 
 /* Every pool that is imported has a folder there, mounted or not. */
-static void add_zfs_pools(struct use_look *look)
+static void add_zfs_pools(struct use_scanner *scanner)
 {
 	const char *name;
 	struct dir dir;
 
-	if (look->proc_fd < 0)
+	if (scanner->proc_fd < 0)
 		return;
-	if (dir_open(&dir, look->proc_fd, "spl/kstat/zfs") < 0) {
+	if (dir_open(&dir, scanner->proc_fd, "spl/kstat/zfs") < 0) {
 		dir.code = -errno;
 		if (dir.code == -ENOENT)
-			use_check_proc(look, USE_ASK_MEMBERS);
+			use_check_proc(scanner, USE_ASK_MEMBERS);
 	} else {
 		while ((name = dir_next(&dir)) != NULL) {
 			if (dir.type == DT_DIR)
-				add_zfs_pool(look, name);
+				add_zfs_pool(scanner, name);
 		}
 		dir_done(&dir);
 	}
 	if (dir.code < 0 && dir.code != -ENOENT)
-		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+		uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 				 xasprintf("ZFS pools cannot be listed: %s", strerror(-dir.code)));
 }
 
-/* DRBD and ZFS volumes: the kernel holds their disks, and nothing in /sys says so. */
-static void add_replicated(struct use_look *look)
+/* DRBD and ZFS volumes: the kernel holds their disks, but /sys does not show it. */
+static void add_replicated(struct use_scanner *scanner)
 {
-	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
-		const char *name = blocks_name(look->blocks, i);
+	for (size_t i = 0; i < blocks_len(scanner->blocks); i++) {
+		const char *name = blocks_name(scanner->blocks, i);
 
 		if ((strncmp(name, "drbd", 4) == 0 || strncmp(name, "zd", 2) == 0) &&
-		    blocks_is_opaque(look->blocks, i))
-			add_opaque(look, i);
+		    blocks_is_opaque(scanner->blocks, i))
+			add_opaque(scanner, i);
 	}
 }
 
@@ -924,54 +934,54 @@ static bool is_target(const struct target_kind *kind, const char *name)
 	return false;
 }
 
-/* The kernel holds a disk that it exports, and only configfs names it. Who sees no configfs, because it was mounted
- * after the agent's pod began, sees no targets. */
-static void add_targets(struct use_look *look, const struct target_kind *kind)
+/* The kernel holds a disk that it exports, and only configfs names it. Who sees no configfs,
+ * because it was mounted after the agent's pod began, sees no targets. */
+static void add_targets(struct use_scanner *scanner, const struct target_kind *kind)
 {
 	auto_names struct sysfs_names names = { 0 };
 	auto_free char *module = xasprintf("module/%s", kind->module);
-	int r = sysfs_list(look->sysfs_fd, kind->folder, &names, NULL);
+	int r = sysfs_list(scanner->sysfs_fd, kind->folder, &names, NULL);
 
 	for (size_t i = 0; i < names.len; i++) {
 		if (is_target(kind, names.items[i]))
-			uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+			uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 					 xasprintf("which disks the %s target '%.64s' exports is "
 						   "not looked up",
 						   kind->what, names.items[i]));
 	}
-	if (r == SYSFS_ABSENT && faccessat(look->sysfs_fd, module, F_OK, 0) == 0)
+	if (r == SYSFS_ABSENT && faccessat(scanner->sysfs_fd, module, F_OK, 0) == 0)
 		uses_add_unknown(
-			&look->uses, USE_ASK_MEMBERS,
+			&scanner->uses, USE_ASK_MEMBERS,
 			xasprintf("which disks %s targets export cannot be seen: module %s is "
 				  "loaded, and /sys/%s is not there",
 				  kind->what, kind->module, kind->folder));
 }
 
 /* A gadget makes this machine a USB device of another one, as which it may serve a disk. */
-static void add_gadget(struct use_look *look, const char *gadget)
+static void add_gadget(struct use_scanner *scanner, const char *gadget)
 {
 	auto_free char *folder = xasprintf("kernel/config/usb_gadget/%s/functions", gadget);
 	auto_names struct sysfs_names names = { 0 };
 
-	if (sysfs_list_prefix(look->sysfs_fd, folder, "mass_storage.", &names, NULL) == 0 &&
+	if (sysfs_list_prefix(scanner->sysfs_fd, folder, "mass_storage.", &names, NULL) == 0 &&
 	    names.len > 0)
-		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+		uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 				 xasprintf("which disks the USB gadget '%.64s' exports is not "
 					   "looked up",
 					   gadget));
 }
 
-static void add_gadgets(struct use_look *look)
+static void add_gadgets(struct use_scanner *scanner)
 {
 	auto_names struct sysfs_names names = { 0 };
 
-	if (sysfs_list(look->sysfs_fd, "kernel/config/usb_gadget", &names, NULL) != 0)
+	if (sysfs_list(scanner->sysfs_fd, "kernel/config/usb_gadget", &names, NULL) != 0)
 		return;
 	for (size_t i = 0; i < names.len; i++)
-		add_gadget(look, names.items[i]);
+		add_gadget(scanner, names.items[i]);
 }
 
-static void add_exported(struct use_look *look)
+static void add_exported(struct use_scanner *scanner)
 {
 	static const struct target_kind kinds[] = {
 		/* The file of a fileio target may be a disk's node. */
@@ -985,27 +995,27 @@ static void add_exported(struct use_look *look)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		add_targets(look, &kinds[i]);
+		add_targets(scanner, &kinds[i]);
 }
 
-void use_storage_collect(struct use_look *look)
+void use_storage_collect(struct use_scanner *scanner)
 {
 	for (size_t i = 0; i < ARRAY_LEN(host_folders); i++)
-		add_host_folder(look, i);
-	add_swaps(look);
-	add_zram_disks(look);
-	add_other_mounts(look);
-	add_mounts_of_others(look);
-	add_hidden_mounts(look);
-	add_unseen_mounts(look);
-	add_journals(look);
-	add_holders(look);
-	add_bcaches(look);
-	add_zfs_pools(look);
-	add_replicated(look);
-	add_exported(look);
-	add_gadgets(look);
-	add_flash(look);
-	add_locked(look);
-	add_loops(look); /* last, as it asks of disks that are not used otherwise */
+		add_host_folder(scanner, i);
+	add_swaps(scanner);
+	add_zram_disks(scanner);
+	add_other_mounts(scanner);
+	add_mounts_of_others(scanner);
+	add_hidden_mounts(scanner);
+	add_unseen_mounts(scanner);
+	add_journals(scanner);
+	add_holders(scanner);
+	add_bcaches(scanner);
+	add_zfs_pools(scanner);
+	add_replicated(scanner);
+	add_exported(scanner);
+	add_gadgets(scanner);
+	add_flash(scanner);
+	add_locked(scanner);
+	add_loops(scanner); /* last, as it asks of disks that are not used otherwise */
 }

@@ -149,7 +149,7 @@ char *pod_of_process(int proc_fd, const char *pid)
 
 /* One run: @descriptors_left bounds the work, whatever the machine's limits are. */
 struct search {
-	const struct holders_look *look;
+	const struct holders_query *query;
 	const struct job *job;
 	struct holders *holders;
 	char *group_node; /* "/dev/vfio/12"; NULL: no group */
@@ -163,7 +163,7 @@ struct process {
 	const char *name; /* its pid as text */
 	int pid;
 	size_t first;
-	char link[SYSFS_LINK_MAX + 1]; /* of the descriptor that is looked at */
+	char link[SYSFS_LINK_MAX + 1]; /* of the current descriptor */
 };
 
 static char *clean(const char *text)
@@ -179,7 +179,7 @@ static char *command_of(const struct search *search, const struct process *proce
 	auto_free char *path = xasprintf("%s/comm", process->name);
 	struct sysfs_attr comm;
 
-	if (sysfs_read(search->look->proc_fd, path, &comm, NULL) != 0)
+	if (sysfs_read(search->query->proc_fd, path, &comm, NULL) != 0)
 		return xstrdup("");
 	return clean(comm.text);
 }
@@ -194,7 +194,7 @@ static bool is_known(const struct search *search, const struct process *process,
 	return false;
 }
 
-/* nvidia-persistenced, of whose name the kernel has 15 bytes. */
+/* The kernel keeps 15 bytes of the name nvidia-persistenced. */
 static const char *advice_for(const char *command)
 {
 	return strcmp(command, "nvidia-persiste") == 0
@@ -214,14 +214,14 @@ static void add_holder(struct search *search, const struct process *process, con
 	holder->address = xstrdup(address);
 	holder->pid = process->pid;
 	holder->command = command_of(search, process);
-	holder->pod = pod_of_process(search->look->proc_fd, process->name);
+	holder->pod = pod_of_process(search->query->proc_fd, process->name);
 	holder->detail = holder->command[0]
 				 ? xasprintf("process %d (%s) has %s open%s", process->pid,
 					     holder->command, link, advice_for(holder->command))
 				 : xasprintf("process %d has %s open", process->pid, link);
 }
 
-/* Somebody is there, but who cannot be told. */
+/* A holder that cannot be identified. */
 static void add_unseen(struct search *search, char *detail)
 {
 	struct holder *holder = array_add(search->holders);
@@ -248,10 +248,10 @@ static bool is_group_path(const struct search *search, const char *path)
 	const char *place = strstr(path, parent);
 
 	return search->group_node && place &&
-	       strcmp(place + sizeof(parent) - 1, search->look->group) == 0;
+	       strcmp(place + sizeof(parent) - 1, search->query->group) == 0;
 }
 
-/* All functions of the job that the device at @path hangs on: a disk below a controller, say. */
+/* All functions of the job above the device at @path, such as a disk below a controller. */
 static void match_path(struct search *search, const struct process *process, const char *path)
 {
 	const char *part;
@@ -277,9 +277,10 @@ enum target {
 };
 
 /*
- * What the descriptor @fd in the folder @dir_fd refers to, by its number: a container may make a node of any name. Never
- * asks the device, nor, with DONT_SYNC, the server of a filesystem (fs/fuse/dir.c, fs/nfs/inode.c). A FUSE that its user
- * has mounted for himself refuses everybody else; such a mount has no devices.
+ * Find what the descriptor @fd in the folder @dir_fd refers to, by its device number, because a
+ * container may create a node of any name. Never asks the device nor, with DONT_SYNC, the server of
+ * a filesystem (fs/fuse/dir.c, fs/nfs/inode.c). A FUSE mount of a user refuses everybody else; it
+ * has no devices.
  */
 static enum target read_target(const struct search *search, const struct process *process,
 			       int dir_fd, const char *fd, struct statx *ret_st)
@@ -295,7 +296,8 @@ static enum target read_target(const struct search *search, const struct process
 								      : TARGET_OTHER;
 }
 
-/* Where the device @st stands in the kernel's tree; false if sysfs does not know it (any more). */
+/* Find the place of the device @st in the kernel's tree; false if sysfs does not know it (any
+ * more). */
 static bool find_device(const struct search *search, const struct statx *st,
 			char ret_path[SYSFS_LINK_MAX + 1])
 {
@@ -305,7 +307,7 @@ static bool find_device(const struct search *search, const struct statx *st,
 	(void)snprintf(number, sizeof(number), "dev/%s/%u:%u",
 		       S_ISCHR(st->stx_mode) ? "char" : "block", st->stx_rdev_major,
 		       st->stx_rdev_minor);
-	r = sysfs_link(search->look->sysfs_fd, number, ret_path, NULL);
+	r = sysfs_link(search->query->sysfs_fd, number, ret_path, NULL);
 	search->holders->hidden |= r < 0;
 	return r == 0;
 }
@@ -319,8 +321,9 @@ static bool is_group_link(const struct search *search, const char *link)
 	       (link[len] == '\0' || strcmp(link + len, " (deleted)") == 0);
 }
 
-/* Functions of NVIDIA cards whose node is open: sysfs does not know its number. @st NULL: only the name can be seen. A
- * character device that has the name and another number counts, too: it is not known what it is. */
+/* Functions of NVIDIA cards whose node is open: sysfs does not know its number. @st NULL: only the
+ * name is known. A character device with that name and another number counts too, because it is
+ * unknown. */
 static void match_cards(struct search *search, const struct process *process,
 			const struct statx *st)
 {
@@ -354,12 +357,12 @@ static void match_target(struct search *search, const struct process *process, i
 }
 
 /* False: this process does not show what it has open. */
-static bool look_at_descriptor(struct search *search, struct process *process, int dir_fd,
-			       const char *fd)
+static bool scan_descriptor(struct search *search, struct process *process, int dir_fd,
+			    const char *fd)
 {
 	int r = sysfs_link(dir_fd, fd, process->link, NULL);
 
-	/* A pod may give any file such a name. No driver's node has one, and the number tells all the same. */
+	/* A pod may give any file such a name. No driver's node has one, and the number decides. */
 	if (r == -ENAMETOOLONG) {
 		(void)snprintf(process->link, sizeof(process->link), DEV "(long name)");
 		r = 0;
@@ -368,23 +371,25 @@ static bool look_at_descriptor(struct search *search, struct process *process, i
 		search->holders->hidden = true;
 	if (r == -EACCES || r == -EPERM)
 		return false;
-	/* Sockets, pipes and the like have names without a slash (fs/dcache.c of the kernel: d_path()). */
+	/* Sockets, pipes and the like have names without a slash (fs/dcache.c of the kernel:
+	 * d_path()). */
 	if (r == 0 && process->link[0] == '/')
 		match_target(search, process, dir_fd, fd);
 	return true;
 }
 
-/* The size of the folder @path in proc; 0 if it is gone, 1 if that is hidden: opening it tells. */
+/* The size of the folder @path in proc; 0 if it is gone, 1 if it is hidden, which opening it
+ * shows. */
 static uint64_t folder_size(const struct search *search, const char *path)
 {
 	struct statx st;
 
-	if (statx(search->look->proc_fd, path, 0, STATX_SIZE, &st) == 0)
+	if (statx(search->query->proc_fd, path, 0, STATX_SIZE, &st) == 0)
 		return st.stx_size;
 	return errno == ENOENT || errno == ESRCH ? 0 : 1;
 }
 
-static void look_at_process(struct search *search, struct process *process)
+static void scan_process(struct search *search, struct process *process)
 {
 	char path[sizeof("2147483647/fd")];
 	const char *fd;
@@ -396,14 +401,15 @@ static void look_at_process(struct search *search, struct process *process)
 	/* Most processes of a node are the kernel's own, which have none. */
 	if (search->has_counts && folder_size(search, path) == 0)
 		return;
-	if (dir_open(&dir, search->look->proc_fd, path) < 0) {
+	if (dir_open(&dir, search->query->proc_fd, path) < 0) {
 		if (errno != ENOENT && errno != ESRCH)
 			search->holders->hidden = true;
 		return;
 	}
-	/* What shows nothing does not use up the number either, or a pod with many would hinder everybody. */
+	/* What shows nothing does not use up the number either, or a pod with many would hinder
+	 * everybody. */
 	while (shown && search->descriptors_left > 0 && (fd = dir_next(&dir)) != NULL) {
-		shown = look_at_descriptor(search, process, dir.fd, fd);
+		shown = scan_descriptor(search, process, dir.fd, fd);
 		search->descriptors_left -= shown;
 	}
 	/* ENOENT, ESRCH: it has ended meanwhile. */
@@ -422,18 +428,18 @@ static uint64_t own_pid(int proc_fd)
 	return (uint64_t)getpid();
 }
 
-static void look_at_processes(struct search *search)
+static void scan_processes(struct search *search)
 {
-	uint64_t own = own_pid(search->look->proc_fd);
+	uint64_t own = own_pid(search->query->proc_fd);
 	const char *name;
 	struct dir dir;
 
-	if (dir_open(&dir, search->look->proc_fd, ".") < 0) {
+	if (dir_open(&dir, search->query->proc_fd, ".") < 0) {
 		search->holders->hidden = true;
 		return;
 	}
 	/* Of a node, the first process always runs: hidepid hides others, too (proc(5)). */
-	if (faccessat(search->look->proc_fd, "1", F_OK, 0) < 0)
+	if (faccessat(search->query->proc_fd, "1", F_OK, 0) < 0)
 		search->holders->hidden = true;
 	/* This process has some. */
 	search->has_counts = folder_size(search, "self/fd") > 0;
@@ -444,18 +450,18 @@ static void look_at_processes(struct search *search)
 		if (!str_to_u64(name, &pid) || pid == own || pid > INT_MAX)
 			continue;
 		process.pid = (int)pid;
-		look_at_process(search, &process);
+		scan_process(search, &process);
 	}
 	search->holders->hidden |= dir.code < 0;
 	dir_done(&dir);
 }
 
-/* A group can be open only once: a holder that /proc does not show makes the kernel say so. */
+/* A group can be opened only once, so the kernel reports a holder that /proc does not show. */
 static void ask_kernel(struct search *search)
 {
 	const char *node = search->group_node + sizeof(DEV) - 1;
 	auto_close int fd =
-		openat(search->look->dev_fd, node, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		openat(search->query->dev_fd, node, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 && errno == EBUSY)
 		add_unseen(search, xasprintf("a process that cannot be seen has %s open",
@@ -475,25 +481,27 @@ static int by_pid(const void *a, const void *b)
 					 : addresses;
 }
 
-void holders_find(const struct holders_look *look, const struct job *job,
+void holders_find(const struct holders_query *query, const struct job *job,
 		  struct holders *ret_holders)
 {
-	bool has_group = strcmp(look->group, "-") != 0;
-	auto_free char *node = has_group ? xasprintf(DEV "vfio/%s", look->group) : NULL;
+	bool has_group = strcmp(query->group, "-") != 0;
+	auto_free char *node = has_group ? xasprintf(DEV "vfio/%s", query->group) : NULL;
 	struct holders holders = { 0 };
 	auto_free int *minors = xcalloc(job->len + 1, sizeof(*minors));
-	size_t max = look->descriptors_max ? look->descriptors_max : HOLDERS_DESCRIPTORS_MAX;
-	struct search search = { look, job, &holders, node, minors, max, false };
+	size_t max = query->descriptors_max ? query->descriptors_max : HOLDERS_DESCRIPTORS_MAX;
+	struct search search = { query, job, &holders, node, minors, max, false };
 
 	for (size_t i = 0; i < job->len; i++)
-		minors[i] = nvidia_node_minor(look->sysfs_fd, look->proc_fd, job->items[i].address);
-	if (job->len > 0 && look->proc_fd >= 0)
-		look_at_processes(&search);
+		minors[i] =
+			nvidia_node_minor(query->sysfs_fd, query->proc_fd, job->items[i].address);
+	if (job->len > 0 && query->proc_fd >= 0)
+		scan_processes(&search);
 	if (search.descriptors_left == 0)
 		add_unseen(&search, xasprintf("more than %zu descriptors are open on this node, so "
-					      "not all of them were looked at",
+					      "not all of them were read",
 					      max));
-	if (job->len > 0 && holders.len == 0 && node && look->confirm_by_open && look->dev_fd >= 0)
+	if (job->len > 0 && holders.len == 0 && node && query->confirm_by_open &&
+	    query->dev_fd >= 0)
 		ask_kernel(&search);
 	if (holders.len > 0)
 		qsort(holders.items, holders.len, sizeof(holders.items[0]), by_pid);

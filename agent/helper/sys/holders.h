@@ -1,4 +1,5 @@
-/* holders: which processes use the functions of a job, read from /proc. Never waits for a device. */
+/* holders: which processes use the functions of a job, read from /proc. Never waits for a
+ * device. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +12,9 @@ enum {
 }; /* a UUID, or the 32 digits of a static pod's hash, and the terminator */
 
 enum {
-	HOLDERS_MAX = 256,                 /* enough to refuse                                  */
-	HOLDERS_DESCRIPTORS_MAX = 4 << 20, /* looked at in all; more count as a holder not seen */
+	HOLDERS_MAX = 256, /* enough to refuse                                  */
+	HOLDERS_DESCRIPTORS_MAX = 4
+				  << 20, /* read in total; further ones count as an unseen holder */
 };
 
 /* Owns its texts. */
@@ -31,37 +33,39 @@ struct holders {
 	bool hidden; /* descriptors of some process could not be read: there may be more holders */
 };
 
-/* Where to look; everything is borrowed. */
-struct holders_look {
+/* Where to search; everything is borrowed. */
+struct holders_query {
 	int sysfs_fd;
 	int proc_fd;            /* -1: none                                                */
 	int dev_fd;             /* -1: none                                                */
 	const char *group;      /* the kernel's number of the group, "-": no group         */
 	bool confirm_by_open;   /* if no holder is found, check by opening the group       */
-	size_t descriptors_max; /* looked at in all; 0: HOLDERS_DESCRIPTORS_MAX */
+	size_t descriptors_max; /* read in total; 0: HOLDERS_DESCRIPTORS_MAX */
 };
 
 /*
- * Find who holds the functions of @job (or the mediated devices, whose "addresses" are their UUIDs): processes with the group's node open, or a device node of or
- * below a function, or /dev/nvidia<minor> of a card. By pid, each process at most once per function. A process with the
- * group open is a holder of the job's first function; with the group "-" there is none. The
- * calling process is never a holder. A process that ends meanwhile is passed over. What cannot be read sets
- * ret_holders->hidden: without the capability SYS_PTRACE those are the descriptors of all processes that have
- * one (proc_fd_permission() and proc_pid_readlink() of the kernel's fs/proc).
+ * Find the holders of the functions of @job (or of mediated devices, whose "addresses" are their
+ * UUIDs): processes that have open the group's node, a device node of a function or below it, or
+ * /dev/nvidia<minor> of a card. Sorted by pid, each process at most once per function. A process
+ * with the group open is a holder of the job's first function; with the group "-" there is none.
+ * The calling process is never a holder. A process that ends meanwhile is skipped. If something
+ * cannot be read, ret_holders->hidden is set: without the capability SYS_PTRACE, those are the
+ * descriptors of all processes that have one (proc_fd_permission() and proc_pid_readlink() of the
+ * kernel's fs/proc).
  */
-void holders_find(const struct holders_look *look, const struct job *job,
+void holders_find(const struct holders_query *query, const struct job *job,
 		  struct holders *ret_holders);
 void holders_done(struct holders *holders);
 
 #define auto_holders __attribute__((cleanup(holders_done)))
 
 /*
- * Find a pod's uid in the text of /proc/PID/cgroup, in the forms of both of the kubelet's drivers:
+ * Find a pod's UID in the text of /proc/PID/cgroup, in the forms of both of the kubelet's drivers:
  * ".../pod<uid>/<container>" and "...-pod<uid with _ for ->.slice/...". A cgroup namespace may hide
- * what stands above. The innermost pod counts. False if there is none. No I/O.
+ * the outer part. The innermost pod counts. False if there is none. No I/O.
  */
 bool pod_find_uid(const char *text, size_t len, char ret_uid[POD_UID_SIZE]);
 
-/* "namespace/name" of the pod that the process @pid below @proc_fd is in, its uid if the name cannot
- * be told, NULL if it is in none. The caller frees. */
+/* Return "namespace/name" of the pod of the process @pid below @proc_fd, its UID if the name is not
+ * known, NULL if it is in no pod. The caller frees. */
 char *pod_of_process(int proc_fd, const char *pid);

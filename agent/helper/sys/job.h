@@ -1,6 +1,6 @@
 /*
- * job: what one run of a transition is about: the functions of an IOMMU group, from the words of the
- * command line. No I/O.
+ * job: what one run of a transition is about: the functions of an IOMMU group, from the words of
+ * the command line. No I/O.
  */
 #pragma once
 
@@ -33,9 +33,9 @@ struct job {
 };
 
 /*
- * Read @words (key=value, ends in NULL); "address=" begins a function, the words behind it are about
- * it. @group and the words are borrowed for the life of the job. id, driver, claim and uid must be
- * there. Errors (ERR_INVALID, -EINVAL) name the word, and leave @ret_job alone.
+ * Read @words (key=value, ends in NULL); "address=" begins a function, the words behind it are
+ * about it. @group and the words are borrowed for the life of the job. id, driver, claim and uid
+ * must be there. Errors (ERR_INVALID, -EINVAL) name the word, and leave @ret_job alone.
  */
 int job_parse(const char *group, char **words, struct job *ret_job, struct err *err);
 void job_done(struct job *job);

@@ -72,10 +72,11 @@ static int read_type(int sysfs_fd, const char *uuid, char ret_type[MDEV_NAME_SIZ
 	return 0;
 }
 
-int mdev_look(int sysfs_fd, const char *uuid, struct mdev_seen *ret_seen, struct err *err)
+int mdev_instance_read(int sysfs_fd, const char *uuid, struct mdev_instance *ret_seen,
+		       struct err *err)
 {
 	auto_free char *path = xasprintf(MDEV_DEVICES "/%s", uuid);
-	struct mdev_seen seen = { .group = -1 };
+	struct mdev_instance seen = { .group = -1 };
 	char target[SYSFS_LINK_MAX + 1];
 	struct devpath devpath;
 	int r = sysfs_link(sysfs_fd, path, target, err);

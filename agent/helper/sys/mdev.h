@@ -20,8 +20,8 @@ enum {
 #define MDEV_DEVICES "bus/mdev/devices"
 #define MDEV_PARENTS "class/mdev_bus"
 
-/* An instance; texts are "" where they cannot be told. */
-struct mdev_seen {
+/* An instance; texts are "" where not known. */
+struct mdev_instance {
 	bool present;
 	char parent[MDEV_NAME_SIZE]; /* "0000:3b:00.0", "mtty"                             */
 	char pci[PCI_ADDRESS_SIZE];  /* the PCI function that the parent is, or hangs on   */
@@ -35,9 +35,11 @@ bool mdev_uuid_valid(const char *text, size_t len);
 /* May @text be the name of a parent, or of a type, in sysfs? It leads out of no folder. */
 bool mdev_name_valid(const char *text, size_t len);
 
-/* Do mediated devices hang on the function @address? 1: they do, 0: none does, < 0: it cannot be read. */
+/* Do mediated devices hang on the function @address? 1: they do, 0: none does, < 0: it cannot be
+ * read. */
 int mdev_below(int sysfs_fd, const char *address, struct err *err);
 
-/* Look at the instance @uuid below @sysfs_fd. That there is none is fine; < 0 with @err: it cannot be
- * read. */
-int mdev_look(int sysfs_fd, const char *uuid, struct mdev_seen *ret_seen, struct err *err);
+/* Look at the instance @uuid below @sysfs_fd. That there is none is fine; < 0 with @err: it cannot
+ * be read. */
+int mdev_instance_read(int sysfs_fd, const char *uuid, struct mdev_instance *ret_seen,
+		       struct err *err);

@@ -28,7 +28,7 @@ static void add_nvme(int dir_fd, struct str *out)
 		add_attr(dir_fd, path, "nvme", out);
 }
 
-/* NET_ADDR_PERM of include/uapi/linux/netdevice.h: a bond or an administrator gives others. */
+/* NET_ADDR_PERM of include/uapi/linux/netdevice.h: a bond or an administrator sets other types. */
 static bool is_permanent(int dir_fd, const char *interface)
 {
 	auto_free char *path = xasprintf("net/%s/addr_assign_type", interface);
@@ -85,7 +85,7 @@ void pci_identity_add_slot(const struct sysfs_names *slots, const char *name, st
 	device_identity_add(out, "slot", name);
 }
 
-/* The slot says "0000:01:00" of all functions of a device. */
+/* The slot's address is "0000:01:00" for all functions of a device. */
 static void add_slot(int sysfs_fd, const char *address, struct str *out)
 {
 	auto_names struct sysfs_names slots = { 0 };
@@ -103,7 +103,7 @@ static void add_slot(int sysfs_fd, const char *address, struct str *out)
 	}
 }
 
-void pci_identity_look(int sysfs_fd, const char *address, struct str *out)
+void pci_identity_read_at(int sysfs_fd, const char *address, struct str *out)
 {
 	auto_free char *link = xasprintf("bus/pci/devices/%s/physfn", address);
 	char target[SYSFS_LINK_MAX + 1] = "";

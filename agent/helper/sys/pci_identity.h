@@ -1,9 +1,10 @@
 /*
- * pci_identity: what tells a PCI function from others of its model (base/device_identity.h), of what
- * sysfs shows to everybody: the serial number of an NVMe controller, the permanent address of a network
- * card, the name of its slot, and the firmware's index and label.
+ * pci_identity: what distinguishes a PCI function from others of its model
+ * (base/device_identity.h), as far as sysfs shows it to everybody: the serial number of an NVMe
+ * controller, the permanent address of a network card, the name of its slot, and the firmware's
+ * index and label.
  *
- * Wakes no device. A virtual function is known by its physical one.
+ * Wakes no device. A virtual function is identified by its physical function.
  */
 #pragma once
 
@@ -12,12 +13,12 @@
 struct str;
 struct sysfs_names;
 
-/* Append what the folder of the function tells, open as @dir_fd. */
+/* Append the identity of the function whose folder is open as @dir_fd. */
 void pci_identity_read(int dir_fd, struct str *out);
 
-/* Append the slot @name, one of @slots. The kernel numbers those that the firmware calls the same
- * ("3", "3-1"), in the order in which it finds them: such a name stands for no place. */
+/* Append the slot @name, one of @slots. The kernel numbers slots to which the firmware gives one
+ * name ("3", "3-1") in the order in which it finds them, so such a name identifies no place. */
 void pci_identity_add_slot(const struct sysfs_names *slots, const char *name, struct str *out);
 
 /* Append all of it for the function @address. */
-void pci_identity_look(int sysfs_fd, const char *address, struct str *out);
+void pci_identity_read_at(int sysfs_fd, const char *address, struct str *out);

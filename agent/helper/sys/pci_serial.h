@@ -2,8 +2,8 @@
  * pci_serial: the Device Serial Number of a PCI Express function (PCIe 6.0, 7.9.3).
  *
  * Read only where that has no side effect: reading config space through sysfs would wake a
- * suspended device, so the device must be awake already. While the kernel resets the device the read waits,
- * and no signal ends that.
+ * suspended device, so the device must be awake already. While the kernel resets the device the
+ * read waits, and no signal ends that.
  */
 #pragma once
 

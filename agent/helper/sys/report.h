@@ -1,8 +1,8 @@
 /*
- * report: what one run has to say, as JSON lines kept in memory until the end.
+ * report: the output of one run, as JSON lines kept in memory until the end.
  *
  * Facts and problems are kept apart, so that facts come out in the order of the devices whatever
- * went wrong between them, and a device that turns out to be gone takes its problems with it.
+ * fails in between, and a device that turns out to be gone takes its problems with it.
  */
 #pragma once
 
@@ -28,8 +28,8 @@ void report_close(struct str *lines);
 void report_problem(struct report *report, const char *device, const char *attribute,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Note that the run as a whole has failed because of @err; the first cause stays. For lists that could
- * not be read, which are not empty lists. */
+/* Note that the run as a whole has failed because of @err; the first cause stays. For lists that
+ * could not be read, which are not empty lists. */
 void report_fail(struct report *report, const struct err *err);
 
 /* Forget the problems noted since problems.len was @mark. */

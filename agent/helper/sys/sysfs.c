@@ -38,7 +38,7 @@ int sysfs_shortage(void)
 	return shortage;
 }
 
-/* Keep @failure for those who look at it later; @err may be NULL. Returns its code. */
+/* Keep @failure for sysfs_failure(); @err may be NULL. Returns its code. */
 static int remember(const struct err *failure, struct err *err)
 {
 	if (first_failure.code == 0)
@@ -69,7 +69,7 @@ static int fail_long(const char *path, int code, const char *what, int max, stru
 	return remember(&failure, err);
 }
 
-/* @gone is a further errno of the read that says absence; 0: none does. */
+/* @gone is another errno of the read that means absence; 0: none. */
 static int read_attr(int dir_fd, const char *path, struct sysfs_attr *ret_attr, int gone,
 		     struct err *err)
 {
@@ -80,7 +80,7 @@ static int read_attr(int dir_fd, const char *path, struct sysfs_attr *ret_attr, 
 	fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return fail("open", path, -errno, err);
-	/* The kernel gives a whole attribute to one read of a page. */
+	/* One read of a page returns a whole attribute. */
 	n = read(fd, ret_attr->text, SYSFS_ATTR_MAX + 1);
 	if (n < 0 && errno == gone)
 		return SYSFS_ABSENT;
@@ -199,7 +199,7 @@ void sysfs_names_done(struct sysfs_names *names)
 int sysfs_stat(int dir_fd, const char *path, struct stat *ret_stat, struct err *err)
 {
 	if (fstatat(dir_fd, path, ret_stat, 0) < 0)
-		return fail("look at", path, -errno, err);
+		return fail("read", path, -errno, err);
 	return 0;
 }
 

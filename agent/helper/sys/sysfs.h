@@ -1,8 +1,8 @@
 /*
  * sysfs: bounded reads of attributes, links and folders below a directory descriptor.
  *
- * Knows nothing of devices. A name that is not there is an outcome, not an error: devices come and
- * go while they are looked at, and most attributes exist for some of them only.
+ * Knows nothing about devices. A missing name is an outcome, not an error: devices come and go
+ * during a read, and most attributes exist for some devices only.
  */
 #pragma once
 
@@ -28,8 +28,9 @@ enum { SYSFS_ABSENT = 1 };
 const struct err *sysfs_failure(void);
 void sysfs_forget_failure(void);
 
-/* -EMFILE, -ENFILE or -ENOMEM if any read of this process failed for that; 0: none did. Such a read
- * says nothing about the device: what this process has found is not complete. */
+/* - MFILE, -ENFILE or -ENOMEM if any read of this process failed because of it; 0: none did. Such a
+ *   read
+ * does not concern the device: the facts of this process are incomplete. */
 int sysfs_shortage(void);
 
 /* The text of one attribute without its last newline; terminated, may hold NUL bytes inside. */
@@ -42,8 +43,9 @@ struct sysfs_attr {
  * longer than SYSFS_ATTR_MAX). */
 int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct err *err);
 
-/* The same of an attribute such as "flags" that every network interface has. The kernel says EINVAL for one that it
- * is taking away and whose folder is still there (dev_isalive() of net/core/net-sysfs.c): that is absence too. */
+/* The same for an attribute such as "flags" that every network interface has. EINVAL means that the
+ * kernel is removing the interface while its folder still exists (dev_isalive() of
+ * net/core/net-sysfs.c): that counts as absent too. */
 int sysfs_read_interface(int dir_fd, const char *path, struct sysfs_attr *ret_attr,
 			 struct err *err);
 
@@ -69,8 +71,8 @@ struct sysfs_names {
  * < 0 with @err set. */
 int sysfs_list(int dir_fd, const char *path, struct sysfs_names *ret_names, struct err *err);
 
-/* Open the folder @path as a root for further reads, and list it. The caller closes *@ret_fd, which is
- * set with 0 only. */
+/* Open the folder @path as a root for further reads, and list it. The caller closes *@ret_fd, which
+ * is set with 0 only. */
 int sysfs_open_list(int dir_fd, const char *path, int *ret_fd, struct sysfs_names *ret_names,
 		    struct err *err);
 
@@ -82,7 +84,8 @@ void sysfs_names_done(struct sysfs_names *names);
 /* What @path, or what a link of that name leads to, is. 0, SYSFS_ABSENT, or < 0 with @err set. */
 int sysfs_stat(int dir_fd, const char *path, struct stat *ret_stat, struct err *err);
 
-/* The name of some entry of the folder @path, NULL if it has none or is not there. The caller frees. */
+/* The name of some entry of the folder @path, NULL if it has none or is not there. The caller
+ * frees. */
 char *sysfs_any_entry(int dir_fd, const char *path);
 
 #define auto_names __attribute__((cleanup(sysfs_names_done)))

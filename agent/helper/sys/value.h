@@ -1,4 +1,4 @@
-/* value: what a text from outside (a word of the command line, a record) must look like. No I/O. */
+/* value: the valid form of a text from outside (a word of the command line, a record). No I/O. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,8 +27,8 @@ bool value_is_group(const char *text, size_t len);
 /* A UUID as the kernel writes it, "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001". */
 bool value_is_uuid(const char *text, size_t len);
 
-/* The name of an entry of a folder in sysfs: letters, digits, '.', '_', '-', ':', ',', '+' and '@', at
- * most 253, not beginning with a '.'. */
+/* The name of an entry of a folder in sysfs: letters, digits, '.', '_', '-', ':', ',', '+' and '@',
+ * at most 253, not beginning with a '.'. */
 bool value_is_entry(const char *text, size_t len);
 
 /* "none": what a release leaves a function on, if not its driver. */

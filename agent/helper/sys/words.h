@@ -40,7 +40,7 @@ struct words_table {
 	const struct word_row *rows; /* at most 32 */
 	size_t len;
 	void *(*last_item)(void *object); /* NULL: no list                                        */
-	const char *before; /* what is said of a word about an item that stands before the first */
+	const char *before; /* the message for a word about an item before the first item */
 };
 
 /* Read @words (ends in NULL) into @object, which borrows them. ERR_INVALID, -EINVAL, naming the

@@ -10,8 +10,9 @@
 #include "base/mem.h"
 
 /*
- * The override goes on first and comes off first: between unbind and probe a driver that is loaded
- * just then would take the function, and after a crash the override tells our functions from others.
+ * The override is set first and cleared last. Otherwise a driver that is loaded between unbind and
+ * probe would bind the function. After a crash, the override also distinguishes our functions from
+ * others.
  */
 /* clang-format off */
 static const enum bind_act next_act[BIND_NWANTS][BIND_NDRIVERS][BIND_NOVERRIDES] = {
@@ -40,7 +41,7 @@ static const enum bind_act next_act[BIND_NWANTS][BIND_NDRIVERS][BIND_NOVERRIDES]
 		[DRIVER_VFIO]   = { ACT_UNBIND,       ACT_CLEAR_OVERRIDE, ACT_REFUSE,         ACT_REFUSE },
 		[DRIVER_OTHER]  = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
 	},
-	[WANT_LEFT] = {
+	[WANT_PASSTHROUGH] = {
 		[DRIVER_NONE]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
 		[DRIVER_NATIVE] = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
 		[DRIVER_VFIO]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
@@ -70,7 +71,7 @@ static const struct {
 };
 /* clang-format on */
 
-enum bind_driver bind_step_driver(const struct bind_target *target, const struct bind_seen *seen)
+enum bind_driver bind_step_driver(const struct bind_target *target, const struct bind_state *seen)
 {
 	if (!seen->driver[0])
 		return DRIVER_NONE;
@@ -82,15 +83,16 @@ enum bind_driver bind_step_driver(const struct bind_target *target, const struct
 }
 
 enum bind_override bind_step_override(const struct bind_target *target,
-				      const struct bind_seen *seen)
+				      const struct bind_state *seen)
 {
 	if (!seen->override[0])
 		return OVERRIDE_CLEAR;
-	/* Of two equal words the first was another's, who wants it to stay. */
+	/* If both texts are equal, something else set the first and wants to keep it. */
 	if (strcmp(seen->override, target->driver) == 0)
-		return target->want == WANT_LEFT && target->overridden ? OVERRIDE_OTHER
-								       : OVERRIDE_OURS;
-	/* A bind finds it there if a release was cut off; without a record of ours it is somebody else's. */
+		return target->want == WANT_PASSTHROUGH && target->overridden ? OVERRIDE_OTHER
+									      : OVERRIDE_OURS;
+	/* A bind finds it after an interrupted release; without a record of ours something else set
+	 * it. */
 	if (target->want == WANT_VFIO && !target->recorded)
 		return OVERRIDE_OTHER;
 	return target->native && strcmp(seen->override, target->native) == 0 ? OVERRIDE_NATIVE
@@ -103,10 +105,10 @@ enum bind_want bind_step_back(const struct bind_target *target)
 		return WANT_ANY;
 	if (!target->native[0])
 		return WANT_NONE;
-	return strcmp(target->native, target->driver) == 0 ? WANT_LEFT : WANT_NATIVE;
+	return strcmp(target->native, target->driver) == 0 ? WANT_PASSTHROUGH : WANT_NATIVE;
 }
 
-enum bind_act bind_step_next(const struct bind_target *target, const struct bind_seen *seen)
+enum bind_act bind_step_next(const struct bind_target *target, const struct bind_state *seen)
 {
 	enum bind_act act = bind_plan_next(target->want, bind_step_driver(target, seen),
 					   bind_step_override(target, seen));
@@ -116,7 +118,7 @@ enum bind_act bind_step_next(const struct bind_target *target, const struct bind
 
 /* Where @act writes what: *@ret_text is what. The caller frees the path. */
 static char *write_path(enum bind_act act, const struct bind_target *target,
-			const struct bind_seen *seen, const char **ret_text)
+			const struct bind_state *seen, const char **ret_text)
 {
 	*ret_text = target->address;
 	switch (act) {
@@ -144,7 +146,7 @@ static char *write_path(enum bind_act act, const struct bind_target *target,
 
 /* Has @act done to @now what it is for? @before is what the function was. */
 static bool is_effective(enum bind_act act, const struct bind_target *target,
-			 const struct bind_seen *before, const struct bind_seen *now)
+			 const struct bind_state *before, const struct bind_state *now)
 {
 	if (!now->present)
 		return true;
@@ -172,9 +174,9 @@ static bool is_effective(enum bind_act act, const struct bind_target *target,
 }
 
 int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *target,
-		  struct bind_seen *seen, struct err *err)
+		  struct bind_state *seen, struct err *err)
 {
-	const struct bind_seen before = *seen;
+	const struct bind_state before = *seen;
 	const char *text;
 	auto_free char *path = write_path(act, target, seen, &text);
 	int written;
@@ -182,7 +184,7 @@ int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *
 	failpoint(act_rows[act].before);
 	written = run_write(run, path, text);
 	failpoint(act_rows[act].after);
-	if (bind_look(run->options->sysfs_fd, target->address, seen, err) < 0)
+	if (bind_state_read(run->options->sysfs_fd, target->address, seen, err) < 0)
 		return err->code;
 	if (is_effective(act, target, &before, seen))
 		return 0;
@@ -197,7 +199,7 @@ int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *
 	return BIND_NO_EFFECT;
 }
 
-void bind_step_pretend(enum bind_act act, const struct bind_target *target, struct bind_seen *seen)
+void bind_step_pretend(enum bind_act act, const struct bind_target *target, struct bind_state *seen)
 {
 	if (act == ACT_SET_OVERRIDE)
 		(void)snprintf(seen->override, sizeof(seen->override), "%s", target->driver);

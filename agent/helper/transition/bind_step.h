@@ -1,13 +1,13 @@
 /*
- * bind_step: the steps that bring a function to where it is wanted. Which one is next says a pure table: nothing is
- * remembered, so a run that was cut off anywhere is another row of it. Then it is carried out on the function, and
- * looked at: that a write succeeded proves nothing; that it failed does not prove that the effect is not there.
+ * bind_step: the steps that move a function to where it is wanted. A pure table has the next step:
+ * no progress is kept, so an interrupted run is just another row. Each step is carried out and then
+ * read back: a successful write does not prove the effect, and a failed write does not disprove it.
  */
 #pragma once
 
 #include <stdbool.h>
 
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/bind_state.h"
 
 struct err;
 struct run;
@@ -18,7 +18,7 @@ enum bind_want {
 	WANT_NATIVE, /* back on the native driver                                */
 	WANT_NONE,   /* back to no driver                                        */
 	WANT_ANY,    /* back, with the native driver not known: the kernel picks */
-	WANT_LEFT,   /* back on the passthrough driver, which it had before: it stays, without our override */
+	WANT_PASSTHROUGH, /* keep the passthrough driver that it had before, without override */
 	BIND_NWANTS,
 };
 
@@ -33,7 +33,7 @@ enum bind_driver {
 enum bind_override {
 	OVERRIDE_CLEAR,
 	OVERRIDE_OURS,   /* names the passthrough driver of the job */
-	OVERRIDE_NATIVE, /* names the native driver, put there by a release; before a bind only if there is a record of ours */
+	OVERRIDE_NATIVE, /* names the native driver; before a bind only with a record of ours */
 	OVERRIDE_OTHER,
 	BIND_NOVERRIDES,
 };
@@ -46,17 +46,18 @@ enum bind_act {
 	ACT_PROBE,
 	ACT_CLEAR_OVERRIDE,
 	ACT_BIND,
-	ACT_SET_NATIVE, /* in place of BIND, where the kernel lets an override alone pass: then PROBE */
+	ACT_SET_NATIVE, /* replaces BIND where the kernel needs an override; then PROBE */
 	BIND_NACTS,
 };
 /* clang-format on */
 
-/* The longest way from any state is five steps, and a module; one that needs more is going in circles. */
+/* The longest way from any state is five steps, and a module; one that needs more is going in
+ * circles. */
 enum { BIND_STEPS_MAX = 8 };
 
 /*
- * What to do next. WANT_ANY with neither driver nor override says ACT_PROBE whenever it is asked:
- * the caller probes once and takes what comes.
+ * The next step. WANT_ANY with neither driver nor override always gives ACT_PROBE: the caller
+ * probes once and accepts the result.
  */
 enum bind_act bind_plan_next(enum bind_want want, enum bind_driver driver,
 			     enum bind_override override);
@@ -74,24 +75,25 @@ struct bind_target {
 /* Outcome of bind_step_run(): the write was taken, and nothing came of it. */
 enum { BIND_NO_EFFECT = 1 };
 
-/* Where a function goes that is given back. */
+/* Where a released function goes. */
 enum bind_want bind_step_back(const struct bind_target *target);
 
 /* The next step for a function that is as @seen. */
-enum bind_act bind_step_next(const struct bind_target *target, const struct bind_seen *seen);
+enum bind_act bind_step_next(const struct bind_target *target, const struct bind_state *seen);
 
 /* What the driver and the override of @seen are to @target. */
-enum bind_driver bind_step_driver(const struct bind_target *target, const struct bind_seen *seen);
+enum bind_driver bind_step_driver(const struct bind_target *target, const struct bind_state *seen);
 enum bind_override bind_step_override(const struct bind_target *target,
-				      const struct bind_seen *seen);
+				      const struct bind_state *seen);
 
 /*
- * Carry out @act (one that writes) and look again: *@seen is what the function is afterwards. 0: the
- * effect is there, or the function is gone. BIND_NO_EFFECT, or < 0 with the errno of the write: it
- * is not; @err says so in both cases.
+ * Carry out @act (one that writes) and read the state back into *@seen. 0: it had the effect, or
+ * the function is gone. BIND_NO_EFFECT, or < 0 with the errno of the write: it had none; @err is
+ * set in both cases.
  */
 int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *target,
-		  struct bind_seen *seen, struct err *err);
+		  struct bind_state *seen, struct err *err);
 
 /* Make @seen what it would be after @act if all goes well. */
-void bind_step_pretend(enum bind_act act, const struct bind_target *target, struct bind_seen *seen);
+void bind_step_pretend(enum bind_act act, const struct bind_target *target,
+		       struct bind_state *seen);

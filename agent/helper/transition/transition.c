@@ -74,7 +74,7 @@ static int load_native(struct move *move)
 				target->native, target->address,
 				err.msg[0] ? err.msg : "its module is named otherwise");
 	/* A driver that comes takes the driverless functions it knows. */
-	if (bind_look(t->options->sysfs_fd, target->address, &move->part->seen, &err) < 0)
+	if (bind_state_read(t->options->sysfs_fd, target->address, &move->part->seen, &err) < 0)
 		return run_stop(&t->run, REASON_NATIVE_BIND_FAILED, err.code, "%s", err.msg);
 	return 0;
 }
@@ -121,7 +121,7 @@ static bool is_for_native(const struct bind_target *target, enum bind_act act)
 	       (act == ACT_PROBE && target->want == WANT_NATIVE);
 }
 
-/* 1: it has arrived; 0: look again; or RUN_STOPPED. */
+/* 1: it has arrived; 0: continue; or RUN_STOPPED. */
 static int move_on(struct move *move)
 {
 	const struct bind_target *target = &move->part->target;
@@ -146,7 +146,7 @@ static int move_on(struct move *move)
 	return do_act(move, act);
 }
 
-/* A driver that has just been loaded takes the functions whose driver_override names it. */
+/* A driver that has just been loaded binds the functions whose driver_override names it. */
 static bool has_arrived(const struct transition_part *part)
 {
 	return part->target.want == WANT_VFIO &&
@@ -161,18 +161,18 @@ static bool is_late_unbind(const struct transition *t, const struct transition_p
 }
 
 /* What has been checked was checked for the state that was seen first, before others were moved. */
-static int look_again(struct move *move)
+static int check_unmoved(struct move *move)
 {
 	struct transition *t = move->t;
 	struct transition_part *part = move->part;
-	struct bind_seen now;
+	struct bind_state now;
 	struct err err = { 0 };
 
 	if (t->run.dry || t->rolling_back)
 		return 0;
 	t->run.about = part->target.address;
 	t->run.step = STEP_NONE;
-	if (bind_look(t->options->sysfs_fd, t->run.about, &now, &err) < 0)
+	if (bind_state_read(t->options->sysfs_fd, t->run.about, &now, &err) < 0)
 		return run_stop(&t->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	part->seen = now;
 	if (!now.present || has_arrived(part))
@@ -188,7 +188,7 @@ static int look_again(struct move *move)
 static int transition_move(struct transition *t, struct transition_part *part)
 {
 	struct move move = { .t = t, .part = part };
-	int r = look_again(&move);
+	int r = check_unmoved(&move);
 
 	for (int i = 0; i < BIND_STEPS_MAX && r == 0 && part->seen.present; i++)
 		r = move_on(&move);
@@ -204,8 +204,8 @@ static int transition_move(struct transition *t, struct transition_part *part)
 			part->target.address);
 }
 
-/* Does the record say so already? */
-static bool says_so(const struct transition_part *part, const struct device_record *record)
+/* Is the record up to date? */
+static bool is_up_to_date(const struct transition_part *part, const struct device_record *record)
 {
 	const struct device_record *old = &part->record;
 
@@ -218,8 +218,8 @@ static bool says_so(const struct transition_part *part, const struct device_reco
 	       str_equal(old->bound, record->bound);
 }
 
-/* What is known already stays; a serial may be learned later, when the device is awake. The boot is that
- * under which it was bound last: until then the numbers are the same. */
+/* What is known already stays; a serial may be learned later, when the device is awake. The boot is
+ * that under which it was bound last: until then the numbers are the same. */
 static void fill_record(const struct transition *t, const struct transition_part *part,
 			struct device_record *record)
 {
@@ -260,7 +260,7 @@ static int transition_write_record(struct transition *t, const struct transition
 	int r;
 
 	fill_record(t, part, &record);
-	if (says_so(part, &record))
+	if (is_up_to_date(part, &record))
 		return 0;
 	run_step(&t->run, part->word->address, STEP_WRITE_RECORD);
 	if (t->run.dry)
@@ -359,8 +359,8 @@ static int verify(struct transition *t)
 		const struct transition_part *part = &t->parts[i];
 
 		t->run.about = part->target.address;
-		if (!bind_look_node(t->options->sysfs_fd, t->options->dev_fd, part->first.group,
-				    t->run.about))
+		if (!bind_has_node(t->options->sysfs_fd, t->options->dev_fd, part->first.group,
+				   t->run.about))
 			return run_stop(&t->run, REASON_NODE_MISSING, 0,
 					"%s is bound to %s, but /dev/vfio/%d is not there",
 					t->run.about, part->target.driver, part->first.group);
@@ -372,7 +372,7 @@ static int roll_back_part(struct transition *t, struct transition_part *part)
 {
 	struct err err = { 0 };
 
-	if (bind_look(t->options->sysfs_fd, part->target.address, &part->seen, &err) < 0)
+	if (bind_state_read(t->options->sysfs_fd, part->target.address, &part->seen, &err) < 0)
 		return run_stop(&t->run, REASON_DRIVER_CHANGED, err.code, "%s", err.msg);
 	if (bind_step_driver(&part->target, &part->first) != DRIVER_VFIO) {
 		part->target.want = bind_step_back(&part->target);
@@ -392,7 +392,8 @@ static bool is_to_go_back(const struct transition_part *part)
 	return part->moving && !(bound && part->recorded);
 }
 
-/* Keep the record of a function that is not fully rolled back. The reported cause stays the first. */
+/* Keep the record of a function that is not fully rolled back. The reported cause stays the
+ * first. */
 static void roll_back(struct transition *t)
 {
 	t->rolling_back = true;
@@ -435,12 +436,12 @@ static int move_all(struct transition *t)
 
 static int bind_all(struct transition *t)
 {
-	if (transition_look(t, true) < 0)
+	if (transition_check(t, true) < 0)
 		return RUN_STOPPED;
 	if (is_moving(t) && (transition_check_members(t, false) < 0 || load_modules(t) < 0 ||
 			     transition_check_holders(t, true) < 0))
 		return RUN_STOPPED;
-	if (transition_check_lent(t) < 0)
+	if (transition_check_foreign(t) < 0)
 		return RUN_STOPPED;
 	if (check_cancelled(t) < 0)
 		return RUN_STOPPED;
@@ -456,7 +457,7 @@ static int bind_all(struct transition *t)
 /* A function that does not come back keeps its record; the others come back all the same. */
 static void release_part(struct transition *t, struct transition_part *part)
 {
-	if (!part->stranger && part->moving && transition_move(t, part) < 0)
+	if (!part->replaced && part->moving && transition_move(t, part) < 0)
 		return;
 	if (part->has_file)
 		(void)transition_remove_record(t, part);
@@ -464,7 +465,7 @@ static void release_part(struct transition *t, struct transition_part *part)
 
 static int release_all(struct transition *t)
 {
-	if (transition_look(t, false) < 0 || transition_check_holders(t, false) < 0)
+	if (transition_check(t, false) < 0 || transition_check_holders(t, false) < 0)
 		return RUN_STOPPED;
 	for (size_t i = 0; i < t->job->len; i++)
 		release_part(t, &t->parts[i]);
@@ -491,7 +492,8 @@ static int take_lock(struct transition *t)
 			     t->job->group);
 }
 
-static void tell_function(struct transition *t, const char *address, const struct bind_seen *seen)
+static void report_function(struct transition *t, const char *address,
+			    const struct bind_state *seen)
 {
 	auto_str struct str line = STR_INIT;
 
@@ -502,18 +504,19 @@ static void tell_function(struct transition *t, const char *address, const struc
 	if (seen->override[0])
 		json_write_str(&line, "override", seen->override);
 	report_close(&line);
-	run_tell(&t->run, &line);
+	run_report(&t->run, &line);
 }
 
 /* What the functions are now; for a plan that is what they were. */
-static void tell_functions(struct transition *t)
+static void report_functions(struct transition *t)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
-		struct bind_seen seen;
+		struct bind_state seen;
 
-		if (bind_look(t->options->sysfs_fd, t->job->items[i].address, &seen, NULL) == 0 &&
+		if (bind_state_read(t->options->sysfs_fd, t->job->items[i].address, &seen, NULL) ==
+			    0 &&
 		    seen.present)
-			tell_function(t, t->job->items[i].address, &seen);
+			report_function(t, t->job->items[i].address, &seen);
 	}
 }
 
@@ -545,7 +548,7 @@ int transition_run(enum transition_verb verb, const struct run_options *options,
 	if (run_open_state(&t.run, "; nothing is changed without a record of it") == 0 &&
 	    take_lock(&t) == 0) {
 		(void)(binding ? bind_all(&t) : release_all(&t));
-		tell_functions(&t);
+		report_functions(&t);
 	}
 	release_parts(&t);
 	return run_finish(&t.run, err);

@@ -1,4 +1,4 @@
-/* transition_state: what the two parts of a transition share: transition.c, transition_look.c. */
+/* transition_state: what the two parts of a transition share: transition.c, transition_check.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,10 +19,10 @@ struct transition_part {
 	struct device_record record; /* as it was at the beginning                             */
 	bool recorded;               /* there was one                                          */
 	bool has_file;               /* ... or at least a file where it should be              */
-	bool stranger;               /* gone, or another device than ours: nothing to restore  */
+	bool replaced;               /* gone, or another device than ours: nothing to restore  */
 	bool moving;                 /* it was not where it is wanted                          */
-	struct bind_seen first;      /* at the beginning                                     */
-	struct bind_seen seen;       /* at last                                              */
+	struct bind_state first;     /* at the beginning                                     */
+	struct bind_state seen;      /* at last                                              */
 	char serial[PCI_SERIAL_SIZE];
 	struct str identity; /* base/device_identity.h */
 	struct bind_target target;
@@ -43,17 +43,17 @@ struct transition {
  * after run_stop().
  */
 
-/* transition_look.c: what is there, and may it be touched? */
-int transition_look(struct transition *t, bool binding);
+/* transition_check.c: what is there, and may it be touched? */
+int transition_check(struct transition *t, bool binding);
 int transition_check_members(struct transition *t, bool after);
-/* Who uses the functions that @binding, or a release, would take away from somebody? */
+/* Refuse if a process holds a function that @binding, or a release, would take from it. */
 int transition_check_holders(struct transition *t, bool binding);
-/* Does somebody use functions that he has put on a driver for programs himself? */
-int transition_check_lent(struct transition *t);
+/* Refuse if a process uses a function that something else bound to a passthrough driver. */
+int transition_check_foreign(struct transition *t);
 /* Is @part still free, now that other functions have been moved and its own unbind is next? */
 int transition_check_again(struct transition *t, const struct transition_part *part);
-/* Would the move take the function away from somebody? Releasing one that is driverless may: the
- * driver's link goes first, the one who holds it goes on. */
+/* Could the move take the function from a process? Releasing a function without a driver can: the
+ * kernel removes the driver's link first, while its holder goes on. */
 bool transition_may_be_held(const struct transition_part *part, bool binding);
 
 /* Let go of the disks that the check has taken hold of, so that the host could not take them before

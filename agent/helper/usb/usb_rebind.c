@@ -196,7 +196,8 @@ static int probe(struct rebind *b)
 			code < 0 ? strerror(-code) : "no driver of the kernel takes it");
 }
 
-/* Without a driver it may be from a run that was cut off, or have been opened since: it gets its driver first. */
+/* A device without a driver may be left from an interrupted run, or was opened since: bind its
+ * driver first. */
 static int rebind(struct rebind *b)
 {
 	char driver[SYSFS_LINK_MAX + 1] = "";

@@ -13,8 +13,8 @@
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/scan.h"
 #include "agent/helper/scan/use_scan.h"
-#include "agent/helper/scan/vf_look.h"
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/scan/vf_state.h"
+#include "agent/helper/sys/bind_state.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/report.h"
@@ -32,7 +32,7 @@ struct vf_change {
 	const struct vf_links *links; /* NULL: nothing can be set */
 	const struct vf_job *job;
 	int dir_fd; /* of the physical function */
-	struct vf_seen seen;
+	struct vf_state seen;
 	char boot[RECORD_BOOT_SIZE];
 	bool recorded; /* this run has switched autoprobe as the first */
 };
@@ -102,15 +102,15 @@ static int check_claimed(struct vf_change *c, const char *address)
 			record.claim);
 }
 
-static int tell_holders(struct vf_change *c, const struct holders *holders)
+static int report_holders(struct vf_change *c, const struct holders *holders)
 {
 	if (holders->len == 0)
 		return 0;
-	run_tell_holders(&c->run, holders);
+	run_report_holders(&c->run, holders);
 	return run_stop(&c->run, REASON_HELD, 0, "%s", holders->items[0].detail);
 }
 
-/* Only one that a driver gives to user space has a node of its group. */
+/* Only a driver that passes a function to user space creates a node of its group. */
 static bool vf_change_is_open(const struct vf_change *c, const char *address)
 {
 	const struct run_options *o = c->options;
@@ -118,7 +118,7 @@ static bool vf_change_is_open(const struct vf_change *c, const char *address)
 	auto_free char *text = group_text(group);
 
 	return group >= 0 && nodes_of_group(o->sysfs_fd, o->dev_fd, text) &&
-	       !bind_look_is_free(o->dev_fd, group);
+	       !bind_group_is_free(o->dev_fd, group);
 }
 
 static int check_group(struct vf_change *c, const char *address)
@@ -128,7 +128,7 @@ static int check_group(struct vf_change *c, const char *address)
 	auto_free char *text = group_text(group);
 	auto_holders struct holders holders = { 0 };
 	struct job job = { .group = text };
-	const struct holders_look look = {
+	const struct holders_query query = {
 		.sysfs_fd = o->sysfs_fd,
 		.proc_fd = o->proc_fd,
 		.dev_fd = o->dev_fd,
@@ -139,13 +139,14 @@ static int check_group(struct vf_change *c, const char *address)
 	if (!vf_change_is_open(c, address))
 		return 0;
 	array_add(&job)->address = address;
-	holders_find(&look, &job, &holders);
+	holders_find(&query, &job, &holders);
 	array_done(&job);
-	return tell_holders(c, &holders);
+	return report_holders(c, &holders);
 }
 
-/* VFIO enables a function when a program opens it (as check_enabled() of transition_look.c). Whether one of ours has it
- * open has been asked: this is somebody else's, whom an agent without capabilities does not see. */
+/* VFIO enables a function when a program opens it (see check_enabled() of transition_check.c). Our
+ * pods were checked before, so this is another program, which an agent without capabilities does
+ * not see. */
 static int check_enabled(struct vf_change *c, const char *address)
 {
 	const struct run_options *o = c->options;
@@ -161,8 +162,9 @@ static int check_enabled(struct vf_change *c, const char *address)
 	if (sysfs_link(o->sysfs_fd, link, target, NULL) != 0)
 		return 0;
 	driver = sysfs_base_name(target);
-	if (strcmp(driver, "pci-stub") == 0 || !bind_look_hands_on(o->sysfs_fd, address, driver) ||
-	    (group >= 0 && bind_look_is_free(o->dev_fd, group)))
+	if (strcmp(driver, "pci-stub") == 0 ||
+	    !bind_driver_is_for_programs(o->sysfs_fd, address, driver) ||
+	    (group >= 0 && bind_group_is_free(o->dev_fd, group)))
 		return 0;
 	r = sysfs_read(o->sysfs_fd, path, &attr, NULL);
 	if (r == SYSFS_ABSENT || (r == 0 && strcmp(attr.text, "0") == 0))
@@ -177,7 +179,7 @@ static int check_nodes(struct vf_change *c)
 	const struct run_options *o = c->options;
 	auto_holders struct holders holders = { 0 };
 	struct job job = { .group = "-" };
-	const struct holders_look look = {
+	const struct holders_query query = {
 		.sysfs_fd = o->sysfs_fd,
 		.proc_fd = o->proc_fd,
 		.dev_fd = o->dev_fd,
@@ -191,9 +193,9 @@ static int check_nodes(struct vf_change *c)
 			array_add(&job)->address = address;
 	}
 	if (job.len > 0)
-		holders_find(&look, &job, &holders);
+		holders_find(&query, &job, &holders);
 	array_done(&job);
-	return tell_holders(c, &holders);
+	return report_holders(c, &holders);
 }
 
 static bool is_ours(const struct vf_change *c, const char *address)
@@ -287,7 +289,8 @@ static int vf_change_guard(struct vf_change *c)
 
 static const char autoprobe[] = "sriov_drivers_autoprobe";
 
-/* Whether drivers take new virtual functions. 0; SYSFS_ABSENT: the kernel has no such switch; or < 0. */
+/* Whether drivers take new virtual functions. 0; SYSFS_ABSENT: the kernel has no such switch; or <
+ * 0. */
 static int read_autoprobe(const struct vf_change *c, bool *ret_on, struct err *err)
 {
 	struct sysfs_attr attr;
@@ -302,10 +305,12 @@ static int stop_unread(struct vf_change *c, const struct err *err)
 			err->msg);
 }
 
-/* Why a write to the card's files in /sys did not do what it should; @code is the kernel's answer. */
+/* Why a write to the card's files in /sys did not do what it should; @code is the kernel's
+ * answer. */
 static enum run_reason write_reason(int code, enum run_reason reason)
 {
-	/* /sys is read-only, or a security module keeps the container from it; drivers answer EPERM. */
+	/* /sys is read-only, or a security module keeps the container from it; drivers answer
+	 * EPERM. */
 	return code == -EROFS || code == -EACCES ? REASON_AGENT_NOT_PRIVILEGED : reason;
 }
 
@@ -386,7 +391,7 @@ static int read_total(const struct vf_change *c)
 	return (int)total;
 }
 
-/* Have @count of them, and look whether it is so. */
+/* Set the number of virtual functions to @count, and read it back. */
 static int write_number(struct vf_change *c, int count)
 {
 	char text[16];
@@ -395,8 +400,8 @@ static int write_number(struct vf_change *c, int count)
 	(void)snprintf(text, sizeof(text), "%d", count);
 	vf_change_step(c, count == 0 ? STEP_REMOVE_FUNCTIONS : STEP_MAKE_FUNCTIONS);
 	r = vf_change_write(c, "sriov_numvfs", text);
-	vf_seen_done(&c->seen);
-	vf_look(c->dir_fd, &c->seen);
+	vf_state_done(&c->seen);
+	vf_state_read(c->dir_fd, &c->seen);
 	if ((int)c->seen.functions.len == count)
 		return 0;
 	return run_stop(&c->run, write_reason(r, REASON_NUM_VFS_FAILED), r,
@@ -437,8 +442,8 @@ static bool is_needed(const struct vf_change *c, bool done)
 	return c->seen.functions.len > 0 && (done || !c->recorded);
 }
 
-/* Put autoprobe back if a change of the number, maybe of an earlier run, has switched it, and either
- * no virtual function is left or this run wanted others and is not @done. */
+/* Put autoprobe back if a change of the number, maybe of an earlier run, has switched it, and
+ * either no virtual function is left or this run wanted others and is not @done. */
 static int vf_change_restore(struct vf_change *c, bool done)
 {
 	struct err err = { 0 };
@@ -481,9 +486,9 @@ static int read_ifindex(const struct vf_change *c)
 }
 
 /*
- * An agent in a pod finds the interface in the node's /sys, and rtnetlink of its own network namespace
- * does not know it (ENODEV). One that is in the node's namespace without CAP_NET_ADMIN gets EPERM;
- * drivers answer that as well.
+ * An agent in a pod finds the interface in the node's /sys, but rtnetlink of its own network
+ * namespace does not know it (ENODEV). An agent in the node's namespace without CAP_NET_ADMIN gets
+ * EPERM; drivers return that as well.
  */
 static bool is_agents_fault(const struct vf_change *c, const struct vf_link *link, int code)
 {
@@ -501,8 +506,8 @@ static int stop_settings(struct vf_change *c, const struct vf_link *link, const 
 }
 
 /*
- * Is @field of @want to be written? The MAC address of a trusted function that somebody has is his: he
- * may change it, and would lose his connections.
+ * Must @field of @want be written? The user of a trusted function may change its MAC address, and
+ * would lose connections if it were written again.
  */
 static bool is_wrong(const struct vf_change *c, const struct vf_setting *want,
 		     const struct vf_setting *has, enum vf_field field)
@@ -610,10 +615,10 @@ static int check_identity(struct vf_change *c)
 {
 	const struct vf_job *job = c->job;
 	char serial[PCI_SERIAL_SIZE];
-	struct bind_seen seen;
+	struct bind_state seen;
 	struct err err = { 0 };
 
-	if (bind_look(c->options->sysfs_fd, job->address, &seen, &err) < 0)
+	if (bind_state_read(c->options->sysfs_fd, job->address, &seen, &err) < 0)
 		return run_stop(&c->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	if (!seen.present)
 		return run_stop(&c->run, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
@@ -622,7 +627,7 @@ static int check_identity(struct vf_change *c)
 		return run_stop(&c->run, REASON_DIFFERENT_DEVICE, 0,
 				"%s is another device: '%s' instead of '%s'", job->address, seen.id,
 				job->id);
-	bind_look_serial(c->options->sysfs_fd, job->address, serial);
+	bind_read_serial(c->options->sysfs_fd, job->address, serial);
 	if (job->serial && serial[0] && strcmp(job->serial, serial) != 0)
 		return run_stop(&c->run, REASON_DIFFERENT_DEVICE, 0,
 				"%s is another device: '%s' instead of '%s'", job->address, serial,
@@ -630,7 +635,7 @@ static int check_identity(struct vf_change *c)
 	return 0;
 }
 
-static int look(struct vf_change *c)
+static int open_function(struct vf_change *c)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s", c->job->address);
 
@@ -641,7 +646,7 @@ static int look(struct vf_change *c)
 	if (check_identity(c) < 0)
 		return RUN_STOPPED;
 	sysfs_forget_failure();
-	vf_look(c->dir_fd, &c->seen);
+	vf_state_read(c->dir_fd, &c->seen);
 	/* One that cannot be seen may be in use. */
 	if (sysfs_failure()->code < 0)
 		return run_stop(&c->run, REASON_VFS_IN_USE, sysfs_failure()->code,
@@ -656,7 +661,7 @@ static void change(struct vf_change *c)
 	if (run_open_state(&c->run, "; nothing is changed without a record of it") < 0)
 		return;
 	vf_change_step(c, STEP_WAIT_LOCK);
-	if (vf_change_lock(c, c->job->address) < 0 || look(c) < 0)
+	if (vf_change_lock(c, c->job->address) < 0 || open_function(c) < 0)
 		return;
 	r = vf_change_number(c);
 	if (vf_change_restore(c, r == 0) == 0 && r == 0)
@@ -673,7 +678,7 @@ int vf_change_run(const struct run_options *options, const struct vf_links *link
 	c.run.about = job->address;
 	record_boot(options->proc_fd, c.boot);
 	change(&c);
-	vf_seen_done(&c.seen);
+	vf_state_done(&c.seen);
 	if (c.dir_fd >= 0)
 		close(c.dir_fd);
 	return run_finish(&c.run, err);

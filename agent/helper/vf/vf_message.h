@@ -21,11 +21,11 @@ struct vf_message {
 /* Ask for the virtual functions of the interface @ifindex, without their counters. */
 void vf_message_ask(struct vf_message *message, int ifindex, uint32_t seq);
 
-/* Make @field of a virtual function what @want says. */
+/* Apply @want to @field of a virtual function. */
 void vf_message_set(struct vf_message *message, int ifindex, uint32_t seq,
 		    const struct vf_setting *want, enum vf_field field);
 
-/* What an answer says. The caller releases the settings. */
+/* Read an answer. The caller releases the settings. */
 struct vf_reply {
 	struct vf_settings settings;
 	int code; /* 0 or -errno */

@@ -45,7 +45,7 @@ static void check_bounds(const struct config *config)
 	for (size_t i = 0; i < config->generics.len; i++) {
 		const struct config_generic *generic = &config->generics.items[i];
 
-		assert(generic->count >= 1 && generic->count <= CONFIG_UNITS_MAX);
+		assert(generic->count >= 1 && generic->count <= CONFIG_COUNT_MAX);
 		assert(strncmp(generic->path, "/dev/", 5) == 0 && !strstr(generic->path, "/../"));
 	}
 	assert(config->sockets.len <= CONFIG_ENTRIES_MAX);
@@ -84,13 +84,13 @@ static void check_telling(const struct hostdeviceconfig *object, const struct co
 	memset(&judged.status, 0, sizeof(judged.status));
 	judged.meta.deletion_timestamp = NULL;
 	judged.meta.generation = 7;
-	verdict = config_tell_verdict(&c);
+	verdict = config_verdict_body(&c);
 	assert(verdict);
 	check_status(verdict);
 	judged.status.observed_generation = judged.meta.generation;
 	judged.status.conditions.items = &accepted;
 	judged.status.conditions.len = 1;
-	item = config_tell_node(&c);
+	item = config_node_body(&c);
 	assert(!item == (config->troubles.len == 0));
 	if (item)
 		check_status(item);

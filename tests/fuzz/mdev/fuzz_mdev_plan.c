@@ -1,5 +1,5 @@
 /*
- * fuzz_mdev_plan: any facts that a helper may tell, and any wish (the first line: types, parted by blanks).
+ * fuzz_mdev_plan: any facts that a helper may tell, and any desired types (the first line: types, parted by blanks).
  * The plan is the same each time, makes nothing twice, and removes nothing that its owner has not made.
  */
 #include <assert.h>
@@ -24,15 +24,15 @@ static size_t line_end(const char *text, size_t from, size_t size)
 	return end ? (size_t)(end - text) : size;
 }
 
-static void read_wish(const char *text, size_t len, struct mdev_wish *wish)
+static void read_desired(const char *text, size_t len, struct mdev_desired *desired)
 {
 	auto_free char *copy = xstrndup(text, len);
 	char *rest = copy;
 	const char *type;
 
-	wish->enabled = true;
-	while (wish->types.len < WISH_MAX && (type = strsep(&rest, " ")) != NULL)
-		json_strs_add_new(&wish->types, type);
+	desired->enabled = true;
+	while (desired->types.len < WISH_MAX && (type = strsep(&rest, " ")) != NULL)
+		json_strs_add_new(&desired->types, type);
 }
 
 static const struct mdev_facts *find(const struct facts *facts, const char *uuid)
@@ -65,14 +65,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
 	struct facts *facts = facts_new();
-	struct mdev_wish wish = { 0 };
-	struct mdev_plan_case c = { .node_name = "n", .facts = facts, .wish = &wish };
+	struct mdev_desired desired = { 0 };
+	struct mdev_plan_case c = { .node_name = "n", .facts = facts, .desired = &desired };
 	struct mdev_plan plan;
 	struct mdev_plan again;
 	struct err err = { 0 };
 	size_t end = line_end(text, 0, size);
 
-	read_wish(text, end, &wish);
+	read_desired(text, end, &desired);
 	for (size_t i = end + 1; i < size; i = end + 1) {
 		end = line_end(text, i, size);
 		(void)facts_add_line(facts, text + i, end - i, &err);
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	mdev_plan_done(&plan);
 	mdev_plan_done(&again);
-	mdev_wish_done(&wish);
+	mdev_desired_done(&desired);
 	facts_free(facts);
 	return 0;
 }

@@ -91,18 +91,18 @@ static void try_allocate(const struct plugin_source *source, const char *data, s
 
 static void try_preferred(const struct plugin_source *source, const char *data, size_t len)
 {
-	struct plugin_wishes wishes = { 0 };
+	struct plugin_preferences preferences = { 0 };
 	struct plugin_ids chosen = { 0 };
 	auto_str struct str out = STR_INIT;
 
 	plugin_answer_preferred(source, data, len, &out);
 	assert(plugin_codec_read_preferred(str_cstr(&out), out.len, &chosen, NULL) == 0);
-	if (plugin_codec_read_wishes(data, len, &wishes, NULL) == 0) {
-		assert(chosen.len == wishes.len || chosen.len == 0);
+	if (plugin_codec_read_preferences(data, len, &preferences, NULL) == 0) {
+		assert(chosen.len == preferences.len || chosen.len == 0);
 		for (size_t i = 0; i < chosen.len; i++)
-			assert(chosen.items[i].len <= wishes.items[i].size);
+			assert(chosen.items[i].len <= preferences.items[i].size);
 	}
-	plugin_wishes_done(&wishes);
+	plugin_preferences_done(&preferences);
 	plugin_ids_done(&chosen);
 }
 

@@ -188,7 +188,7 @@ static struct claimable_case {
 	  false,
 	  "HostFilesystem",
 	  "because" },
-	{ "one that is lent already is not the host's",
+	{ "one that is offered already is not the host's",
 	  { CLASSLESS(FIRST, VFIO), UNKNOWN("\"01\"") },
 	  true,
 	  "Available",
@@ -385,11 +385,11 @@ static struct facts *facts_of(const char *const *lines, size_t len)
 	return facts;
 }
 
-static void pci_is_judged(void **state)
+static void pci_is_checked(void **state)
 {
 	const struct claimable_case *c = *state;
 	struct facts *facts = facts_of(c->lines, ARRAY_LEN(c->lines));
-	struct verdict *verdicts = claimable_judge_pci(facts);
+	struct verdict *verdicts = claimable_check_pci(facts);
 
 	assert_string_equal(verdicts[0].reason, c->reason);
 	assert_int_equal(verdicts[0].claimable, c->claimable);
@@ -435,11 +435,11 @@ static struct bound_case {
 	  "may be claimed (IOMMU group 5)" },
 };
 
-static void bound_device_is_judged(void **state)
+static void bound_device_is_checked(void **state)
 {
 	const struct bound_case *c = *state;
 	struct facts *facts = facts_of(c->lines, ARRAY_LEN(c->lines));
-	struct verdict *verdicts = claimable_judge_pci(facts);
+	struct verdict *verdicts = claimable_check_pci(facts);
 
 	assert_string_equal(verdicts[0].reason, c->reason);
 	assert_string_equal(verdicts[0].message, c->message);
@@ -461,7 +461,7 @@ static void a_large_group_is_told_in_short(void **state)
 
 		assert_int_equal(facts_add_line(facts, line, strlen(line), NULL), 0);
 	}
-	verdicts = claimable_judge_pci(facts);
+	verdicts = claimable_check_pci(facts);
 	for (size_t i = 0; i < 40; i++) {
 		assert_string_equal(verdicts[i].reason, "GroupShared");
 		assert_null(strstr(verdicts[i].message, facts->pci.items[i].address));
@@ -473,7 +473,7 @@ static void a_large_group_is_told_in_short(void **state)
 	facts_free(facts);
 }
 
-static void usb_is_judged(void **state)
+static void usb_is_checked(void **state)
 {
 	static const char *const lines[] = {
 		"{\"kind\":\"usb\",\"name\":\"1-1\",\"bus\":1,\"device\":2,\"vendor\":\"0001\","
@@ -486,7 +486,7 @@ static void usb_is_judged(void **state)
 	};
 	static const char *const reasons[] = { "Available", "Hub", "HostFilesystem" };
 	struct facts *facts = facts_of(lines, ARRAY_LEN(lines));
-	struct verdict *verdicts = claimable_judge_usb(facts);
+	struct verdict *verdicts = claimable_check_usb(facts);
 
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
 		assert_string_equal(verdicts[i].reason, reasons[i]);
@@ -512,7 +512,7 @@ static void usb_of_which_too_little_is_known(void **state)
 	static const char *const reasons[] = { "UseUnknown", "Available", "UseUnknown",
 					       "Available" };
 	struct facts *facts = facts_of(lines, ARRAY_LEN(lines));
-	struct verdict *verdicts = claimable_judge_usb(facts);
+	struct verdict *verdicts = claimable_check_usb(facts);
 
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
 		assert_string_equal(verdicts[i].reason, reasons[i]);
@@ -526,11 +526,11 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, pci_is_judged);
-	suite_rows(&suite, bounds, bound_device_is_judged);
+	suite_rows(&suite, cases, pci_is_checked);
+	suite_rows(&suite, bounds, bound_device_is_checked);
 	suite_add(&suite, "of a large group the first are named and the rest counted",
 		  a_large_group_is_told_in_short, NULL);
-	suite_add(&suite, "USB devices are judged by their port, hubs are refused", usb_is_judged,
+	suite_add(&suite, "USB devices are checked by their port, hubs are refused", usb_is_checked,
 		  NULL);
 	suite_add(&suite, "USB devices that may be in use are not free",
 		  usb_of_which_too_little_is_known, NULL);

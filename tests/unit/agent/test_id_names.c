@@ -89,7 +89,7 @@ static void what_is_known_is_not_asked_for(void **state)
 	assert_string_equal(ids, "pciclass:0200");
 
 	json_strs_add(&asked, "pciclass:0200");
-	id_names_settle(names, &asked);
+	id_names_resolve(names, &asked);
 	none = missing_of(names, facts);
 	assert_string_equal(none, "");
 	assert_null(id_names_get(names, "pciclass:0200")->first);
@@ -150,7 +150,7 @@ static void settling_keeps_names(void **state)
 
 	json_strs_add(&asked, answers[0].id);
 	answer(names, answers[0].line, NULL);
-	id_names_settle(names, &asked);
+	id_names_resolve(names, &asked);
 	assert_string_equal(id_names_get(names, answers[0].id)->first, "Intel");
 	/* The last word counts. */
 	answer(names, "{\"kind\":\"name\",\"id\":\"pci:8086:10d3\",\"vendor\":\"I\"}", NULL);

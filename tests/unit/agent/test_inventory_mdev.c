@@ -127,7 +127,7 @@ static struct api_condition_value creating = {
 	.type = "Configured", .status = API_FALSE, .reason = "Creating", .message = "4 of 16"
 };
 
-static void an_instance_is_told_as_what_it_is_lent_and_to_whom(void **state)
+static void an_instance_is_told_as_what_it_is_offered_and_to_whom(void **state)
 {
 	static const char *const lines[] = { INSTANCE, NULL };
 	struct pcidevice_allocations pods = { 0 };
@@ -135,7 +135,7 @@ static void an_instance_is_told_as_what_it_is_lent_and_to_whom(void **state)
 	struct world *world = *state;
 	struct publish_case c = { .kind = INVENTORY_MDEV, .resource = "nvidia.com/T4" };
 	struct mediateddevice *seen;
-	auto_free char *lent = NULL;
+	auto_free char *offered = NULL;
 	auto_free char *same = NULL;
 	auto_free char *unknown = NULL;
 	auto_free char *given = NULL;
@@ -144,8 +144,8 @@ static void an_instance_is_told_as_what_it_is_lent_and_to_whom(void **state)
 	c.wanted = world->inventory->sets[INVENTORY_MDEV].objects[0];
 	seen = api_object_copy(&mediateddevice_kind, c.wanted);
 	c.seen = seen;
-	lent = plan_text(&c, PUBLISH_STATUS);
-	assert_non_null(strstr(lent, "\"resourceName\":\"nvidia.com/T4\""));
+	offered = plan_text(&c, PUBLISH_STATUS);
+	assert_non_null(strstr(offered, "\"resourceName\":\"nvidia.com/T4\""));
 	seen->status.resource_name = xstrdup("nvidia.com/T4");
 	same = plan_text(&c, PUBLISH_NOTHING);
 	assert_string_equal(same, "");
@@ -207,8 +207,8 @@ int main(void)
 	suite_add(&suite, "an instance that is gone is deleted at once: nobody claims it",
 		  an_instance_that_is_gone_is_deleted, NULL);
 	suite_fixture(&suite, &world_fixture);
-	suite_add(&suite, "an instance is told as what it is lent, and to whom",
-		  an_instance_is_told_as_what_it_is_lent_and_to_whom, NULL);
+	suite_add(&suite, "an instance is listed as what it is offered, and to whom",
+		  an_instance_is_told_as_what_it_is_offered_and_to_whom, NULL);
 	suite_add(&suite, "a parent is told with how it fares", a_parent_is_told_with_how_it_fares,
 		  NULL);
 	return suite_run(&suite, "inventory_mdev");

@@ -5,14 +5,14 @@
 static struct driver_case {
 	const char *name;
 	const char *driver;
-	bool lends;
+	bool passthrough;
 	bool valid;
 } cases[] = {
 	{ "a NIC's driver is its own", "e1000e", false, true },
 	{ "a driver with a dash is one", "xhci-hcd", false, true },
-	{ "vfio-pci lends", "vfio-pci", true, false },
-	{ "a variant of it lends", "mlx5_vfio_pci", true, false },
-	{ "pci-stub lends", "pci-stub", true, false },
+	{ "vfio-pci passthrough", "vfio-pci", true, false },
+	{ "a variant of it passthrough", "mlx5_vfio_pci", true, false },
+	{ "pci-stub passthrough", "pci-stub", true, false },
 	{ "no driver is none", NULL, false, false },
 	{ "an empty text is none", "", false, false },
 	{ "a path is none", "../e1000e", false, false },
@@ -26,7 +26,7 @@ static void driver_is(void **state)
 {
 	const struct driver_case *c = *state;
 
-	assert_int_equal(native_driver_lends(c->driver), c->lends);
+	assert_int_equal(native_driver_is_passthrough(c->driver), c->passthrough);
 	assert_int_equal(native_driver_valid(c->driver), c->valid);
 }
 

@@ -19,7 +19,7 @@ static struct log_case {
 	uint64_t left_ms;
 } cases[] = {
 	{ "what was never in use is free", { { 1000, NULL } }, false, 1000, 0 },
-	{ "what is in use is judged by itself", { { 1000, "InUse" } }, false, 1000, 0 },
+	{ "what is in use is checked by itself", { { 1000, "InUse" } }, false, 1000, 0 },
 	{ "what is in use no more waits from the scan that saw it free",
 	  { { 1000, "InUse" }, { 60000, NULL } },
 	  false,

@@ -17,19 +17,19 @@ static struct rule_case {
 	const char *function;
 	const char *vgpu;
 	bool candidate;
-	bool lends;
+	bool serves;
 } cases[] = {
-	{ "a virtual function on nvidia that is a vGPU is lent",
+	{ "a virtual function on nvidia that is a vGPU is offered",
 	  FUNCTION("10de", "nvidia", "VirtualFunction"), VGPU("1145"), true, true },
 	{ "one that is none is not", FUNCTION("10de", "nvidia", "VirtualFunction"), VGPU("0"), true,
 	  false },
 	{ "one of which nothing was seen is not", FUNCTION("10de", "nvidia", "VirtualFunction"),
 	  NULL, true, false },
-	{ "a physical function on nvidia is never lent so",
+	{ "a physical function on nvidia is never offered so",
 	  FUNCTION("10de", "nvidia", "PhysicalFunction"), VGPU("1145"), false, false },
 	{ "a card without virtual functions neither", FUNCTION("10de", "nvidia", "Function"),
 	  VGPU("1145"), false, false },
-	{ "a virtual function on vfio-pci is lent otherwise",
+	{ "a virtual function on vfio-pci is offered otherwise",
 	  FUNCTION("10de", "vfio-pci", "VirtualFunction"), VGPU("1145"), false, false },
 	{ "another vendor's driver of that name is not meant",
 	  FUNCTION("8086", "nvidia", "VirtualFunction"), VGPU("1145"), false, false },
@@ -49,7 +49,7 @@ static void rule_holds(void **state)
 		assert_int_equal(facts_add_line(facts, c->vgpu, strlen(c->vgpu), &err), 0);
 	vendor_vfio_candidates(facts, &addresses);
 	assert_int_equal(addresses.len, c->candidate);
-	assert_int_equal(vendor_vfio_lends(facts, &facts->pci.items[0]), c->lends);
+	assert_int_equal(vendor_vfio_serves(facts, &facts->pci.items[0]), c->serves);
 	json_strs_done(&addresses);
 }
 

@@ -194,7 +194,7 @@ static struct bad_case {
 	{ "not a number", "{\"id\":\"a\",\"large\":NaN}", NULL },
 };
 
-static void bad_text_is_told(void **state)
+static void bad_text_is_reported(void **state)
 {
 	const struct bad_case *c = *state;
 	struct outer fresh;
@@ -461,7 +461,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, goods, good_text_decodes);
-	suite_rows(&suite, bads, bad_text_is_told);
+	suite_rows(&suite, bads, bad_text_is_reported);
 	suite_add(&suite, "a document 100,000 levels deep is an error", deep_nesting_is_an_error,
 		  NULL);
 	suite_add(&suite, "text beyond the limit is an error", size_is_bounded, NULL);

@@ -184,7 +184,7 @@ static struct error_case {
 	const char *in;
 	const char *msg;
 } errors[] = {
-	{ "a wrong field is told with the object's name", &pcidevice_kind,
+	{ "a wrong field is reported with the object's name", &pcidevice_kind,
 	  "{" NAMED ",\"status\":{\"address\":4}}",
 	  "PCIDevice 'n': status.address: expected a string, got a number" },
 	{ "an object without a name is none", &pcidevice_kind, "{\"metadata\":{}}",
@@ -200,12 +200,12 @@ static struct error_case {
 	{ "a list is no object", &event_kind, "[]", "Event '': expected an object, got a list" },
 	{ "metadata that is a string", &event_kind, "{\"metadata\":\"x\"}",
 	  "Event '': metadata: expected an object, got a string" },
-	{ "a wrong condition is told with its place", &usbdevice_kind,
+	{ "a wrong condition is reported with its place", &usbdevice_kind,
 	  "{" NAMED ",\"status\":{\"conditions\":[{},{\"status\":true}]}}",
 	  "USBDevice 'n': status.conditions[1].status: expected a string, got a boolean" },
 };
 
-static void error_is_told(void **state)
+static void error_is_reported(void **state)
 {
 	const struct error_case *c = *state;
 	auto_json json_t *json = NULL;
@@ -289,7 +289,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, texts, object_comes_through);
-	suite_rows(&suite, errors, error_is_told);
+	suite_rows(&suite, errors, error_is_reported);
 	suite_add(&suite, "a new device is on no NUMA node", new_devices_are_on_no_numa_node, NULL);
 	suite_add(&suite, "every kind says where it lives", every_kind_says_where_it_lives, NULL);
 	suite_add(&suite, "the server's Status decodes", server_status_decodes, NULL);

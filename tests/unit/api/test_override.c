@@ -19,7 +19,7 @@ static struct override_case {
 	{ "no annotation", NULL, "HostNetwork", false },
 	{ "another value", "True", "HostNetwork", false },
 	{ "an empty value", "", "HostNetwork", false },
-	{ "what cannot be lent at all", "true", "NoIOMMU", false },
+	{ "what cannot be offered at all", "true", "NoIOMMU", false },
 	{ "what other devices hang on", "true", "HostBridge", false },
 	{ "what has virtual functions", "true", "VirtualFunctionsActive", false },
 	{ "what passes", "true", "InUse", false },
@@ -33,7 +33,7 @@ static void given_as_the_table_says(void **state)
 
 	if (row->value)
 		json_pairs_set(&meta.annotations, NAMES_ANNOTATION_OVERRIDE, row->value);
-	assert_int_equal(override_given(&meta, row->reason), row->given);
+	assert_int_equal(override_applies(&meta, row->reason), row->given);
 	json_pairs_done(&meta.annotations);
 }
 

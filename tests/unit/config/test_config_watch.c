@@ -68,7 +68,8 @@ static void scene_close(struct scene *scene)
 SUITE_CLOSING(scene_to_open, struct scene, scene_close);
 SUITE_FIXTURE(scene, struct scene, scene_open, scene_close);
 
-/* The object with this list of generic devices, generation and status, ' for ". The caller frees. */
+/* The object with this list of generic devices, generation and status, ' for ". The caller
+ * frees. */
 static char *object_text(struct scene *scene, const char *nodes, int generation, const char *status)
 {
 	char *text = xasprintf("{'metadata':{'name':'default','uid':'u','resourceVersion':'%d',"
@@ -94,7 +95,7 @@ static void answer_list(struct scene *scene, const char *item)
 	fake_clock_settle(scene->clock);
 }
 
-static void tell(struct scene *scene, const char *type, const char *object)
+static void watch_event(struct scene *scene, const char *type, const char *object)
 {
 	auto_free char *line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, object);
 
@@ -158,11 +159,11 @@ static void a_change_is_handed_on(void **state)
 	answer_list(scene, first);
 	assert_true(config_watch_ready(scene->watch, NULL));
 	expect_handed(scene, "1|");
-	tell(scene, "MODIFIED", second);
+	watch_event(scene, "MODIFIED", second);
 	expect_handed(scene, "1|");
-	tell(scene, "MODIFIED", same); /* the status alone */
+	watch_event(scene, "MODIFIED", same); /* the status alone */
 	expect_handed(scene, "");
-	tell(scene, "DELETED", gone);
+	watch_event(scene, "DELETED", gone);
 	expect_handed(scene, "0|");
 }
 
@@ -181,15 +182,15 @@ static void no_config_is_handed_on_as_an_empty_one(void **state)
 	"'reason':'EntriesLeftOut'}]"
 
 /* What others wrote of an older state is replaced; nodes' items go with the generation. */
-static void a_new_generation_is_judged(void **state)
+static void a_new_generation_is_checked(void **state)
 {
 	auto_free char *object = NULL;
-	auto_free char *judged = NULL;
+	auto_free char *checked = NULL;
 	auto_json json_t *status = NULL;
 	struct scene *scene = *state;
 
 	object = object_text(scene, KVM "," WRONG, 7, "'observedGeneration':6");
-	judged = object_text(scene, KVM "," WRONG, 7, REFUSED("7"));
+	checked = object_text(scene, KVM "," WRONG, 7, REFUSED("7"));
 	answer_list(scene, object);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 1);
@@ -204,7 +205,7 @@ static void a_new_generation_is_judged(void **state)
 	assert_true(json_is_null(json_object_get(status, "nodes")));
 	assert_non_null(
 		strstr(fake_client_request(scene->client)->body, "\"resourceVersion\":\"1\""));
-	fake_client_answer(scene->client, 200, judged);
+	fake_client_answer(scene->client, 200, checked);
 	fake_clock_settle(scene->clock);
 	assert_int_equal(writes(scene), 1);
 	fake_client_choose(scene->client, "/events"); /* and an event tells it to people */
@@ -226,18 +227,18 @@ static void valid_entries_are_not_called_applied(void **state)
 	assert_string_equal(text_at(status, "conditions", "message"), "all entries are valid");
 }
 
-/* A thousand agents see the same change: the others find it judged. */
-static void what_is_judged_is_left_alone(void **state)
+/* A thousand agents see the same change: the others find it checked. */
+static void what_is_checked_is_not_changed(void **state)
 {
 	auto_free char *object = NULL;
-	auto_free char *judged = NULL;
+	auto_free char *checked = NULL;
 	struct scene *scene = *state;
 
 	fake_clock_fix_random(scene->clock, 499); /* the last to come */
 	object = object_text(scene, KVM "," WRONG, 1, "");
-	judged = object_text(scene, KVM "," WRONG, 1, REFUSED("1"));
+	checked = object_text(scene, KVM "," WRONG, 1, REFUSED("1"));
 	answer_list(scene, object);
-	tell(scene, "MODIFIED", judged);
+	watch_event(scene, "MODIFIED", checked);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(fake_client_sent(scene->client), 2); /* the list and the watch */
 }
@@ -246,24 +247,24 @@ static void what_is_judged_is_left_alone(void **state)
 static void who_comes_second_gives_way(void **state)
 {
 	auto_free char *object = NULL;
-	auto_free char *judged = NULL;
+	auto_free char *checked = NULL;
 	struct scene *scene = *state;
 
 	object = object_text(scene, WRONG, 1, "");
-	judged = object_text(scene, WRONG, 1, REFUSED("1"));
+	checked = object_text(scene, WRONG, 1, REFUSED("1"));
 	answer_list(scene, object);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	json_decref(written(scene, "hostdev-agent"));
 	fake_client_answer(scene->client, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
 	fake_clock_advance(scene->clock, 2900);
 	assert_int_equal(writes(scene), 0);
-	tell(scene, "MODIFIED", judged);
+	watch_event(scene, "MODIFIED", checked);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
 }
 
-/* One that the watch does not show yet may ask for something else: it is not judged by the old. */
-static void an_answer_of_another_generation_is_not_judged(void **state)
+/* One that the watch does not show yet may ask for something else: it is not checked by the old. */
+static void an_answer_of_another_generation_is_not_checked(void **state)
 {
 	auto_free char *object = NULL;
 	auto_free char *edited = NULL;
@@ -280,13 +281,13 @@ static void an_answer_of_another_generation_is_not_judged(void **state)
 	fake_client_answer(scene->client, 201, "{}");
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
-	tell(scene, "MODIFIED", edited);
+	watch_event(scene, "MODIFIED", edited);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	json_decref(written(scene, "hostdev-agent"));
 }
 
 #define ACCEPTED "'conditions':[{'type':'Accepted','status':'True','reason':'Accepted'}]"
-#define JUDGED   "'observedGeneration':1," ACCEPTED
+#define CHECKED  "'observedGeneration':1," ACCEPTED
 #define OURS                                                                                    \
 	",'nodes':[{'node':'node1','observedGeneration':1,'entries':[{'list':'genericDevices'," \
 	"'index':0,'resourceName':'a.io/kvm','reason':'NameTaken','message':'it is taken'}]}]"
@@ -328,8 +329,8 @@ static void a_nodes_trouble_is_its_own_item(void **state)
 	auto_json json_t *empty = NULL;
 	struct scene *scene = *state;
 
-	object = object_text(scene, KVM, 1, JUDGED);
-	listed = object_text(scene, KVM, 1, JUDGED OURS);
+	object = object_text(scene, KVM, 1, CHECKED);
+	listed = object_text(scene, KVM, 1, CHECKED OURS);
 	answer_list(scene, object);
 	report(scene, "it is taken");
 	send_away_events(scene);
@@ -337,7 +338,7 @@ static void a_nodes_trouble_is_its_own_item(void **state)
 	assert_string_equal(text_at(status, "nodes", "node"), "node1");
 	assert_int_equal(json_object_size(status), 1);
 	fake_client_answer(scene->client, 200, listed);
-	tell(scene, "MODIFIED", listed);
+	watch_event(scene, "MODIFIED", listed);
 	report(scene, "it is taken"); /* again: nothing new */
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
@@ -353,7 +354,7 @@ static void a_nodes_item_of_others_is_applied_once(void **state)
 	auto_free char *object = NULL;
 	struct scene *scene = *state;
 
-	object = object_text(scene, KVM, 1, JUDGED OURS);
+	object = object_text(scene, KVM, 1, CHECKED OURS);
 	answer_list(scene, object);
 	fake_clock_settle(scene->clock);
 	json_decref(written(scene, "hostdev-agent-node1"));
@@ -363,14 +364,14 @@ static void a_nodes_item_of_others_is_applied_once(void **state)
 }
 
 /* As one that has just begun: what it told before stays until all of its parts have looked. */
-static void a_nodes_trouble_is_told_when_all_parts_have_looked(void **state)
+static void a_nodes_trouble_is_reported_when_all_parts_have_reported(void **state)
 {
 	auto_free char *object = NULL;
 	auto_free char *edited = NULL;
 	struct scene *scene = *state;
 
 	scene_open_with(scene, 2);
-	object = object_text(scene, KVM, 1, JUDGED OURS);
+	object = object_text(scene, KVM, 1, CHECKED OURS);
 	answer_list(scene, object);
 	report_of(scene, "usb", NULL);
 	fake_clock_advance(scene->clock, AMPLE_MS);
@@ -381,7 +382,7 @@ static void a_nodes_trouble_is_told_when_all_parts_have_looked(void **state)
 	assert_int_equal(writes(scene), 0); /* it stands there already */
 
 	edited = object_text(scene, KVM "," KVM, 2, "'observedGeneration':2," ACCEPTED);
-	tell(scene, "MODIFIED", edited);
+	watch_event(scene, "MODIFIED", edited);
 	report(scene, "it is taken"); /* of the new one */
 	assert_int_equal(writes(scene), 0);
 	report_of(scene, "usb", NULL);
@@ -396,7 +397,7 @@ static void silent_parts_have_no_trouble_in_the_end(void **state)
 	struct scene *scene = *state;
 
 	scene_open_with(scene, 2);
-	object = object_text(scene, KVM, 1, JUDGED OURS);
+	object = object_text(scene, KVM, 1, CHECKED OURS);
 	answer_list(scene, object);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
@@ -409,18 +410,18 @@ static void silent_parts_have_no_trouble_in_the_end(void **state)
 static void a_nodes_trouble_waits_for_the_verdict(void **state)
 {
 	auto_free char *object = NULL;
-	auto_free char *judged = NULL;
+	auto_free char *checked = NULL;
 	struct scene *scene = *state;
 
-	object = object_text(scene, KVM, 2, JUDGED);
-	judged = object_text(scene, KVM, 2, "'observedGeneration':2," ACCEPTED);
+	object = object_text(scene, KVM, 2, CHECKED);
+	checked = object_text(scene, KVM, 2, "'observedGeneration':2," ACCEPTED);
 	answer_list(scene, object);
 	report(scene, "it is taken");
 	send_away_events(scene);
 	assert_int_equal(writes(scene), 0);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	json_decref(written(scene, "hostdev-agent"));
-	fake_client_answer(scene->client, 200, judged);
+	fake_client_answer(scene->client, 200, checked);
 	fake_clock_settle(scene->clock);
 	json_decref(written(scene, "hostdev-agent-node1"));
 }
@@ -432,7 +433,7 @@ static void a_full_list_is_left_alone(void **state)
 	auto_free char *object = NULL;
 	struct scene *scene = *state;
 
-	str_add(&status, JUDGED ",'nodes':[");
+	str_add(&status, CHECKED ",'nodes':[");
 	for (int i = 0; i < 64; i++)
 		str_addf(&status, "%s{'node':'other%d'}", i ? "," : "", i);
 	str_add(&status, "]");
@@ -452,13 +453,13 @@ int main(void)
 	suite_add(&suite, "a change is handed on", a_change_is_handed_on, NULL);
 	suite_add(&suite, "no config is handed on as an empty one",
 		  no_config_is_handed_on_as_an_empty_one, NULL);
-	suite_add(&suite, "a new generation is judged", a_new_generation_is_judged, NULL);
+	suite_add(&suite, "a new generation is checked", a_new_generation_is_checked, NULL);
 	suite_add(&suite, "valid entries are not called applied",
 		  valid_entries_are_not_called_applied, NULL);
-	suite_add(&suite, "what is judged is left alone", what_is_judged_is_left_alone, NULL);
+	suite_add(&suite, "what is checked is not changed", what_is_checked_is_not_changed, NULL);
 	suite_add(&suite, "who comes second gives way", who_comes_second_gives_way, NULL);
-	suite_add(&suite, "an answer of another generation is not judged",
-		  an_answer_of_another_generation_is_not_judged, NULL);
+	suite_add(&suite, "an answer of another generation is not checked",
+		  an_answer_of_another_generation_is_not_checked, NULL);
 	suite_add(&suite, "a node's item of others is applied once",
 		  a_nodes_item_of_others_is_applied_once, NULL);
 	suite_add(&suite, "a node's trouble is its own item", a_nodes_trouble_is_its_own_item,
@@ -467,8 +468,8 @@ int main(void)
 		  a_nodes_trouble_waits_for_the_verdict, NULL);
 	suite_add(&suite, "a full list is left alone", a_full_list_is_left_alone, NULL);
 	suite_fixture(&suite, &scene_to_open_fixture);
-	suite_add(&suite, "a node's trouble is told when all parts have looked",
-		  a_nodes_trouble_is_told_when_all_parts_have_looked, NULL);
+	suite_add(&suite, "a node's trouble is reported when all parts have reported",
+		  a_nodes_trouble_is_reported_when_all_parts_have_reported, NULL);
 	suite_add(&suite, "silent parts have no trouble in the end",
 		  silent_parts_have_no_trouble_in_the_end, NULL);
 	return suite_run(&suite, "config_watch");

@@ -362,7 +362,7 @@ static void resource_is(void **state)
 	auto_free char *resource = vgpu_resource(c->type);
 
 	assert_string_equal(resource, c->resource);
-	assert_true(names_valid_lent_resource(resource));
+	assert_true(names_valid_offered_resource(resource));
 }
 
 int main(void)

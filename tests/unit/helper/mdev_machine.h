@@ -1,6 +1,6 @@
 /*
- * mdev_machine: a tree with a device that can be divided, and a kernel that creates and removes instances in it at
- * each write; it can fail, do nothing, or lose power at any write.
+ * mdev_machine: a tree with a device that can be divided, and a kernel that creates and removes
+ * instances in it at each write; it can fail, do nothing, or lose power at any write.
  */
 #pragma once
 

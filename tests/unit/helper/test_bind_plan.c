@@ -40,10 +40,10 @@ static struct plan_case {
 	{ "bind: likewise, before the native driver had it", WANT_VFIO, DRIVER_NONE, OVERRIDE_NATIVE, ACT_SET_OVERRIDE },
 	{ "release: a device that had no driver is left without", WANT_NONE, DRIVER_NONE, OVERRIDE_CLEAR, ACT_DONE },
 	{ "release: a native driver that is not known is the kernel's choice", WANT_ANY, DRIVER_NONE, OVERRIDE_CLEAR, ACT_PROBE },
-	{ "release: what was on vfio-pci before stays there", WANT_LEFT, DRIVER_VFIO, OVERRIDE_CLEAR, ACT_DONE },
-	{ "release: without our override", WANT_LEFT, DRIVER_VFIO, OVERRIDE_OURS, ACT_CLEAR_OVERRIDE },
-	{ "release: but with one that was there", WANT_LEFT, DRIVER_VFIO, OVERRIDE_OTHER, ACT_DONE },
-	{ "release: and is not brought there from elsewhere", WANT_LEFT, DRIVER_NONE, OVERRIDE_CLEAR, ACT_DONE },
+	{ "release: what was on vfio-pci before stays there", WANT_PASSTHROUGH, DRIVER_VFIO, OVERRIDE_CLEAR, ACT_DONE },
+	{ "release: without our override", WANT_PASSTHROUGH, DRIVER_VFIO, OVERRIDE_OURS, ACT_CLEAR_OVERRIDE },
+	{ "release: but with one that was there", WANT_PASSTHROUGH, DRIVER_VFIO, OVERRIDE_OTHER, ACT_DONE },
+	{ "release: and is not brought there from elsewhere", WANT_PASSTHROUGH, DRIVER_NONE, OVERRIDE_CLEAR, ACT_DONE },
 	{ "release: whatever it chose", WANT_ANY, DRIVER_OTHER, OVERRIDE_CLEAR, ACT_DONE },
 };
 /* clang-format on */
@@ -91,7 +91,7 @@ static bool has_arrived(enum bind_want want, enum bind_driver driver, enum bind_
 {
 	if (want == WANT_VFIO)
 		return driver == DRIVER_VFIO && override == OVERRIDE_OURS;
-	if (driver == DRIVER_OTHER || want == WANT_LEFT)
+	if (driver == DRIVER_OTHER || want == WANT_PASSTHROUGH)
 		return override != OVERRIDE_OURS;
 	if (driver == DRIVER_NATIVE)
 		return override != OVERRIDE_OURS;

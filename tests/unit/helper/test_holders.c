@@ -207,12 +207,12 @@ static void find(const struct tree *tree, const char *group, bool confirm, struc
 	auto_close int proc_fd = tree_open(tree, "proc");
 	auto_close int dev_fd = tree_open(tree, "dev");
 	auto_holders struct holders holders = { 0 };
-	struct holders_look look = { sysfs_fd, proc_fd, dev_fd, group, confirm, 0 };
+	struct holders_query query = { sysfs_fd, proc_fd, dev_fd, group, confirm, 0 };
 	struct job job = { .group = group };
 
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++)
 		*array_add(&job) = functions[i];
-	holders_find(&look, &job, &holders);
+	holders_find(&query, &job, &holders);
 	describe(&holders, out);
 	job_done(&job);
 }
@@ -304,11 +304,11 @@ static void look_for_names(struct named *named)
 	auto_close int sysfs_fd = tree_open(named->tree, "sys");
 	auto_close int proc_fd = tree_open(named->tree, "proc");
 	auto_holders struct holders holders = { 0 };
-	struct holders_look look = { sysfs_fd, proc_fd, -1, "12", false, 0 };
+	struct holders_query query = { sysfs_fd, proc_fd, -1, "12", false, 0 };
 	struct job job = { .group = "12" };
 
 	*array_add(&job) = functions[0];
-	holders_find(&look, &job, &holders);
+	holders_find(&query, &job, &holders);
 	named->held = holders.len > 0;
 	named->hidden = holders.hidden;
 	job_done(&job);
@@ -363,11 +363,11 @@ static void a_file_system_that_refuses_hides_nothing(void **state)
 
 static void no_functions(void **state)
 {
-	struct holders_look look = { -1, -1, -1, "12", true, 0 };
+	struct holders_query query = { -1, -1, -1, "12", true, 0 };
 	struct holders holders = { 0 };
 	struct job job = { .group = "12" };
 
-	holders_find(&look, &job, &holders);
+	holders_find(&query, &job, &holders);
 	assert_int_equal(holders.len, 0);
 	holders_done(&holders);
 }
@@ -390,7 +390,7 @@ static struct hidden_case {
 	  false },
 };
 
-static void what_is_hidden_is_told(void **state)
+static void what_is_hidden_is_reported(void **state)
 {
 	const struct hidden_case *c = suite_row(state);
 	struct job job = { .group = "-" };
@@ -404,7 +404,7 @@ static void what_is_hidden_is_told(void **state)
 	*array_add(&job) = functions[0];
 	tree_add(tree, "sys/");
 	sysfs_fd = tree_open(tree, "sys");
-	holders_find(&(struct holders_look){ sysfs_fd, proc_fd, -1, "-", false, 0 }, &job,
+	holders_find(&(struct holders_query){ sysfs_fd, proc_fd, -1, "-", false, 0 }, &job,
 		     &holders);
 	assert_int_equal(holders.hidden, c->hidden);
 	job_done(&job);
@@ -436,7 +436,7 @@ static void descriptors_are_bounded(void **state)
 	static const size_t bounds[] = { 2, 4 };
 	static const char *const seen[] = {
 		F0 " 0 '' - more than 2 descriptors are open on this node, so not all of them were "
-		   "looked at\n",
+		   "read\n",
 		""
 	};
 	struct job job = { .group = "-" };
@@ -449,8 +449,8 @@ static void descriptors_are_bounded(void **state)
 		auto_holders struct holders holders = { 0 };
 		auto_str struct str out = STR_INIT;
 
-		holders_find(&(struct holders_look){ -1, proc_fd, -1, "-", false, bounds[i] }, &job,
-			     &holders);
+		holders_find(&(struct holders_query){ -1, proc_fd, -1, "-", false, bounds[i] },
+			     &job, &holders);
 		describe(&holders, &out);
 		assert_string_equal(str_cstr(&out), seen[i]);
 	}
@@ -534,7 +534,7 @@ static bool does_not_know(void *arg)
 	struct holders holders = { 0 };
 
 	*array_add(&job) = functions[0];
-	holders_find(&(struct holders_look){ -1, s->proc_fd, s->dev_fd, "12", true, 0 }, &job,
+	holders_find(&(struct holders_query){ -1, s->proc_fd, s->dev_fd, "12", true, 0 }, &job,
 		     &holders);
 	return holders.hidden &&
 	       (s->number != SYS_openat ||
@@ -564,7 +564,7 @@ static bool nobody_is_named(void *arg)
 	struct holders holders = { 0 };
 
 	*array_add(&job) = functions[0];
-	holders_find(&(struct holders_look){ -1, *proc_fd, -1, "-", false, 2 }, &job, &holders);
+	holders_find(&(struct holders_query){ -1, *proc_fd, -1, "-", false, 2 }, &job, &holders);
 	return holders.hidden && holders.len == 0;
 }
 
@@ -649,7 +649,7 @@ static void the_real_proc(void **state)
 	sysfs_fd = tree_open(tree, "sys");
 	*array_add(&job) = functions[0];
 	twin = start_twin(&wait_fd);
-	holders_find(&(struct holders_look){ sysfs_fd, proc_fd, -1, "-", false, 0 }, &job,
+	holders_find(&(struct holders_query){ sysfs_fd, proc_fd, -1, "-", false, 0 }, &job,
 		     &holders);
 	close(wait_fd);
 	assert_int_equal(waitpid(twin, NULL, 0), twin);
@@ -669,13 +669,13 @@ int main(void)
 	suite_add(&suite, "a file is no device, whatever its name", a_file_is_no_device, NULL);
 	suite_add(&suite, "a file system that refuses hides nothing",
 		  a_file_system_that_refuses_hides_nothing, NULL);
-	suite_rows(&suite, hiddens, what_is_hidden_is_told);
+	suite_rows(&suite, hiddens, what_is_hidden_is_reported);
 	suite_add(&suite, "descriptors that do not show are not counted",
 		  descriptors_that_do_not_show_are_not_counted, NULL);
 	suite_add(&suite, "what cannot be asked is not free", what_cannot_be_asked_is_not_free,
 		  NULL);
 	suite_add(&suite, "at most 256 processes are named", bounded, NULL);
-	suite_add(&suite, "descriptors are looked at up to a bound", descriptors_are_bounded, NULL);
+	suite_add(&suite, "descriptors are read up to a bound", descriptors_are_bounded, NULL);
 	suite_add(&suite, "a holder that /proc does not show is asked of the kernel",
 		  kernel_is_asked, NULL);
 	suite_rows(&suite, answers, only_busy_is_a_holder);

@@ -1,4 +1,5 @@
-/* kernel: which descriptors of nodes are those of disks. What writes do takes a kernel: tests/flow/node. */
+/* kernel: which descriptors of nodes are those of disks. What writes do takes a kernel:
+ * tests/flow/node. */
 #include "agent/helper/sys/kernel.h"
 
 #include <sys/types.h>

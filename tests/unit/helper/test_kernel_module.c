@@ -59,7 +59,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "a module that is not there is told", unknown_module, NULL);
+	suite_add(&suite, "a module that is not there is reported", unknown_module, NULL);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, backends, backend_matches_table);
 	suite_add(&suite, "drivers are found by name", drivers_are_found, NULL);

@@ -1,6 +1,6 @@
 /*
- * mdev-create and mdev-remove on a tree, with a kernel that creates and removes instances at each write;
- * it can fail, do nothing, or lose power at any write.
+ * mdev-create and mdev-remove on a tree, with a kernel that creates and removes instances at each
+ * write; it can fail, do nothing, or lose power at any write.
  */
 #include "agent/helper/mdev/mdev_change.h"
 
@@ -64,7 +64,7 @@ static struct change_case {
 	  LOCK STEP(U1, "WriteRecord") STEP(U1, "Create") STEP(U1, "RemoveRecord")
 	  ENDED("Failed", "CreateFailed", U1, "'step':'Create','message':'make a 'mtty-2' on mtty: the kernel accepted the write, but the device does not exist'"), "- - -" },
 	{ "an error with effect is no failure", { NULL }, CREATE, 1, ERROR_ONLY, LOCK MADE(U1) END, "ir - -" },
-	{ "a record of before the last boot is written anew", { RECORD(U1, "mtty-2", "types", "0ld") }, CREATE, 0, 0,
+	{ "a record of before the last boot is written again", { RECORD(U1, "mtty-2", "types", "0ld") }, CREATE, 0, 0,
 	  LOCK MADE(U1) END, "ir - -" },
 
 	{ "kubevirt-contract 2 (edge: a removal that succeeds): it is no trouble, its record goes last",
@@ -149,8 +149,8 @@ static void only_one_works_on_a_parent(void **state)
 	tree_done(&m.tree);
 }
 
-/* Both verbs, power lost before each of their writes: what is there has a record, and the next run ends
- * as one that was not cut. */
+/* Both verbs, power lost before each of their writes: what is there has a record, and the next run
+ * ends as one that was not cut. */
 static void power_may_go_at_any_write(void **state)
 {
 	static const char *const three = CREATE " uuid=" U2 " uuid=" U3;

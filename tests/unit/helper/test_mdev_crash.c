@@ -1,6 +1,6 @@
 /*
- * mdev-create and mdev-remove that are killed before or after each of their durable steps: what was made has a
- * record at every moment, and the next run brings record and kernel tree together.
+ * mdev-create and mdev-remove that are killed before or after each of their durable steps: what was
+ * made has a record at every moment, and the next run brings record and kernel tree together.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,7 +14,8 @@ enum { INSTANCES = 3 };
 
 static const char *const uuids[INSTANCES] = { U1, U2, U3 };
 
-/* Where a run that makes or removes all of three dies: at the first instance that is not done yet. */
+/* Where a run that makes or removes all of three dies: at the first instance that is not done
+ * yet. */
 static struct crash_case {
 	const char *name;
 	const char *failpoint;
@@ -25,19 +26,19 @@ static struct crash_case {
 	/* clang-format off */
 	{ "made: killed before the record", "mdev-record-before", MAKE_ALL, 0, "- - -" },
 	{ "made: killed after the record", "mdev-record-after", MAKE_ALL, 0, "r - -" },
-	{ "made: killed before the kernel is told", "mdev-create-before", MAKE_ALL, 0, "r - -" },
-	{ "made: killed after the kernel is told", "mdev-create-after", MAKE_ALL, 0, "ir - -" },
+	{ "made: killed before the write to the kernel", "mdev-create-before", MAKE_ALL, 0, "r - -" },
+	{ "made: killed after the write to the kernel", "mdev-create-after", MAKE_ALL, 0, "ir - -" },
 	{ "made, the second: killed before the record", "mdev-record-before", MAKE_ALL, 1, "ir - -" },
 	{ "made, the second: killed after the record", "mdev-record-after", MAKE_ALL, 1, "ir r -" },
-	{ "made, the second: killed before the kernel is told", "mdev-create-before", MAKE_ALL, 1, "ir r -" },
-	{ "made, the second: killed after the kernel is told", "mdev-create-after", MAKE_ALL, 1, "ir ir -" },
-	{ "made, the last: killed after the kernel is told", "mdev-create-after", MAKE_ALL, 2, "ir ir ir" },
-	{ "removed: killed before the kernel is told", "mdev-remove-before", REMOVE_ALL, 3, "ir ir ir" },
-	{ "removed: killed after the kernel is told", "mdev-remove-after", REMOVE_ALL, 3, "r ir ir" },
+	{ "made, the second: killed before the write to the kernel", "mdev-create-before", MAKE_ALL, 1, "ir r -" },
+	{ "made, the second: killed after the write to the kernel", "mdev-create-after", MAKE_ALL, 1, "ir ir -" },
+	{ "made, the last: killed after the write to the kernel", "mdev-create-after", MAKE_ALL, 2, "ir ir ir" },
+	{ "removed: killed before the write to the kernel", "mdev-remove-before", REMOVE_ALL, 3, "ir ir ir" },
+	{ "removed: killed after the write to the kernel", "mdev-remove-after", REMOVE_ALL, 3, "r ir ir" },
 	{ "removed: killed before the record goes", "mdev-record-remove-before", REMOVE_ALL, 3, "r ir ir" },
 	{ "removed: killed after the record has gone", "mdev-record-remove-after", REMOVE_ALL, 3, "- ir ir" },
-	{ "removed, the only one: killed before the kernel is told", "mdev-remove-before", REMOVE_ALL, 1, "ir - -" },
-	{ "removed, the only one: killed after the kernel is told", "mdev-remove-after", REMOVE_ALL, 1, "r - -" },
+	{ "removed, the only one: killed before the write to the kernel", "mdev-remove-before", REMOVE_ALL, 1, "ir - -" },
+	{ "removed, the only one: killed after the write to the kernel", "mdev-remove-after", REMOVE_ALL, 1, "r - -" },
 	{ "removed, the only one: killed before the record goes", "mdev-record-remove-before", REMOVE_ALL, 1, "r - -" },
 	{ "removed, the only one: killed after the record has gone", "mdev-record-remove-after", REMOVE_ALL, 1, "- - -" },
 	/* clang-format on */
@@ -132,7 +133,8 @@ static void the_next_run_puts_it_right(void **state)
 	}
 }
 
-/* What somebody else makes meanwhile under the UUID of a record that has outlived a crash is his. */
+/* What somebody else makes meanwhile under the UUID of a record that has outlived a crash is
+ * his. */
 static void a_record_without_instance_claims_nothing_of_others(void **state)
 {
 	struct machine m;

@@ -159,7 +159,7 @@ static void what_cannot_be_read_fails_the_scan(void **state)
 	report_done(&report);
 }
 
-static void a_scan_tells_them(void **state)
+static void a_scan_lists_them(void **state)
 {
 	static const char *const entries[] = { MTTY_LINK, MTTY "mdev_supported_types/", NULL };
 	auto_str struct str lines = STR_INIT;
@@ -172,7 +172,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "a scan of the machine tells them", a_scan_tells_them, NULL);
+	suite_add(&suite, "a scan of the machine tells them", a_scan_lists_them, NULL);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, lines_match_table);
 	suite_rows(&suite, losts, what_cannot_be_read_fails_the_scan);

@@ -136,7 +136,7 @@ static struct pci_case {
 	  PROBLEM("uevent", "empty") PROBLEM("vendor", "missing") PROBLEM("device", "missing")
 	  PROBLEM("class", "missing") PROBLEM("subsystem_vendor", "missing")
 	  PROBLEM("subsystem_device", "missing") },
-	{ "a name that is no address is told, the others are listed",
+	{ "a name that is no address is reported, the others are listed",
 	  { LINK, UEVENT, REVISION, "sys/bus/pci/devices/0000:00:03/uevent=x" },
 	  NIC_HEAD TAIL
 	  "{'kind':'problem','device':'0000:00:03','attribute':'address','message':'the name is not "
@@ -209,27 +209,29 @@ struct monitor {
 /* It asserts nothing. */
 static bool stays(void *arg)
 {
-	const struct monitor *look = arg;
+	const struct monitor *monitor_arg = arg;
 	struct report report = { 0 };
 	struct pci_context context = { .report = &report };
 	struct pci_function function;
 
 	pci_function_init(&function, "0000:00:03.0");
-	return pci_function_read(&context, look->bus_fd, look->dir_fd, &function) == 0;
+	return pci_function_read(&context, monitor_arg->bus_fd, monitor_arg->dir_fd, &function) ==
+	       0;
 }
 
-/* An attribute is missing, and whether the device has gone cannot be looked up. */
-static void what_cannot_be_looked_up_is_not_gone(void **state)
+/* An attribute is missing, and whether the device has gone cannot be read. */
+static void what_cannot_be_read_is_not_gone(void **state)
 {
 	static const char *const entries[] = { LINK, UEVENT, NULL };
 	struct tree *tree = *state;
-	struct monitor look;
+	struct monitor monitor_arg;
 
 	tree_make(tree, entries);
-	look = (struct monitor){ tree_open(tree, "sys/bus/pci/devices"), tree_open(tree, AT) };
-	assert_true(syscall_fails_for(SYS_faccessat2, EACCES, stays, &look));
-	close(look.bus_fd);
-	close(look.dir_fd);
+	monitor_arg =
+		(struct monitor){ tree_open(tree, "sys/bus/pci/devices"), tree_open(tree, AT) };
+	assert_true(syscall_fails_for(SYS_faccessat2, EACCES, stays, &monitor_arg));
+	close(monitor_arg.bus_fd);
+	close(monitor_arg.dir_fd);
 }
 
 /* Which of a device's files a look opens must not depend on luck: these two can block for ever. */
@@ -334,8 +336,7 @@ int main(void)
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, configs, config_space_is_read);
 	suite_add(&suite, "a device that vanishes between two reads", vanishes_between_reads, NULL);
-	suite_add(&suite, "what cannot be looked up is not gone",
-		  what_cannot_be_looked_up_is_not_gone, NULL);
+	suite_add(&suite, "what cannot be read is not gone", what_cannot_be_read_is_not_gone, NULL);
 	suite_add(&suite, "files that can block are not opened", dangerous_files_stay_closed, NULL);
 	suite_add(&suite, "a large machine comes out sorted", large_machines_are_sorted, NULL);
 	return suite_run(&suite, "pci");

@@ -46,7 +46,7 @@ static void identity_matches_table(void **state)
 
 	tree_make(tree, c->entries);
 	sysfs_fd = tree_open(tree, "sys");
-	pci_identity_look(sysfs_fd, A, &out);
+	pci_identity_read_at(sysfs_fd, A, &out);
 	assert_string_equal(str_cstr(&out), c->identity);
 }
 

@@ -332,7 +332,8 @@ static bool is_there(const struct tree *tree, const char *path)
 	return faccessat(tree->fd, path, F_OK, 0) == 0;
 }
 
-/* What a killed writer left goes when the record is removed; what is another's or no such file stays. */
+/* What a killed writer left goes when the record is removed; what is another's or no such file
+ * stays. */
 static void leftovers_of_writers_go(void **state)
 {
 	struct tree *tree = *state;

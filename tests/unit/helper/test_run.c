@@ -1,4 +1,5 @@
-/* run: its locks, the lines that it writes, why it ended, and what happens without a reader of the lines. */
+/* run: its locks, the lines that it writes, why it ended, and what happens without a reader of the
+ * lines. */
 #include "agent/helper/frame/run.h"
 
 #include <errno.h>
@@ -67,8 +68,8 @@ static void taken(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-/* Another process takes the lock of group 12, reports that on @say_fd, keeps it until @wait_fd ends, and
- * exits silently. */
+/* Another process takes the lock of group 12, reports that on @say_fd, keeps it until @wait_fd
+ * ends, and exits silently. */
 static void keep_lock(const struct tree *tree, int say_fd, int wait_fd)
 {
 	char byte = 0;
@@ -210,7 +211,7 @@ static void pipe_close(struct pipe_run *p, const char *lines)
 	assert_string_equal(text, lines);
 }
 
-static void steps_are_told_with_what_they_are_about(void **state)
+static void steps_are_reported_with_what_they_are_about(void **state)
 {
 	struct pipe_run p;
 
@@ -224,7 +225,7 @@ static void steps_are_told_with_what_they_are_about(void **state)
 		       "{\"kind\":\"step\",\"address\":\"0000:01:00.0\",\"step\":\"Unbind\"}\n");
 }
 
-static void of_a_holder_is_told_what_is_known(void **state)
+static void what_is_known_of_a_holder_is_reported(void **state)
 {
 	char uuid[] = "u";
 	char command[] = "qemu";
@@ -236,7 +237,7 @@ static void of_a_holder_is_told_what_is_known(void **state)
 	struct pipe_run p;
 
 	pipe_open(&p, "uuid");
-	run_tell_holders(&p.run, &(struct holders){ .items = items, .len = 2 });
+	run_report_holders(&p.run, &(struct holders){ .items = items, .len = 2 });
 	pipe_close(&p, "{\"kind\":\"holder\",\"uuid\":\"u\",\"pid\":7,\"command\":\"qemu\","
 		       "\"pod\":\"default/vm\",\"detail\":\"process 7 has it\"}\n"
 		       "{\"kind\":\"holder\",\"uuid\":\"u\",\"detail\":\"process 7 has it\"}\n");
@@ -259,8 +260,8 @@ static struct end_case {
 	  -EBUSY, 0, true, "it is busy",
 	  "\"result\":\"Failed\",\"reason\":\"UnbindFailed\",\"address\":\"0000:01:00.0\","
 	  "\"step\":\"Unbind\",\"errno\":\"EBUSY\",\"message\":\"it is busy\"" },
-	{ "the other process is told", REASON_BUSY, "0000:01:00.0", STEP_WAIT_LOCK, 0, 12, false,
-	  "wait",
+	{ "the other process is reported", REASON_BUSY, "0000:01:00.0", STEP_WAIT_LOCK, 0, 12,
+	  false, "wait",
 	  "\"result\":\"Busy\",\"reason\":\"Busy\",\"address\":\"0000:01:00.0\","
 	  "\"step\":\"WaitLock\",\"pid\":12,\"message\":\"wait\"" },
 	{ "a cause with the least", REASON_BUSY, NULL, STEP_NONE, 0, 0, false, "wait",
@@ -334,10 +335,10 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "steps are told with what they are about, if with anything",
-		  steps_are_told_with_what_they_are_about, NULL);
-	suite_add(&suite, "of a holder is told what is known", of_a_holder_is_told_what_is_known,
-		  NULL);
+	suite_add(&suite, "steps are reported with what they are about, if with anything",
+		  steps_are_reported_with_what_they_are_about, NULL);
+	suite_add(&suite, "of a holder is reported what is known",
+		  what_is_known_of_a_holder_is_reported, NULL);
 	suite_rows(&suite, ends, end_matches_table);
 	suite_add(&suite, "the first cause stays", the_first_cause_stays, NULL);
 	suite_add(&suite, "nothing is written after a line that could not be",

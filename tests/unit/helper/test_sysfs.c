@@ -108,7 +108,8 @@ static void lists(void **state)
 	assert_null(sysfs_any_entry(tree->fd, "none"));
 }
 
-/* What callers do not look at one by one they find afterwards; that a name is not there is no failure. */
+/* What callers do not look at one by one they find afterwards; that a name is not there is no
+ * failure. */
 static void the_first_failure_is_remembered(void **state)
 {
 	auto_names struct sysfs_names names = { 0 };
@@ -166,7 +167,8 @@ static void a_shortage_is_remembered(void **state)
 	assert_true(syscall_fails_for(SYS_openat, (unsigned)c->code, runs_short, c));
 }
 
-/* The folder of an interface that the kernel takes away is there a while longer, its attributes are not. */
+/* The folder of an interface that the kernel takes away is there a while longer, its attributes are
+ * not. */
 static bool reads_no_interface(void *arg)
 {
 	struct sysfs_attr attr;

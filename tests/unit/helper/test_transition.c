@@ -75,7 +75,7 @@ static struct transition_case {
 	  MACHINE_WORDS(A, ""), { "vfio-pci" }, false, { "dev/vfio/12=" },
 	  STEP("WaitLock") STEP("WriteRecord") STEP("SetOverride") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
-	{ "bind: what somebody else has bound, and nobody has open, is lent", TRANSITION_BIND,
+	{ "bind: what somebody else has bound, and nobody has open, is offered", TRANSITION_BIND,
 	  MACHINE_WORDS(A, " native=vfio-pci"), { "vfio-pci", "vfio-pci" }, false,
 	  { "dev/vfio/12=", "sys/bus/pci/devices/" A "/enable=0\n" }, STEP("WaitLock") STEP("CheckHolders")
 	  STEP("WriteRecord") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
@@ -126,10 +126,10 @@ static struct transition_case {
 	{ "bind: a driver of the host enables what it has", TRANSITION_BIND, NATIVE, { "e1000e" }, false, { ENABLED(1) },
 	  STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe")
 	  AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
-	{ "bind: a pod has open what it was lent", TRANSITION_BIND, NATIVE, { "vfio-pci", "vfio-pci" }, false,
+	{ "bind: a pod has open what it was allocated", TRANSITION_BIND, NATIVE, { "vfio-pci", "vfio-pci" }, false,
 	  { KNOWN, "dev/vfio/12=", ENABLED(1), "proc/123/fd/9->/dev/vfio/12" }, STEP("WaitLock") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
-	{ "bind: also if it was lent what somebody else had bound", TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"),
+	{ "bind: also if it was allocated what somebody else had bound", TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"),
 	  { "vfio-pci", "vfio-pci" }, false, { RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\","), "dev/vfio/12=",
 	    ENABLED(1), "proc/123/fd/9->/dev/vfio/12" }, STEP("WaitLock") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
 	{ "bind: also if its record is lost, and the claim knows the native driver", TRANSITION_BIND, NATIVE,
@@ -141,7 +141,7 @@ static struct transition_case {
 	{ "release: not either", TRANSITION_RELEASE, NATIVE, { NULL, "vfio-pci" }, false,
 	  { KNOWN, "sys/bus/pci/devices/" A "/driver->" TREE_UNREADABLE }, STEP("WaitLock") END("Refused", "UseUnknown", ",'address':'" A
 	  "','errno':'ENAMETOOLONG','message':'" A ": \\'driver\\' has more than 1023 bytes'"), NULL },
-	{ "bind: a claim made anew gets the record", TRANSITION_BIND,
+	{ "bind: a claim created again gets the record", TRANSITION_BIND,
 	  "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-x uid=u2", { "vfio-pci", "vfio-pci" }, false,
 	  { KNOWN, "dev/vfio/12=" }, STEP("WaitLock") STEP("WriteRecord") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
@@ -220,7 +220,7 @@ static struct transition_case {
 	  AT_END(A, ",'driver':'e1000e'") END("Refused", "UseUnknown", ",'address':'" A "','step':'CheckHolders','errno':"
 	  "'ENAMETOOLONG','message':'the agent cannot see whether the host uses " A ": 'bus/pci/devices/" A "/virtfn0' has more "
 	  "than 1023 bytes'"), "e1000e - -" },
-	{ "release: a device that cannot be looked at is not gone, and its record stays", TRANSITION_RELEASE, NATIVE,
+	{ "release: a device that cannot be read is not gone, and its record stays", TRANSITION_RELEASE, NATIVE,
 	  { "vfio-pci", "vfio-pci" }, false, { KNOWN, "sys/bus/pci/devices/" A "/physfn/sriov_drivers_autoprobe/" },
 	  STEP("WaitLock") END("Refused", "UseUnknown", ",'address':'" A "','errno':'EISDIR','message':'" A ": read "
 	  "'physfn/sriov_drivers_autoprobe': Is a directory'"), "vfio-pci vfio-pci recorded" },
@@ -471,7 +471,7 @@ static void expect(struct machine *m, enum transition_verb verb, const char *rea
 }
 
 /* As driverctl does it, and as the kernel's command line does: whatever it was, so it is again. */
-static void lent_before(void **state)
+static void offered_before(void **state)
 {
 	static const char *const overrides[] = { NULL, "vfio-pci" };
 	static const char *const left[] = { "vfio-pci - -", "vfio-pci vfio-pci -" };
@@ -494,8 +494,8 @@ static void lent_before(void **state)
 	}
 }
 
-/* The claim asked for it at the bind, so the release leaves the device without a driver even if it does not ask for it.
- * A bind that fails restores the driver: no pod has had the device. */
+/* The claim asked for it at the bind, so the release leaves the device without a driver even if it
+ * does not ask for it. A bind that fails restores the driver: no pod has had the device. */
 static void driverless_as_recorded(void **state)
 {
 	auto_str struct str said = STR_INIT;
@@ -514,7 +514,7 @@ static void driverless_as_recorded(void **state)
 }
 
 /* A node that boots without the administrator's setting: its own driver is what it goes back to. */
-static void lent_no_more(void **state)
+static void offered_no_more(void **state)
 {
 	auto_str struct str said = STR_INIT;
 	struct machine *m = *state;
@@ -727,7 +727,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "what was on vfio-pci before the claim is so after it", lent_before,
+	suite_add(&suite, "what was on vfio-pci before the claim is so after it", offered_before,
 		  NULL);
 	suite_add(&suite, "without a record nothing is changed", no_record_no_change, NULL);
 	suite_add(&suite, "a network card whose driver shows no interface may be in use",
@@ -737,12 +737,13 @@ int main(void)
 	suite_rows(&suite, disks, disks_are_taken);
 	suite_add(&suite, "what is to have no driver afterwards has none", driverless_as_recorded,
 		  NULL);
-	suite_add(&suite, "what comes up on its own driver goes back to that", lent_no_more, NULL);
+	suite_add(&suite, "what comes up on its own driver goes back to that", offered_no_more,
+		  NULL);
 	suite_add(&suite, "missing drivers are asked for, and told", missing_drivers, NULL);
 	suite_add(&suite, "a driver that takes its function when it is loaded has bound it",
 		  driver_takes_it_when_loaded, NULL);
 	suite_add(&suite, "what the kernel will not do is undone", what_the_kernel_will_not, NULL);
-	suite_add(&suite, "a dynamic id of vfio-pci is told", dynamic_id, NULL);
+	suite_add(&suite, "a dynamic id of vfio-pci is reported", dynamic_id, NULL);
 	suite_add(&suite, "one helper at a time for a group", locked_group, NULL);
 	suite_add(&suite, "a bind that nobody wants any more changes nothing",
 		  nobody_wants_it_any_more, NULL);

@@ -14,7 +14,8 @@ enum { GROUP_WRITES_MAX = 12 }; /* three for each function, and what a change wo
 
 static const char *const addresses[] = { A, B, C };
 
-/* Two functions with a driver and one without; the first is a virtual one that drivers are not offered. */
+/* Two functions with a driver and one without; the first is a virtual one that drivers are not
+ * offered. */
 static void group_init(struct machine *m)
 {
 	machine_init(m);
@@ -137,7 +138,7 @@ static void bind_keeps_records(void **state)
 }
 
 /* What fails on the way back does not hide why there was one. */
-static void first_cause_is_told(void **state)
+static void first_cause_is_reported(void **state)
 {
 	auto_str struct str said = STR_INIT;
 	struct machine *m = *state;
@@ -263,7 +264,7 @@ int main(void)
 	suite_add(&suite, "power goes at any write of a bind", crashes_do_not_matter, &verbs[0]);
 	suite_add(&suite, "power goes at any write of a release", crashes_do_not_matter, &verbs[1]);
 	suite_fixture(&suite, &group_fixture);
-	suite_add(&suite, "the first cause is told", first_cause_is_told, NULL);
+	suite_add(&suite, "the first cause is reported", first_cause_is_reported, NULL);
 	suite_add(&suite, "what is there counts, not what a write says", effect_counts, NULL);
 	return suite_run(&suite, "transition_faults");
 }

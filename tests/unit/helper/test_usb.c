@@ -101,7 +101,7 @@ static bool scan_fails(void *arg)
 }
 
 /* It has not gone: the agent would delete it. */
-static void a_device_that_cannot_be_looked_at_fails_the_scan(void **state)
+static void a_device_that_cannot_be_read_fails_the_scan(void **state)
 {
 	static const char *const entries[] = { LINK, UEVENT, SPEED, NULL };
 	struct tree tree;
@@ -120,7 +120,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, devices_match_table);
-	suite_add(&suite, "a device that cannot be looked at fails the scan",
-		  a_device_that_cannot_be_looked_at_fails_the_scan, NULL);
+	suite_add(&suite, "a device that cannot be read fails the scan",
+		  a_device_that_cannot_be_read_fails_the_scan, NULL);
 	return suite_run(&suite, "usb");
 }

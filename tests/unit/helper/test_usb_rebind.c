@@ -1,4 +1,5 @@
-/* usb-rebind on a tree, with a kernel that moves the link to the driver at each write; it can fail, or do nothing. */
+/* usb-rebind on a tree, with a kernel that moves the link to the driver at each write; it can fail,
+ * or do nothing. */
 #include "agent/helper/usb/usb_rebind.h"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 	"proc/1/mountinfo=20 1 0:20 / / rw - tmpfs tmpfs rw\n30 20 8:16 / /mnt rw - ext4 /dev/sdb rw\n"
 #define WORDS      "port=1-2 bus=1 device=5"
 #define STEP(step) "{'kind':'step','port':'1-2','step':'" step "'}\n"
-#define LOOKED     STEP("WaitLock") STEP("CheckHolders")
+#define CHECKED    STEP("WaitLock") STEP("CheckHolders")
 #define DONE       "{'kind':'end','result':'Done'}\n"
 #define ENDED(result, reason, rest) \
 	"{'kind':'end','result':'" result "','reason':'" reason "','port':'1-2'," rest "}\n"
@@ -47,15 +48,15 @@ static struct rebind_case {
 	const char *writes;
 	const char *says;
 } cases[] = {
-	{ "a device is taken from its driver and given back", { STICK, BOUND }, WORDS, 0, 0, "unbind usb|probe|",
-	  LOOKED STEP("Unbind") STEP("Probe") DONE },
+	{ "a device is unbound from its driver and bound again", { STICK, BOUND }, WORDS, 0, 0, "unbind usb|probe|",
+	  CHECKED STEP("Unbind") STEP("Probe") DONE },
 	{ "a disk that is not mounted, too", { STICK, BOUND, WITH_DISK }, WORDS, 0, 0, "unbind usb|probe|",
-	  LOOKED STEP("Unbind") STEP("Probe") DONE },
+	  CHECKED STEP("Unbind") STEP("Probe") DONE },
 	{ "a driver that the kernel prefers for it is the one that is written to",
 	  { STICK, DEVICE "driver->../../../../bus/usb/drivers/apple-mfi-fastcharge" }, WORDS, 0, 0,
-	  "unbind apple-mfi-fastcharge|probe|", LOOKED STEP("Unbind") STEP("Probe") DONE },
+	  "unbind apple-mfi-fastcharge|probe|", CHECKED STEP("Unbind") STEP("Probe") DONE },
 	{ "one without a driver gets it first: a run was cut off", { STICK }, WORDS, 0, 0, "probe|unbind usb|probe|",
-	  LOOKED STEP("Probe") STEP("Unbind") STEP("Probe") DONE },
+	  CHECKED STEP("Probe") STEP("Unbind") STEP("Probe") DONE },
 	{ "an empty port is nothing to do", { "sys/bus/usb/devices/" }, WORDS, 0, 0, "", STEP("WaitLock") DONE },
 	{ "a device of another number has no old descriptors", { STICK, BOUND }, "port=1-2 bus=1 device=6", 0, 0, "",
 	  STEP("WaitLock") DONE },
@@ -67,27 +68,27 @@ static struct rebind_case {
 	  STEP("WaitLock") ENDED("Refused", "InUse", "'step':'WaitLock','message':"
 				 "'the device in port 1-2 is a hub: other devices are behind it'") },
 	{ "a mounted disk is not pulled away", { STICK, BOUND, WITH_DISK, MOUNTED }, WORDS, 0, 0, "",
-	  LOOKED ENDED("Refused", "InUse", "'step':'CheckHolders','message':'the host uses it: sdb is mounted at /mnt'") },
+	  CHECKED ENDED("Refused", "InUse", "'step':'CheckHolders','message':'the host uses it: sdb is mounted at /mnt'") },
 	{ "nor by a claim that overrides what is unknown", { STICK, BOUND, WITH_DISK, MOUNTED }, WORDS " allow-unknown=1", 0, 0, "",
-	  LOOKED ENDED("Refused", "InUse", "'step':'CheckHolders','message':'the host uses it: sdb is mounted at /mnt'") },
+	  CHECKED ENDED("Refused", "InUse", "'step':'CheckHolders','message':'the host uses it: sdb is mounted at /mnt'") },
 	{ "what is exported with USB/IP stays so", { STICK, DEVICE "driver->../../../../bus/usb/drivers/usbip-host" }, WORDS,
-	  0, 0, "", LOOKED ENDED("Refused", "InUse", "'step':'CheckHolders','message':'the host exports it with USB/IP'") },
+	  0, 0, "", CHECKED ENDED("Refused", "InUse", "'step':'CheckHolders','message':'the host exports it with USB/IP'") },
 	{ "a kernel that refuses leaves the device as it was", { STICK, BOUND }, WORDS, 1, -EROFS, "unbind usb|",
-	  LOOKED STEP("Unbind") ENDED("Failed", "UnbindFailed", "'step':'Unbind','errno':'EROFS','message':"
+	  CHECKED STEP("Unbind") ENDED("Failed", "UnbindFailed", "'step':'Unbind','errno':'EROFS','message':"
 				      "'take the device in port 1-2 from the driver usb: Read-only file system'") },
 	{ "a write without effect is no success", { STICK, BOUND }, WORDS, 1, NO_EFFECT, "unbind usb|",
-	  LOOKED STEP("Unbind") ENDED("Failed", "UnbindFailed", "'step':'Unbind','message':'take the device in port 1-2 from the "
+	  CHECKED STEP("Unbind") ENDED("Failed", "UnbindFailed", "'step':'Unbind','message':'take the device in port 1-2 from the "
 				      "driver usb: the kernel accepted the write, but the device has its driver'") },
 	{ "an error with effect is no failure", { STICK, BOUND }, WORDS, 1, ERROR_ONLY, "unbind usb|probe|",
-	  LOOKED STEP("Unbind") STEP("Probe") DONE },
+	  CHECKED STEP("Unbind") STEP("Probe") DONE },
 	{ "the helper fails if the device does not come back", { STICK, BOUND }, WORDS, 2, -EIO, "unbind usb|probe|",
-	  LOOKED STEP("Unbind") STEP("Probe") ENDED("Failed", "ProbeFailed", "'step':'Probe','errno':'EIO','message':"
+	  CHECKED STEP("Unbind") STEP("Probe") ENDED("Failed", "ProbeFailed", "'step':'Probe','errno':'EIO','message':"
 		"'give the device in port 1-2 its driver back: Input/output error; plug it in again'") },
 	{ "also if the kernel names no error", { STICK, BOUND }, WORDS, 2, NO_EFFECT, "unbind usb|probe|",
-	  LOOKED STEP("Unbind") STEP("Probe") ENDED("Failed", "ProbeFailed", "'step':'Probe','message':"
+	  CHECKED STEP("Unbind") STEP("Probe") ENDED("Failed", "ProbeFailed", "'step':'Probe','message':"
 		"'give the device in port 1-2 its driver back: no driver of the kernel takes it; plug it in again'") },
 	{ "one that is unplugged meanwhile is done", { STICK, BOUND }, WORDS, 1, UNPLUGS, "unbind usb|probe|",
-	  LOOKED STEP("Unbind") STEP("Probe") DONE },
+	  CHECKED STEP("Unbind") STEP("Probe") DONE },
 };
 /* clang-format on */
 

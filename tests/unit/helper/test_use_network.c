@@ -221,9 +221,9 @@ static struct network_case {
 	  { FUNCTION("0000:01:00.0", "igbvf"), "sys/devices/pci0000:00/0000:01:00.0/net/", ROUTES("") },
 	  USE("0000:01:00.0", "InterfaceMoved", "its interface is in another network namespace, such as a "
 	      "pod's") },
-	{ "a folder of interfaces that cannot be looked at is no answer", NULL,
+	{ "a folder of interfaces that cannot be read is no answer", NULL,
 	  { FUNCTION("0000:01:00.0", "igbvf"), "sys/devices/pci0000:00/0000:01:00.0/net->net", ROUTES("") },
-	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: look at 'bus/pci/devices/0000:01:00.0/net': Too many "
+	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: read 'bus/pci/devices/0000:01:00.0/net': Too many "
 			  "levels of symbolic links") },
 	{ "so does one of virtio, below its child", NULL,
 	  { FUNCTION("0000:01:00.0", "virtio-pci"),
@@ -246,7 +246,7 @@ static struct network_case {
 	{ "one of a subfunction that the node has is the function's", NULL,
 	  { NIC("eno1", "0000:01:00.0/mlx5_core.sf.4"), ROUTES(DEFAULT("eno1")) },
 	  USE("0000:01:00.0", "HostNetwork", "eno1 has the default route") },
-	{ "auxiliary devices of nothing that can be lent do not matter", NULL,
+	{ "auxiliary devices of nothing that can be offered do not matter", NULL,
 	  { "sys/devices/virtual/odd/odd.net.0/net/",
 	    "sys/bus/auxiliary/devices/odd.net.0->../../../devices/virtual/odd/odd.net.0", ROUTES("") },
 	  "" },
@@ -321,8 +321,8 @@ static void uses_match_table(void **state)
 	assert_string_equal(str_cstr(&lines), c->lines);
 }
 
-/* As kernfs does it, a folder counts its subfolders, listed or not. On /dev/shm, since some file systems
- * do not count. */
+/* As kernfs does it, a folder counts its subfolders, listed or not. On /dev/shm, since some file
+ * systems do not count. */
 static void interfaces_that_are_not_listed_are_counted(void **state)
 {
 	static const char *const entries[] = {

@@ -394,7 +394,7 @@ static struct storage_case {
 	    "96 95 8:1 / /data rw - vfat /dev/sda rw\n" },
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /data in another mount namespace")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /run/m in another mount namespace") },
-	{ "what process 1 has mounted is told once",
+	{ "what process 1 has mounted is reported once",
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("259:0", "/srv", "vfat /dev/nvme0n1 rw")),
 	    "proc/77/mountinfo=90 1 259:0 /a / rw - vfat /dev/nvme0n1 rw\n" },
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /srv") },

@@ -120,7 +120,7 @@ static struct change_case {
 	{ "or may be", WORDS " count=0", 2, { ON_VFIO, "sys/bus/pci/devices/" VF0 "/enable=" TREE_TEN(TREE_TEN(TREE_TEN("01234"))) },
 	  "", "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'errno':'EFBIG','message':'" VF0
 	  " is on mlx5_vfio_pci, and is enabled: a program may have it open'", 2, "on" },
-	{ "nobody has it open, so that the next one is looked at", WORDS " count=0", 2,
+	{ "nobody has it open, so that the next one is read", WORDS " count=0", 2,
 	  { ON_VFIO, "sys/bus/pci/devices/" VF0 "/enable=0\n", "state/devices/0000:03:10.1.json={}\n" }, "",
 	  "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'0000:03:10.1 may be claimed: its record cannot "
 	  "be read: '0000:03:10.1.json': 'address' is missing'", 2, "on" },
@@ -132,7 +132,7 @@ static struct change_case {
 
 	{ "settings of what was made just now", WORDS " count=2 vf=0 mac=02:00:00:00:00:01 vlan=5 vf=1 trust=1", 0,
 	  { NULL }, AUTO "=0 numvfs=2 vf0:MAC address vf0:VLAN vf1:trust", DONE, 2, "off recorded" },
-	{ "settings are put back when they were made anew", WORDS " count=1 vf=0 spoofcheck=0", 2, { NULL },
+	{ "settings are put back when they were created again", WORDS " count=1 vf=0 spoofcheck=0", 2, { NULL },
 	  AUTO "=0 numvfs=0 numvfs=1 vf0:spoof check", DONE, 1, "off recorded" },
 	{ "settings that are so already are not written", WORDS " vf=0 spoofcheck=1 trust=0 vlan=0", 1, { NULL }, "", DONE,
 	  1, "on" },
@@ -259,7 +259,7 @@ static void faults_match_the_table(void **state)
 	assert_string_equal(vf_machine_autoprobe(m), "on");
 }
 
-static void no_interface_is_told(void **state)
+static void no_interface_is_reported(void **state)
 {
 	auto_str struct str end = STR_INIT;
 	struct vf_machine *m = *state;
@@ -364,7 +364,7 @@ static void a_crash_anywhere_is_made_good(void **state)
 }
 
 /* The scan tells of a switch that has to be put back, in this boot only. */
-static void the_scan_tells_what_is_to_be_put_back(void **state)
+static void the_scan_lists_what_is_to_be_restored(void **state)
 {
 	static const char *const entries[] = { "sys/",
 					       "proc/sys/kernel/random/boot_id=b00t\n",
@@ -388,13 +388,13 @@ int main(void)
 		  a_group_that_is_moved_is_left_alone, NULL);
 	suite_add(&suite, "a crash before any write is made good by the next run",
 		  a_crash_anywhere_is_made_good, NULL);
-	suite_add(&suite, "the scan tells what is to be put back",
-		  the_scan_tells_what_is_to_be_put_back, NULL);
+	suite_add(&suite, "the scan lists what is to be restored",
+		  the_scan_lists_what_is_to_be_restored, NULL);
 	suite_fixture(&suite, &vf_machine_fixture);
 	suite_rows(&suite, cases, changes_match_the_table);
 	suite_rows(&suite, settings, settings_match_the_table);
 	suite_rows(&suite, faults, faults_match_the_table);
-	suite_add(&suite, "no interface is told", no_interface_is_told, NULL);
+	suite_add(&suite, "no interface is reported", no_interface_is_reported, NULL);
 	suite_add(&suite, "a trusted user keeps his address", a_trusted_user_keeps_his_address,
 		  NULL);
 	suite_add(&suite, "functions of one group have one lock",

@@ -137,7 +137,7 @@ static void answer(struct str *out, const char *name)
 	str_add_mem(out, body.buf, body.len);
 }
 
-static void an_interface_tells_its_virtual_functions(void **state)
+static void an_interface_shows_its_virtual_functions(void **state)
 {
 	auto_str struct str out = STR_INIT;
 	struct vf_reply reply = { 0 };
@@ -297,8 +297,8 @@ int main(void)
 
 	suite_rows(&suite, outs, requests_are_these_bytes);
 	suite_add(&suite, "the question", the_question_is_these_bytes, NULL);
-	suite_add(&suite, "an interface tells its virtual functions",
-		  an_interface_tells_its_virtual_functions, NULL);
+	suite_add(&suite, "an interface shows its virtual functions",
+		  an_interface_shows_its_virtual_functions, NULL);
 	suite_add(&suite, "another interface is an error", another_interface_is_an_error, NULL);
 	suite_add(&suite, "an answer to something else is passed over",
 		  an_answer_to_something_else_is_passed_over, NULL);

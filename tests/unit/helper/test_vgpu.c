@@ -1,4 +1,5 @@
-/* What hostdev-helper tells of vGPUs that are attributes of a function, and what it makes of them. */
+/* What hostdev-helper tells of vGPUs that are attributes of a function, and what it makes of
+ * them. */
 #include "agent/helper/vgpu.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #define TABLE          VF "nvidia/creatable_vgpu_types=ID    : vGPU Name\n1145  : NVIDIA A2-2B\n"
 
 /* clang-format off */
-static struct look_case {
+static struct scan_case {
 	const char *name;
 	const char *entries[16];
 	const char *lines;
@@ -28,7 +29,7 @@ static struct look_case {
 	  "'ID    : vGPU Name','1145  : NVIDIA A2-2B']}\n" },
 	{ "a function that is one", { A_VF, CURRENT("1145"), VF "nvidia/creatable_vgpu_types=\n" },
 	  "{'kind':'vgpu','address':'0000:08:00.4','current':'1145','creatable':[]}\n" },
-	{ "without the table of types it is told all the same", { A_VF, CURRENT("1145") },
+	{ "without the table of types it is reported all the same", { A_VF, CURRENT("1145") },
 	  "{'kind':'vgpu','address':'0000:08:00.4','current':'1145'}\n" },
 	{ "a function without the attributes has nothing to be told", { A_VF }, "" },
 	{ "a function that is not there has nothing to be told", { "sys/" }, "" },
@@ -40,7 +41,7 @@ static struct look_case {
 
 static void look_tells(void **state)
 {
-	const struct look_case *c = suite_row(state);
+	const struct scan_case *c = suite_row(state);
 	struct report report = { 0 };
 	auto_close int sysfs_fd = -1;
 	struct tree *tree = *state;
@@ -99,8 +100,8 @@ static struct set_case {
 	{ "another type comes by way of none", { A_VF, CURRENT("1145") }, "1146", FAULT_NONE, "0 1146 ", "'result':'Done'" },
 	{ "a vGPU is removed", { A_VF, CURRENT("1145") }, "0", FAULT_NONE, "0 ", "'result':'Done'" },
 	{ "one that is not there needs no removal", { A_VF, CURRENT("0") }, "0", FAULT_NONE, "", "'result':'Done'" },
-	{ "an error is told", { A_VF, CURRENT("0") }, "1145", FAULT_EIO, "1145 ", "'reason':'WriteFailed'" },
-	{ "a write without effect is told", { A_VF, CURRENT("0") }, "1145", FAULT_IGNORES, "1145 ", "and it says '0' all the same" },
+	{ "an error is reported", { A_VF, CURRENT("0") }, "1145", FAULT_EIO, "1145 ", "'reason':'WriteFailed'" },
+	{ "a write without effect is reported", { A_VF, CURRENT("0") }, "1145", FAULT_IGNORES, "1145 ", "and it says '0' all the same" },
 	{ "an error with the effect is none", { A_VF, CURRENT("0") }, "1145", FAULT_EIO_BUT_DOES, "1145 ", "'result':'Done'" },
 	{ "a removal without effect ends it", { A_VF, CURRENT("1145") }, "1146", FAULT_IGNORES, "0 ", "'reason':'WriteFailed'" },
 	{ "a physical function is refused", { ON_NVIDIA(VF), CURRENT("0") }, "1145", FAULT_NONE, "", "'reason':'NotVirtualFunction'" },
@@ -120,7 +121,7 @@ static struct set_case {
 /* clang-format on */
 
 /* Its VGPUDevice would be taken for one of no vGPU. */
-static void what_cannot_be_looked_at_fails_the_look(void **state)
+static void what_cannot_be_read_fails_the_scan(void **state)
 {
 	struct report report = { 0 };
 	struct tree *tree = *state;
@@ -211,7 +212,7 @@ int main(void)
 	suite_rows(&suite, number_cases, number_is);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, look_cases, look_tells);
-	suite_add(&suite, "what cannot be looked at fails the look",
-		  what_cannot_be_looked_at_fails_the_look, NULL);
+	suite_add(&suite, "what cannot be read fails the scan", what_cannot_be_read_fails_the_scan,
+		  NULL);
 	return suite_run(&suite, "vgpu");
 }

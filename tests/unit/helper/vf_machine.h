@@ -1,6 +1,6 @@
 /*
- * vf_machine: a tree with a network card that can make seven virtual functions, a kernel that makes and
- * removes them when sriov_numvfs is written, and a card that keeps their settings.
+ * vf_machine: a tree with a network card that can make seven virtual functions, a kernel that makes
+ * and removes them when sriov_numvfs is written, and a card that keeps their settings.
  */
 #pragma once
 
@@ -194,8 +194,8 @@ static inline void vf_machine_done(struct vf_machine *m)
 
 SUITE_CLOSING(vf_machine, struct vf_machine, vf_machine_done);
 
-/* Run the verb with the words @text; the last line that it says, with single quotes and without times,
- * is appended to @ret_end. */
+/* Run the verb with the words @text; the last line that it says, with single quotes and without
+ * times, is appended to @ret_end. */
 static inline void vf_machine_run(struct vf_machine *m, const char *text, struct str *ret_end)
 {
 	auto_free char *copy = xstrdup(text);
@@ -233,7 +233,8 @@ static inline void vf_machine_run(struct vf_machine *m, const char *text, struct
 	single_quotes(ret_end);
 }
 
-/* Is autoprobe on, and is there a record that it has to be put back: "on", "off", "off recorded". */
+/* Is autoprobe on, and is there a record that it has to be put back: "on", "off", "off
+ * recorded". */
 static inline const char *vf_machine_autoprobe(struct vf_machine *m)
 {
 	auto_close int fd =

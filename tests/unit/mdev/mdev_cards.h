@@ -1,4 +1,5 @@
-/* mdev_cards: the cards that plans are made for: machines of mdev_machine.h with types of three sizes. */
+/* mdev_cards: the cards that plans are made for: machines of mdev_machine.h with types of three
+ * sizes. */
 #pragma once
 
 #include <string.h>
@@ -44,8 +45,8 @@ static inline void machine_init(struct machine *m)
 
 SUITE_FIXTURE(machine, struct machine, machine_init, machine_done);
 
-static inline void wish_and_settle(struct machine *m, const char *types)
+static inline void desire_and_settle(struct machine *m, const char *types)
 {
-	machine_wish(m, types);
+	machine_desire(m, types);
 	machine_settle(m);
 }

@@ -1,6 +1,6 @@
 /*
- * mdev_machine: cards that can be divided, as facts, and a kernel that carries out what a plan says. It
- * can be told that a parent fails, or that somebody has an instance.
+ * mdev_machine: cards that can be divided, as facts, and a kernel that carries out what a plan
+ * says. It can be told that a parent fails, or that somebody has an instance.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ struct machine {
 	struct machine_card cards[CARDS_MAX];
 	struct machine_instance instances[INSTANCES_MAX];
 	size_t len;
-	struct mdev_wish wish;
+	struct mdev_desired desired;
 	struct str facts;
 	bool rebooted; /* records are of another boot */
 };
@@ -171,7 +171,7 @@ static inline void machine_plan(struct machine *m, struct mdev_plan *ret_plan)
 
 	mdev_plan_make(&(struct mdev_plan_case){ .node_name = "node1",
 						 .facts = facts,
-						 .wish = &m->wish,
+						 .desired = &m->desired,
 						 .is_free = machine_is_free,
 						 .arg = m },
 		       ret_plan);
@@ -264,21 +264,21 @@ static inline char *machine_text(const struct machine *m)
 }
 
 /* Types in a list, parted by blanks. */
-static inline void machine_wish(struct machine *m, const char *types)
+static inline void machine_desire(struct machine *m, const char *types)
 {
 	auto_free char *copy = xstrdup(types);
 	char *rest = copy;
 	char *type;
 
-	mdev_wish_done(&m->wish);
-	m->wish.enabled = true;
+	mdev_desired_done(&m->desired);
+	m->desired.enabled = true;
 	while ((type = strsep(&rest, " ")) != NULL) {
 		if (*type)
-			json_strs_add(&m->wish.types, type);
+			json_strs_add(&m->desired.types, type);
 	}
 }
 
 static inline void machine_done(struct machine *m)
 {
-	mdev_wish_done(&m->wish);
+	mdev_desired_done(&m->desired);
 }

@@ -1,4 +1,5 @@
-/* mdevs_bench: the type manager on a real loop, with scripts in place of hostdev-helper. One at a time. */
+/* mdevs_bench: the type manager on a real loop, with scripts in place of hostdev-helper. One at a
+ * time. */
 #pragma once
 
 #include <sched.h>
@@ -52,7 +53,7 @@ struct bench {
 	int moved;
 	bool running; /* the loop */
 	int changed;
-	int touched; /* offers */
+	int updated; /* offers */
 	struct str events;
 	bool has_objects;
 	const char *holder; /* of whatever is asked for */
@@ -73,7 +74,7 @@ void offers_add(struct offers *offers, const struct offers_type *type)
 void offers_update_soon(struct offers *offers)
 {
 	(void)offers;
-	bench.touched++;
+	bench.updated++;
 }
 
 const char *offers_resource(const struct offers *offers, const char *id, bool *ret_ours)
@@ -253,7 +254,8 @@ static inline void bench_run_until_moved(int n)
 	assert_int_equal(bench.moved, n);
 }
 
-/* Likewise, and the helpers that run miss their deadlines, however often they are given more time. */
+/* Likewise, and the helpers that run miss their deadlines, however often they are given more
+ * time. */
 static inline void bench_expire_until_moved(int n)
 {
 	while (bench.moved < n) {
@@ -308,7 +310,7 @@ static inline void assert_started(const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static inline void assert_fares(const char *parent, const char *reason)
+static inline void assert_result(const char *parent, const char *reason)
 {
 	const struct api_condition_value *value = mdevs_condition(bench.mdevs, parent);
 

@@ -1,6 +1,6 @@
 /*
- * The type manager's plan: every rule of KubeVirt's that is kept, and every defect of it that is not.
- * Cards are divided by mdev_machine.
+ * The type manager's plan: every rule of KubeVirt's that is kept, and every defect of it that is
+ * not. Cards are divided by mdev_machine.
  */
 #include "agent/mdev/mdev_plan.h"
 
@@ -11,7 +11,7 @@
 static struct deal_case {
 	const char *name;
 	struct machine_card cards[CARDS_MAX];
-	const char *wish;
+	const char *desired;
 	const char *comes_to;
 } deals[] = {
 	{ "no types are wanted: nothing is made", THREE_CARDS, "", "c1: c2: c3:" },
@@ -53,23 +53,23 @@ static void deal_matches_table(void **state)
 
 	memset(&m, 0, sizeof(m));
 	memcpy(m.cards, c->cards, sizeof(m.cards));
-	machine_wish(&m, c->wish);
+	machine_desire(&m, c->desired);
 	machine_settle(&m);
 	text = machine_text(&m);
 	assert_string_equal(text, c->comes_to);
 	machine_done(&m);
 }
 
-/* --- from one wish to the next ------------------------------------------------------------ */
+/* --- from one desired state to the next ------------------------------------------------------- */
 
 static void a_type_back_takes_no_cards(void **state)
 {
 	struct machine *m = *state;
 
-	wish_and_settle(m, "a-1 b-1");
-	wish_and_settle(m, "a-1");
+	desire_and_settle(m, "a-1 b-1");
+	desire_and_settle(m, "a-1");
 	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
-	wish_and_settle(m, "a-1 b-1");
+	desire_and_settle(m, "a-1 b-1");
 	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
 }
 
@@ -77,8 +77,8 @@ static void another_order_moves_nothing(void **state)
 {
 	struct machine *m = *state;
 
-	wish_and_settle(m, "a-1 b-1");
-	machine_wish(m, "b-1 a-1");
+	desire_and_settle(m, "a-1 b-1");
+	machine_desire(m, "b-1 a-1");
 	assert_int_equal(machine_settle(m), 0);
 	assert_cards(m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
 }
@@ -89,9 +89,9 @@ static void nothing_wanted_removes_only_ours(void **state)
 
 	machine_add(m, U1, "c1", "b-1", NULL);
 	machine_add(m, U2, "c2", "b-1", "vgpu");
-	wish_and_settle(m, "a-1");
+	desire_and_settle(m, "a-1");
 	assert_cards(m, "c1:~b-1*1 c2:b-1*1 c3:a-1*4");
-	wish_and_settle(m, "");
+	desire_and_settle(m, "");
 	assert_cards(m, "c1:~b-1*1 c2:b-1*1 c3:");
 }
 
@@ -99,20 +99,21 @@ static void a_record_of_another_boot_owns_nothing(void **state)
 {
 	struct machine *m = *state;
 
-	wish_and_settle(m, "a-1");
+	desire_and_settle(m, "a-1");
 	m->rebooted = true;
-	machine_wish(m, "");
+	machine_desire(m, "");
 	machine_settle(m);
 	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
 }
 
-/* The kernel has each UUID once: of two lines with it the first counts, and here its instance has no record. */
-static void a_uuid_told_twice_counts_once(void **state)
+/* The kernel has each UUID once: of two lines with it the first counts, and here its instance has
+ * no record. */
+static void a_uuid_listed_twice_counts_once(void **state)
 {
 	struct machine *m = *state;
 	struct mdev_plan plan;
 
-	machine_wish(m, "");
+	machine_desire(m, "");
 	machine_add(m, U1, "c1", "b-1", NULL);
 	machine_add(m, U1, "c1", "a-1", MDEV_OWNER_TYPES);
 	machine_plan(m, &plan);
@@ -126,10 +127,10 @@ static void switched_off_changes_nothing(void **state)
 	struct machine *m = *state;
 	struct mdev_plan plan;
 
-	wish_and_settle(m, "a-1");
+	desire_and_settle(m, "a-1");
 	machine_remove(m, m->instances[0].uuid);
-	machine_wish(m, "b-1");
-	m->wish.enabled = false;
+	machine_desire(m, "b-1");
+	m->desired.enabled = false;
 	machine_plan(m, &plan);
 	for (size_t i = 0; i < plan.len; i++) {
 		assert_int_equal(plan.items[i].state, MDEV_DISABLED);
@@ -144,9 +145,9 @@ static void a_type_of_another_provider_is_kept(void **state)
 {
 	struct machine *m = *state;
 
-	wish_and_settle(m, "a-1 b-1");
-	machine_wish(m, "a-1");
-	json_strs_add(&m->wish.kept, "Type_B");
+	desire_and_settle(m, "a-1 b-1");
+	machine_desire(m, "a-1");
+	json_strs_add(&m->desired.kept, "Type_B");
 	machine_settle(m);
 	assert_cards(m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
 }
@@ -156,9 +157,9 @@ static void what_somebody_has_is_not_removed(void **state)
 	struct machine *m = *state;
 	struct mdev_plan plan;
 
-	wish_and_settle(m, "a-1");
+	desire_and_settle(m, "a-1");
 	m->instances[0].held = true;
-	wish_and_settle(m, "b-1");
+	desire_and_settle(m, "b-1");
 	assert_cards(m, "c1:a-1*1 c2:b-1*2 c3:b-1*2");
 	machine_plan(m, &plan);
 	assert_int_equal(plan.items[0].state, MDEV_IN_USE);
@@ -176,7 +177,7 @@ static void what_others_remove_is_made_again(void **state)
 	struct machine *m = *state;
 	char uuid[37];
 
-	wish_and_settle(m, "a-1");
+	desire_and_settle(m, "a-1");
 	memcpy(uuid, m->instances[2].uuid, sizeof(uuid));
 	machine_remove(m, uuid);
 	machine_settle(m);
@@ -189,7 +190,7 @@ static void a_part_is_filled_up(void **state)
 	struct machine *m = *state;
 
 	m->cards[1].makes = 1;
-	wish_and_settle(m, "a-1");
+	desire_and_settle(m, "a-1");
 	assert_cards(m, "c1:a-1*4 c2:a-1*1 c3:a-1*4");
 	m->cards[1].makes = 0;
 	machine_settle(m);
@@ -201,7 +202,7 @@ static void a_failing_card_gets_its_own_type_later(void **state)
 	struct machine *m = *state;
 
 	m->cards[0].fails = true;
-	wish_and_settle(m, "a-1 b-1");
+	desire_and_settle(m, "a-1 b-1");
 	m->cards[0].fails = false;
 	machine_settle(m);
 	assert_cards(m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
@@ -212,7 +213,7 @@ static void beside_an_instance_of_a_wanted_type(void **state)
 	struct machine *m = *state;
 
 	machine_add(m, U1, "c1", "b-1", NULL);
-	wish_and_settle(m, "a-1 b-1");
+	desire_and_settle(m, "a-1 b-1");
 	assert_cards(m, "c1:b-1*1~b-1*1 c2:a-1*4 c3:a-1*4");
 }
 
@@ -233,8 +234,8 @@ int main(void)
 		nothing_wanted_removes_only_ours, NULL);
 	suite_add(&suite, "a record of another boot owns nothing",
 		  a_record_of_another_boot_owns_nothing, NULL);
-	suite_add(&suite, "a UUID that is told of twice counts once", a_uuid_told_twice_counts_once,
-		  NULL);
+	suite_add(&suite, "a UUID that is listed twice counts once",
+		  a_uuid_listed_twice_counts_once, NULL);
 	suite_add(&suite,
 		  "kubevirt-contract 2 (inputs: enabled): false stops making, removing, forgetting",
 		  switched_off_changes_nothing, NULL);

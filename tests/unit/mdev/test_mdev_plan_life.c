@@ -1,5 +1,5 @@
-/* The type manager's plan: which instances there are in the end, what is said of parents, and what holds whatever
- * happens in between. */
+/* The type manager's plan: which instances there are in the end, what is said of parents, and what
+ * holds whatever happens in between. */
 #include "agent/mdev/mdev_plan.h"
 
 #include "unit/mdev/mdev_cards.h"
@@ -12,8 +12,8 @@ static void the_same_instances_after_a_reboot(void **state)
 	struct machine *after = *state;
 
 	machine_init(&before);
-	wish_and_settle(&before, "a-1 b-1");
-	wish_and_settle(after, "a-1 b-1");
+	desire_and_settle(&before, "a-1 b-1");
+	desire_and_settle(after, "a-1 b-1");
 	assert_int_equal(before.len, 10);
 	for (size_t i = 0; i < before.len; i++)
 		assert_non_null(machine_instance(after, before.instances[i].uuid));
@@ -25,7 +25,7 @@ static void a_uuid_that_is_taken_is_passed_over(void **state)
 	struct machine *m = *state;
 	char uuid[37];
 
-	wish_and_settle(m, "a-1");
+	desire_and_settle(m, "a-1");
 	memcpy(uuid, m->instances[0].uuid, sizeof(uuid));
 	m->len = 0;
 	machine_add(m, uuid, "c2", "b-1", NULL);
@@ -40,15 +40,16 @@ static void records_of_what_is_gone_are_forgotten(void **state)
 	struct facts *facts;
 	struct mdev_plan plan;
 
-	machine_wish(m, "");
+	machine_desire(m, "");
 	facts = machine_facts(m);
 	machine_line(facts, "{\"kind\":\"mdevRecord\",\"uuid\":\"" U1 "\",\"parent\":\"gone\","
 			    "\"type\":\"a-1\",\"owner\":\"types\",\"thisBoot\":true}");
 	machine_line(facts, "{\"kind\":\"mdevRecord\",\"uuid\":\"" U2 "\",\"parent\":\"c1\","
 			    "\"type\":\"a-1\",\"owner\":\"vgpu\",\"thisBoot\":false}");
-	mdev_plan_make(
-		&(struct mdev_plan_case){ .node_name = "n", .facts = facts, .wish = &m->wish },
-		&plan);
+	mdev_plan_make(&(struct mdev_plan_case){ .node_name = "n",
+						 .facts = facts,
+						 .desired = &m->desired },
+		       &plan);
 	assert_int_equal(plan.len, 4);
 	assert_string_equal(plan.items[3].parent, "gone");
 	assert_int_equal(plan.items[3].forget.len, 1);
@@ -58,7 +59,7 @@ static void records_of_what_is_gone_are_forgotten(void **state)
 	facts_free(facts);
 }
 
-/* --- states ------------------------------------------------------------------------------------ */
+/* --- states ----------------------------------------------------------------------------------- */
 
 static void states_say_why(void **state)
 {
@@ -70,7 +71,7 @@ static void states_say_why(void **state)
 
 	m = cards;
 	machine_add(&m, U1, "c3", "c-1", NULL);
-	machine_wish(&m, "a-1");
+	machine_desire(&m, "a-1");
 	machine_plan(&m, &plan);
 	assert_int_equal(plan.items[0].state, MDEV_INCOMPLETE);
 	assert_string_equal(plan.items[0].type, "a-1");
@@ -83,7 +84,7 @@ static void states_say_why(void **state)
 	assert_int_equal(plan.items[0].state, MDEV_COMPLETE);
 	assert_int_equal(plan.items[0].there, 4);
 	mdev_plan_done(&plan);
-	machine_wish(&m, "");
+	machine_desire(&m, "");
 	machine_plan(&m, &plan);
 	assert_int_equal(plan.items[0].state, MDEV_TO_REMOVE);
 	assert_int_equal(plan.items[1].state, MDEV_UNCONFIGURED);
@@ -91,19 +92,19 @@ static void states_say_why(void **state)
 	machine_done(&m);
 }
 
-/* --- whatever happens ------------------------------------------------------------------------------ */
+/* --- whatever happens ------------------------------------------------------------------------- */
 
-static const char *const wishes[] = { "", "a-1", "b-1", "a-1 b-1", "b-1 a-1", "c-1 Type_A" };
+static const char *const desires[] = { "", "a-1", "b-1", "a-1 b-1", "b-1 a-1", "c-1 Type_A" };
 
 /* The agent dies after any number of single steps, and another one goes on. */
 static void a_cut_comes_to_the_same_end(void **state)
 {
-	for (size_t w = 0; w < ARRAY_LEN(wishes); w++) {
+	for (size_t w = 0; w < ARRAY_LEN(desires); w++) {
 		static struct machine whole;
 		auto_free char *expected = NULL;
 
 		machine_init(&whole);
-		wish_and_settle(&whole, wishes[w]);
+		desire_and_settle(&whole, desires[w]);
 		expected = machine_text(&whole);
 		machine_done(&whole);
 		for (int cut = 0; cut < 13; cut++) {
@@ -112,7 +113,7 @@ static void a_cut_comes_to_the_same_end(void **state)
 			int steps = cut;
 
 			machine_init(&m);
-			machine_wish(&m, wishes[w]);
+			machine_desire(&m, desires[w]);
 			machine_plan(&m, &plan);
 			machine_do(&m, &plan, &steps);
 			mdev_plan_done(&plan);
@@ -143,8 +144,8 @@ static void assert_rules(const struct machine *m, size_t foreign, size_t held)
 	assert_int_equal(holders, held);
 }
 
-/* Another wish, somebody who takes an instance, a card that fails or comes right, some steps; how many
- * instances somebody has taken. */
+/* Other desired types, somebody who takes an instance, a card that fails or comes right, some
+ * steps; how many instances somebody has taken. */
 static size_t live_a_turn(struct machine *m, uint64_t *seed)
 {
 	struct mdev_plan plan;
@@ -152,7 +153,7 @@ static size_t live_a_turn(struct machine *m, uint64_t *seed)
 	size_t taken = 0;
 
 	if (suite_random(seed) % 3 == 0)
-		machine_wish(m, wishes[suite_random(seed) % ARRAY_LEN(wishes)]);
+		machine_desire(m, desires[suite_random(seed) % ARRAY_LEN(desires)]);
 	if (m->len > 0 && suite_random(seed) % 4 == 0) {
 		struct machine_instance *one = &m->instances[suite_random(seed) % m->len];
 

@@ -1,4 +1,5 @@
-/* mdev_type: which instances are offered as what, when they are healthy, and what a container gets. */
+/* mdev_type: which instances are offered as what, when they are healthy, and what a container
+ * gets. */
 #include "agent/mdev/mdev_type.h"
 
 #include <string.h>
@@ -195,14 +196,14 @@ static struct offer_case {
 	{ "a group's node that is gone makes one instance unhealthy, and no other",
 	  { T4(U1, GROUP("99")), T4(U2, GROUP("15")) }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES },
 	  .offers = "nvidia.com/T4: 555555555551! (/dev/vfio/99 is not there) 555555555552" },
-	{ "an instance without a group cannot be lent", { T4(U1, "") }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES },
+	{ "an instance without a group cannot be offered", { T4(U1, "") }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES },
 	  .offers = "nvidia.com/T4: 555555555551! (it is in no IOMMU group)" },
 	{ "without VFIO nothing is healthy", { T4(U1, GROUP("14")) }, ENTRY("nvidia.com/T4", "nvidia-222"), { "dev/vfio/14=" },
 	  .offers = "nvidia.com/T4: 555555555551! (/dev/vfio/vfio is not there: load the module vfio)" },
 	{ "what is being removed takes no new pod",
 	  { T4(U1, GROUP("14")), T4(U2, GROUP("15")) }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES }, U2,
 	  "nvidia.com/T4: 555555555551 555555555552! (it is being removed)", NULL },
-	{ "an entry whose type another one names before it is told",
+	{ "an entry whose type another one names before it is reported",
 	  { T4(U1, GROUP("14")) }, ENTRY("nvidia.com/A", "GRID T4-1B") "," ENTRY("nvidia.com/B", "nvidia-222"), { NODES }, NULL,
 	  "nvidia.com/A: 555555555551",
 	  "1 nvidia.com/B DevicesTaken: entry 0 with resource 'nvidia.com/A' already selects all instances of this type: remove one of "
@@ -305,13 +306,13 @@ static struct allocate_case {
 	  "device '" U1 "' is not ready: /dev/vfio/99 is not there" },
 	{ "one that is gone is an error, although another now has a group of its number",
 	  { T4(U1, GROUP("14")) }, { NODES, IN(U2, "14") }, { U1 }, NULL, "device '" U1 "' is not ready: it is gone from the node" },
-	{ "so is one that has been made anew, in another group",
+	{ "so is one that has been created again, in another group",
 	  { T4(U1, GROUP("14")) }, { NODES, IN(U1, "15") }, { U1 }, NULL,
 	  "device '" U1 "' is not ready: it is in the IOMMU group 15 now" },
 	{ "and one whose group cannot be read",
 	  { T4(U1, GROUP("14")) }, { NODES, ("sys/bus/mdev/devices/" U1 "/iommu_group=") }, { U1 }, NULL,
 	  "device '" U1 "' is not ready: its IOMMU group cannot be read: Invalid argument" },
-	{ "an instance of a type that is not lent is an error",
+	{ "an instance of a type that is not offered is an error",
 	  { INSTANCE(U1, "mtty-1", "Serial", GROUP("14")) }, { NODES, GROUPS }, { U1 }, NULL,
 	  "there is no mediated device '" U1 "' to allocate" },
 	{ "an instance of another resource is an error",
@@ -320,26 +321,27 @@ static struct allocate_case {
 };
 /* clang-format on */
 
-static char *gift_text(const struct allocation *gift)
+static char *allocation_text(const struct allocation *allocation)
 {
 	struct str text = STR_INIT;
 
-	for (size_t i = 0; i < gift->envs.len; i++)
-		str_addf(&text, "%s=%s", gift->envs.items[i].key, gift->envs.items[i].value);
-	for (size_t i = 0; i < gift->devices.len; i++) {
-		const struct device_spec *spec = &gift->devices.items[i];
+	for (size_t i = 0; i < allocation->envs.len; i++)
+		str_addf(&text, "%s=%s", allocation->envs.items[i].key,
+			 allocation->envs.items[i].value);
+	for (size_t i = 0; i < allocation->devices.len; i++) {
+		const struct device_spec *spec = &allocation->devices.items[i];
 
 		assert_string_equal(spec->container_path, spec->host_path);
 		str_addf(&text, " %s:%s", spec->host_path, spec->permissions);
 	}
-	assert_int_equal(gift->mounts.len, 0);
+	assert_int_equal(allocation->mounts.len, 0);
 	return str_detach(&text);
 }
 
 static void allocate_matches_table(void **state)
 {
 	const struct allocate_case *c = suite_row(state);
-	struct allocation gift = { 0 };
+	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	auto_free char *text = NULL;
 	struct err err = { 0 };
@@ -351,20 +353,20 @@ static void allocate_matches_table(void **state)
 									  "nvidia-223"));
 	for (size_t i = 0; i < ARRAY_LEN(c->ids) && c->ids[i]; i++)
 		json_strs_add(&ids, c->ids[i]);
-	r = mdev_device_type.allocate(w->type, "nvidia.com/GRID_T4-1B", &ids, &gift, &err);
+	r = mdev_device_type.allocate(w->type, "nvidia.com/GRID_T4-1B", &ids, &allocation, &err);
 	if (c->gives) {
-		text = gift_text(&gift);
+		text = allocation_text(&allocation);
 		assert_string_equal(text, c->gives);
-		assert_same_nodes(&mdev_device_type, w->type, &ids, &gift, NULL);
+		assert_same_nodes(&mdev_device_type, w->type, &ids, &allocation, NULL);
 	} else {
 		assert_true(r < 0);
 		assert_string_equal(err.msg, c->says);
 	}
 	json_strs_done(&ids);
-	allocation_done(&gift);
+	allocation_done(&allocation);
 }
 
-static bool left_of(void *arg, const char *uuid)
+static bool busy_of(void *arg, const char *uuid)
 {
 	return strcmp(arg, uuid) == 0;
 }
@@ -374,7 +376,8 @@ static char *start_of(void *arg, const char *uuid)
 	return strcmp(arg, uuid) == 0 ? xstrdup("a process has it") : NULL;
 }
 
-/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its processes. */
+/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its
+ * processes. */
 static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 {
 	static const char *const lines[4] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")) };
@@ -386,20 +389,21 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
 	w->view.start = start_of;
 	w->view.arg = held;
-	w->view.left = left_of;
+	w->view.busy = busy_of;
 	json_strs_add(&ids, U1);
 	assert_same_nodes(&mdev_device_type, w->type, &ids, NULL, "a process has it");
-	assert_true(mdev_device_type.is_left(w->type, U1));
-	assert_false(mdev_device_type.is_left(w->type, U2));
+	assert_true(mdev_device_type.is_busy(w->type, U1));
+	assert_false(mdev_device_type.is_busy(w->type, U2));
 	json_strs_done(&ids);
 }
 
-/* Each container of a request has an answer of its own: nothing is remembered from one to the next. */
+/* Each container of a request has an answer of its own: nothing is remembered from one to the
+ * next. */
 static void a_second_container_gets_its_own_only(void **state)
 {
 	static const char *const lines[4] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")) };
 	static const char *const nodes[] = { NODES, GROUPS, NULL };
-	struct allocation gifts[2] = { 0 };
+	struct allocation allocations[2] = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
 
@@ -409,15 +413,15 @@ static void a_second_container_gets_its_own_only(void **state)
 		auto_free char *text = NULL;
 
 		json_strs_add(&ids, i ? U2 : U1);
-		assert_int_equal(
-			mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gifts[i], &err),
-			0);
-		text = gift_text(&gifts[i]);
+		assert_int_equal(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids,
+							   &allocations[i], &err),
+				 0);
+		text = allocation_text(&allocations[i]);
 		assert_string_equal(text,
 				    i ? "MDEV_PCI_RESOURCE_NVIDIA_COM_T4=" U2 VFIO NODE("15")
 				      : "MDEV_PCI_RESOURCE_NVIDIA_COM_T4=" U1 VFIO NODE("14"));
 		json_strs_done(&ids);
-		allocation_done(&gifts[i]);
+		allocation_done(&allocations[i]);
 	}
 }
 
@@ -426,18 +430,19 @@ static void a_group_that_is_used_again_names_no_other_instance(void **state)
 {
 	static const char *const lines[4] = { T4(U2, GROUP("14")) };
 	static const char *const nodes[] = { NODES, NULL };
-	struct allocation gift = { 0 };
+	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
 
 	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
 	json_strs_add(&ids, U1); /* had group 14 before */
-	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err) < 0);
+	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &allocation, &err) <
+		    0);
 	assert_same_nodes(&mdev_device_type, w->type, &ids, NULL,
 			  "device '" U1 "' is not ready: it is gone from the node");
 	json_strs_done(&ids);
-	allocation_done(&gift);
+	allocation_done(&allocation);
 }
 
 static struct held_case {
@@ -449,20 +454,20 @@ static struct held_case {
 	/* clang-format off */
 	{ "an instance that a pod has keeps its name when the entry is renamed", "old.com/T4",
 	  "nvidia.com/T4: 555555555552; old.com/T4: 555555555551", true },
-	{ "one that a pod has as what is offered no more is lent to nobody else", "gone.com/T4",
+	{ "one that a pod has as what is offered no more is offered to nobody else", "gone.com/T4",
 	  "nvidia.com/T4: 555555555551! (a pod has it as gone.com/T4) 555555555552", true },
 	{ "one that a pod has as what it is stays so", "nvidia.com/T4", "nvidia.com/T4: 555555555551 555555555552", false },
 	/* clang-format on */
 };
 
-static void what_a_pod_has_is_lent_once(void **state)
+static void what_a_pod_has_is_offered_once(void **state)
 {
 	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
 	static const char *const nodes[] = { NODES, GROUPS, NULL };
 	const struct held_case *row = suite_row(state);
 	auto_free char *as = xstrdup(row->as);
 	struct config_troubles troubles = { 0 };
-	struct allocation gift = { 0 };
+	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
@@ -475,12 +480,12 @@ static void what_a_pod_has_is_lent_once(void **state)
 	mdev_type_offer(w->type, NULL, &troubles);
 	assert_string_equal(str_cstr(offered()), row->offers);
 	json_strs_add(&ids, U1);
-	r = mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err);
+	r = mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &allocation, &err);
 	assert_int_equal(r < 0, row->refused);
 	if (row->refused && !strstr(err.msg, row->as))
 		fail_msg("no '%s' in '%s'", row->as, err.msg);
 	json_strs_done(&ids);
-	allocation_done(&gift);
+	allocation_done(&allocation);
 	config_troubles_done(&troubles);
 }
 
@@ -490,7 +495,7 @@ static const char *as_claimed(void *arg, const char *uuid)
 	return strcmp(uuid, U2) == 0 ? "claim.io/vgpu" : NULL;
 }
 
-static void what_no_entry_names_is_lent_as_its_claim_says(void **state)
+static void what_no_entry_names_is_offered_as_its_claim_says(void **state)
 {
 	static const char *const lines[] = { T4(U1, GROUP("14")),
 					     INSTANCE(U2, "nvidia-223", "GRID T4-2B", GROUP("15")),
@@ -513,12 +518,12 @@ static char *number_of_another(void *arg, const char *uuid)
 	return strcmp(uuid, U1) == 0 ? xstrdup("it has another's number") : NULL;
 }
 
-static void a_node_that_a_pod_could_open_is_lent_to_nobody(void **state)
+static void a_node_that_a_pod_could_open_is_offered_to_nobody(void **state)
 {
 	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
 	static const char *const nodes[] = { NODES, GROUPS, NULL };
 	struct config_troubles troubles = { 0 };
-	struct allocation gift = { 0 };
+	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
@@ -529,10 +534,11 @@ static void a_node_that_a_pod_could_open_is_lent_to_nobody(void **state)
 	assert_string_equal(str_cstr(offered()),
 			    "nvidia.com/T4: 555555555551! (it has another's number) 555555555552");
 	json_strs_add(&ids, U1);
-	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err) < 0);
+	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &allocation, &err) <
+		    0);
 	assert_string_equal(err.msg, "device '" U1 "' is not ready: it has another's number");
 	json_strs_done(&ids);
-	allocation_done(&gift);
+	allocation_done(&allocation);
 	config_troubles_done(&troubles);
 }
 
@@ -546,11 +552,11 @@ int main(void)
 		  nothing_is_offered_before_all_is_known, NULL);
 	suite_add(&suite, "a node that comes back makes its instance healthy again",
 		  a_node_that_comes_back_makes_its_instance_healthy, NULL);
-	suite_add(&suite, "what no entry names is lent as its claim says, as claimed",
-		  what_no_entry_names_is_lent_as_its_claim_says, NULL);
-	suite_rows(&suite, helds, what_a_pod_has_is_lent_once);
-	suite_add(&suite, "a node that another pod could open is lent to nobody",
-		  a_node_that_a_pod_could_open_is_lent_to_nobody, NULL);
+	suite_add(&suite, "what no entry names is offered as its claim says, as claimed",
+		  what_no_entry_names_is_offered_as_its_claim_says, NULL);
+	suite_rows(&suite, helds, what_a_pod_has_is_offered_once);
+	suite_add(&suite, "a node that another pod could open is offered to nobody",
+		  a_node_that_a_pod_could_open_is_offered_to_nobody, NULL);
 	suite_rows(&suite, allocates, allocate_matches_table);
 	suite_add(&suite, "no container starts beside a process of a former pod",
 		  no_container_starts_beside_a_process_of_a_former_pod, NULL);

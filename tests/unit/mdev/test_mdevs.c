@@ -10,16 +10,16 @@ static void nothing_is_done_before_all_is_known(void **state)
 	bench_see();
 	bench_ask(WANT("'a-1'"));
 	assert_started("");
-	assert_fares("c1", "(not known)");
+	assert_result("c1", "(not known)");
 	bench_label();
 	bench_run_until_moved(1);
 	assert_started("+c1");
-	assert_fares("c1", "Creating");
+	assert_result("c1", "Creating");
 	bench_close();
 }
 
 /* What was seen before a helper ended says nothing about what it has done. */
-static void an_old_look_starts_nothing_again(void **state)
+static void an_old_scan_starts_nothing_again(void **state)
 {
 	bench_open(WORDS END, one, 1);
 	bench_label();
@@ -35,7 +35,7 @@ static void an_old_look_starts_nothing_again(void **state)
 		    MDEV_OWNER_TYPES);
 	bench_see();
 	assert_started("+c1");
-	assert_fares("c1", "Configured");
+	assert_result("c1", "Configured");
 	bench_close();
 }
 
@@ -50,7 +50,7 @@ static void what_is_being_removed_is_not_healthy(void **state)
 	bench_see();
 	bench.type.offer(bench.type.arg, NULL);
 	assert_string_equal(str_cstr(bench_offered()), "-+");
-	assert_fares("c1", "Removing");
+	assert_result("c1", "Removing");
 	fake_helper_open_gate(&bench.fake);
 	bench_run_until_moved(1);
 	assert_started("-c1");
@@ -69,17 +69,17 @@ static void what_a_pod_has_waits_for_it(void **state)
 	bench_ask("");
 	bench_see();
 	assert_started("");
-	assert_fares("c1", "InUse");
+	assert_result("c1", "InUse");
 	assert_non_null(strstr(mdevs_condition(bench.mdevs, "c1")->message, "pod default/vm-1"));
 	bench.holder = NULL;
-	bench.touched = 0;
+	bench.updated = 0;
 	mdevs_enqueue_all(bench.mdevs);
 	fake_clock_settle(bench.clock);
-	assert_int_equal(bench.touched,
+	assert_int_equal(bench.updated,
 			 1); /* the kubelet's list changes before it can allocate it again */
 	bench_run_until_moved(1);
 	assert_started("-c1");
-	assert_int_equal(bench.touched, 2);
+	assert_int_equal(bench.updated, 2);
 	bench_close();
 }
 
@@ -94,7 +94,7 @@ static void what_a_pod_could_open_is_not_created(void **state)
 	fake_clock_advance(bench.clock, 60000);
 	fake_clock_settle(bench.clock);
 	assert_started("");
-	assert_fares("c1", "Held");
+	assert_result("c1", "Held");
 	bench.bind_trouble = NULL;
 	fake_clock_advance(bench.clock, 5000);
 	bench_run_until_moved(1);
@@ -113,7 +113,7 @@ static void a_label_of_the_node_acts_at_once(void **state)
 		"'big'},'mediatedDeviceTypes':['b-1']}]}");
 	bench_see();
 	assert_started("");
-	assert_fares("c1", "NotConfigured");
+	assert_result("c1", "NotConfigured");
 	json_pairs_set(&labels, "gpu", "big");
 	mdevs_set_labels(bench.mdevs, &labels);
 	json_pairs_done(&labels);
@@ -122,7 +122,7 @@ static void a_label_of_the_node_acts_at_once(void **state)
 	bench_close();
 }
 
-static void nothing_new_tells_nothing(void **state)
+static void nothing_is_reported_without_a_change(void **state)
 {
 	int changed;
 
@@ -149,7 +149,7 @@ int main(void)
 	suite_add(&suite, "before inventory, config and labels are known nothing is done",
 		  nothing_is_done_before_all_is_known, NULL);
 	suite_add(&suite, "a look from before a helper's end starts nothing",
-		  an_old_look_starts_nothing_again, NULL);
+		  an_old_scan_starts_nothing_again, NULL);
 	suite_add(&suite, "what is being removed is not healthy",
 		  what_is_being_removed_is_not_healthy, NULL);
 	suite_add(&suite, "what a pod has waits for it", what_a_pod_has_waits_for_it, NULL);
@@ -157,6 +157,7 @@ int main(void)
 		  what_a_pod_could_open_is_not_created, NULL);
 	suite_add(&suite, "kubevirt-contract 2 (trigger): a label of the node acts at once",
 		  a_label_of_the_node_acts_at_once, NULL);
-	suite_add(&suite, "nothing new tells nothing", nothing_new_tells_nothing, NULL);
+	suite_add(&suite, "nothing is reported without a change",
+		  nothing_is_reported_without_a_change, NULL);
 	return suite_run(&suite, "mdevs");
 }

@@ -48,7 +48,7 @@ static void records_of_what_is_gone_are_removed_too(void **state)
 	bench_close();
 }
 
-/* A helper with patience is looked at in the middle of its deadline. */
+/* A helper with patience is read in the middle of its deadline. */
 static void the_deadline_grows_with_the_instances(void **state)
 {
 	uint64_t due_ms = 0;
@@ -71,14 +71,14 @@ static void a_failing_parent_waits_and_blocks_no_other(void **state)
 	bench_see();
 	bench_run_until_moved(2);
 	assert_started("+c1 +c2");
-	assert_fares("c1", "CreateFailed");
+	assert_result("c1", "CreateFailed");
 	assert_string_equal(str_cstr(&bench.events), "!CreateFailed=no;");
 	machine_add(bench.machine, "11111111-2222-3333-4444-555555555551", "c2", "a-1",
 		    MDEV_OWNER_TYPES);
 	machine_add(bench.machine, "11111111-2222-3333-4444-555555555552", "c2", "a-1",
 		    MDEV_OWNER_TYPES);
 	bench_see();
-	assert_fares("c2", "Configured");
+	assert_result("c2", "Configured");
 	assert_started("+c1 +c2");
 	fake_clock_advance(bench.clock, MDEVS_RETRY_MS);
 	bench_run_until_moved(3);
@@ -92,7 +92,7 @@ static void a_failing_parent_waits_and_blocks_no_other(void **state)
 	bench_close();
 }
 
-static void one_that_comes_right_again_is_told(void **state)
+static void one_that_comes_right_again_is_reported(void **state)
 {
 	bench_open(WORDS FAILED("CreateFailed"), one, 1);
 	bench_label();
@@ -103,7 +103,7 @@ static void one_that_comes_right_again_is_told(void **state)
 	bench_see();
 	fake_clock_advance(bench.clock, MDEVS_RETRY_MS);
 	bench_run_until_moved(2);
-	assert_fares("c1", "Creating");
+	assert_result("c1", "Creating");
 	fake_helper_does(&bench.fake, WORDS FAILED("CreateFailed"));
 	bench_see();
 	bench_run_until_moved(3);
@@ -118,13 +118,13 @@ static void a_helper_that_cannot_be_started_is_a_failure(void **state)
 	bench_label();
 	bench_ask(WANT("'a-1'"));
 	bench_see();
-	assert_fares("c1", "HelperFailed");
+	assert_result("c1", "HelperFailed");
 	assert_int_equal(strncmp(str_cstr(&bench.events), "!HelperFailed=", 14), 0);
 	assert_int_equal(bench.moved, 0); /* no scan would show anything new */
 	fake_helper_does(&bench.fake, WORDS END);
 	fake_clock_advance(bench.clock, MDEVS_RETRY_MS - 1);
 	fake_clock_settle(bench.clock);
-	assert_fares("c1", "HelperFailed");
+	assert_result("c1", "HelperFailed");
 	fake_clock_advance(bench.clock, 1);
 	bench_run_until_moved(1);
 	assert_started("+c1");
@@ -146,7 +146,7 @@ static void another_type_is_tried_without_a_pause(void **state)
 	assert_started("+c1");
 	bench_ask(WANT("'b-1'"));
 	bench_wait_started("+c1 +c1");
-	assert_fares("c1", "Creating");
+	assert_result("c1", "Creating");
 	fake_helper_open_gate(&bench.fake);
 	bench_run_until_moved(2);
 	bench_close();
@@ -181,7 +181,7 @@ static void what_a_process_holds_is_tried_again(void **state)
 	bench_ask("");
 	bench_see();
 	bench_run_until_moved(1);
-	assert_fares("c1", "InUse");
+	assert_result("c1", "InUse");
 	assert_string_equal(str_cstr(&bench.events), "!Held=" UUID1 ": process 7;");
 	fake_clock_advance(bench.clock, MDEVS_RETRY_MS);
 	fake_clock_settle(bench.clock);
@@ -203,7 +203,7 @@ static void what_a_stuck_helper_removes_is_not_healthy(void **state)
 	bench_wait_started("-c1");
 	bench_expire_until_moved(1);
 	bench_see();
-	assert_fares("c1", "Stuck");
+	assert_result("c1", "Stuck");
 	bench.type.offer(bench.type.arg, NULL);
 	assert_string_equal(str_cstr(bench_offered()), "-");
 	fake_helper_open_gate(&bench.fake);
@@ -254,7 +254,7 @@ static void a_stuck_helper_keeps_its_parent_and_no_other(void **state)
 	bench_run_until_moved(1); /* c2 */
 	bench_wait_started("+c1 +c2");
 	bench_expire_until_moved(2);
-	assert_fares("c1", "Stuck");
+	assert_result("c1", "Stuck");
 	bench_see();
 	fake_clock_advance(bench.clock, 100UL * MDEVS_RETRY_MAX_MS);
 	bench_run_until_moved(3); /* c2 again, which still lacks its instances */
@@ -306,7 +306,7 @@ int main(void)
 	suite_add(&suite, "a parent that fails waits longer each time, and blocks no other",
 		  a_failing_parent_waits_and_blocks_no_other, NULL);
 	suite_add(&suite, "one that has come right and fails again is news",
-		  one_that_comes_right_again_is_told, NULL);
+		  one_that_comes_right_again_is_reported, NULL);
 	suite_add(&suite, "a helper that cannot be started is a failure",
 		  a_helper_that_cannot_be_started_is_a_failure, NULL);
 	suite_add(&suite, "another type is tried without a pause",

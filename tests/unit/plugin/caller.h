@@ -1,4 +1,5 @@
-/* caller: calls a device plugin on its socket as a kubelet does, and writes what it hears to a log. */
+/* caller: calls a device plugin on its socket as a kubelet does, and writes what it hears to a
+ * log. */
 #pragma once
 
 #include "agent/plugin/plugin_codec.h"
@@ -207,11 +208,11 @@ static inline void caller_prefer(struct caller *caller, const char *available, c
 				 size_t size)
 {
 	struct plugin_ids ids[2] = { caller_ids(available), caller_ids(musts) };
-	struct plugin_wish wish = { ids[0].items[0], ids[1].items[0], size };
-	struct plugin_wishes wishes = { &wish, 1, 1 };
+	struct plugin_preference preference = { ids[0].items[0], ids[1].items[0], size };
+	struct plugin_preferences preferences = { &preference, 1, 1 };
 	auto_str struct str data = STR_INIT;
 
-	assert_int_equal(plugin_codec_write_wishes(&wishes, &data, NULL), 0);
+	assert_int_equal(plugin_codec_write_preferences(&preferences, &data, NULL), 0);
 	caller_prefer_bytes(caller, str_cstr(&data), data.len);
 	plugin_ids_done(&ids[0]);
 	plugin_ids_done(&ids[1]);

@@ -1,6 +1,7 @@
 /*
- * fake_kubelet: registers device plugins as the real one does: it wipes the sockets of its folder when it
- * starts, calls the plugin back before it answers Register, opens one stream and never another.
+ * fake_kubelet: registers device plugins as the real one does: it wipes the sockets of its folder
+ * when it starts, calls the plugin back before it answers Register, opens one stream and never
+ * another.
  */
 #pragma once
 
@@ -64,7 +65,7 @@ static inline void kubelet_on_stream_end(void *arg, const struct grpc_result *re
 
 	(void)result;
 	kubelet->stream = NULL;
-	stage_say(kubelet->stage, "kubelet lost its stream");
+	stage_log(kubelet->stage, "kubelet lost its stream");
 }
 
 static inline void kubelet_on_options(void *arg, const struct grpc_result *result)
@@ -109,7 +110,7 @@ static inline void kubelet_on_cancel(void *arg)
 	struct fake_kubelet *kubelet = arg;
 
 	kubelet->held = NULL;
-	stage_say(kubelet->stage, "call cancelled");
+	stage_log(kubelet->stage, "call cancelled");
 }
 
 static inline void kubelet_on_register(void *arg, struct grpc_call *call, const char *data,

@@ -1,6 +1,6 @@
 /*
- * fake_registration: in the place of agent/plugin/registration.c and kubelet_watch.c: writes to a log what
- * is asked of them, and tells what the test wants told. Included by one file of a program.
+ * fake_registration: in the place of agent/plugin/registration.c and kubelet_watch.c: writes to a
+ * log what is asked of them, and tells what the test wants told. Included by one file of a program.
  */
 #pragma once
 
@@ -154,18 +154,18 @@ static inline struct registration *fake_registration(const char *resource)
 }
 
 /* The kubelet took @resource; or, with @why, did not. */
-static inline void fake_registration_tell(const char *resource, const char *why)
+static inline void fake_registration_report(const char *resource, const char *why)
 {
 	const struct registration *r = fake_registration(resource);
 	struct err err = { 0 };
 
 	if (why)
 		err_set(&err, ERR_RETRY, -EIO, "%s", why);
-	r->ops->told(r->arg, why ? REGISTRATION_WAITING : REGISTRATION_DONE, why ? &err : NULL);
+	r->ops->on_state(r->arg, why ? REGISTRATION_WAITING : REGISTRATION_DONE, why ? &err : NULL);
 }
 
 /* Every listener; of a socket that was removed only who has one. */
-static inline void fake_kubelet_tell(enum kubelet_event event)
+static inline void fake_kubelet_notify(enum kubelet_event event)
 {
 	struct kubelet_listener *before[FAKE_MAX];
 

@@ -1,4 +1,5 @@
-/* plugins_scene: plugins of two device types on a stage, with a registration that the test plays. */
+/* plugins_scene: plugins of two device types on a stage, with a registration that the test
+ * plays. */
 #pragma once
 
 #include "agent/plugin/plugin.h"

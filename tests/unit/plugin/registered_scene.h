@@ -19,10 +19,10 @@ struct scene {
 	struct grpc_uv_server *plugin;
 	struct grpc_call *stream;
 	unsigned served; /* the number of the plugin's socket */
-	bool free_when_told;
+	bool free_when_called;
 };
 
-static inline void scene_on_told(void *arg, enum registration_state state, const struct err *err)
+static inline void scene_on_state(void *arg, enum registration_state state, const struct err *err)
 {
 	struct scene *scene = arg;
 
@@ -30,12 +30,12 @@ static inline void scene_on_told(void *arg, enum registration_state state, const
 	if (err)
 		str_addf(&scene->stage.log, "waits: %s|", strerror(-err->code));
 	else
-		stage_say(&scene->stage, "done");
-	if (scene->free_when_told)
+		stage_log(&scene->stage, "done");
+	if (scene->free_when_called)
 		scene->registration = registration_free(scene->registration);
 }
 
-static const struct registration_ops scene_ops = { .told = scene_on_told };
+static const struct registration_ops scene_ops = { .on_state = scene_on_state };
 
 /* --- the plugin ---------------------------------------------------------------- */
 
@@ -158,7 +158,7 @@ static inline struct scene *scene_registered(void)
 	struct scene *scene = scene_new();
 
 	kubelet_start(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
 	while (!scene->stream)

@@ -25,7 +25,7 @@ struct stage {
 	struct str log;
 };
 
-static inline void stage_say(struct stage *stage, const char *text)
+static inline void stage_log(struct stage *stage, const char *text)
 {
 	str_add(&stage->log, text);
 	str_add_char(&stage->log, '|');

@@ -18,20 +18,19 @@ static struct find_case {
 	const char *name;
 	const char *text; /* NULL: there is no file */
 	const char *id;
-	enum checkpoint_says says;
+	enum checkpoint_answer says;
 } finds[] = {
-	{ "a container has it", OF("{\"0\":[\"" NIC "\"]}"), NIC, CHECKPOINT_NAMES },
+	{ "a container has it", OF("{\"0\":[\"" NIC "\"]}"), NIC, CHECKPOINT_ALLOCATED },
 	{ "of several, at several nodes", OF("{\"-1\":[\"a\",\"b\"],\"1\":[\"" NIC "\"]}"), NIC,
-	  CHECKPOINT_NAMES },
-	{ "of a kubelet that wrote no nodes", OF("[\"" NIC "\"]"), NIC, CHECKPOINT_NAMES },
-	{ "an ID of several", OF("{\"-1\":[\"1-2,1-3.1\"]}"), "1-3.1", CHECKPOINT_NAMES },
-	{ "what is only offered nobody has", OF("{\"0\":[\"a\"]}"), NIC, CHECKPOINT_NAMES_NOT },
-	{ "no part of an ID", OF("{\"0\":[\"" NIC "0\"]}"), NIC, CHECKPOINT_NAMES_NOT },
-	{ "nobody has anything", "{\"Data\":{\"PodDeviceEntries\":null}}", NIC,
-	  CHECKPOINT_NAMES_NOT },
+	  CHECKPOINT_ALLOCATED },
+	{ "of a kubelet that wrote no nodes", OF("[\"" NIC "\"]"), NIC, CHECKPOINT_ALLOCATED },
+	{ "an ID of several", OF("{\"-1\":[\"1-2,1-3.1\"]}"), "1-3.1", CHECKPOINT_ALLOCATED },
+	{ "what is only offered nobody has", OF("{\"0\":[\"a\"]}"), NIC, CHECKPOINT_FREE },
+	{ "no part of an ID", OF("{\"0\":[\"" NIC "0\"]}"), NIC, CHECKPOINT_FREE },
+	{ "nobody has anything", "{\"Data\":{\"PodDeviceEntries\":null}}", NIC, CHECKPOINT_FREE },
 	{ "odd entries count for nothing",
 	  "{\"Data\":{\"PodDeviceEntries\":[1,{\"DeviceIDs\":7},{\"DeviceIDs\":{\"0\":[null]}}]}}",
-	  NIC, CHECKPOINT_NAMES_NOT },
+	  NIC, CHECKPOINT_FREE },
 	{ "no file", NULL, NIC, CHECKPOINT_MISSING },
 	{ "an empty file", "", NIC, CHECKPOINT_UNKNOWN },
 	{ "half a file", "{\"Data\":{\"PodDeviceEntries\":[", NIC, CHECKPOINT_UNKNOWN },
@@ -84,7 +83,7 @@ static void pods_are_told_apart(void **state)
 			"{\"PodUID\":\"q\",\"DeviceIDs\":[\"b\"]},{\"DeviceIDs\":[\"c\"]}]}}");
 	assert_string_equal(checkpoint_pod(checkpoint, "a"), "p");
 	assert_null(checkpoint_pod(checkpoint, "b"));
-	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_NAMES);
+	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_ALLOCATED);
 	assert_null(checkpoint_pod(checkpoint, "c"));
 	assert_null(checkpoint_resource(checkpoint, "c"));
 	checkpoint_free(checkpoint);
@@ -130,17 +129,17 @@ static void each_writing_counts(void **state)
 	replace(folder, OF("{\"0\":[\"a\"]}"));
 	version = checkpoint_version(checkpoint);
 	assert_int_not_equal(version, 0);
-	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_NAMES);
+	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_ALLOCATED);
 	assert_int_equal(checkpoint_version(checkpoint), version);
 	replace(folder, OF("{\"0\":[\"b\"]}"));
 	assert_int_not_equal(checkpoint_version(checkpoint), version);
-	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_NAMES_NOT);
+	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_FREE);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(checkpoint_version(checkpoint), 0);
 	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_MISSING);
 	replace(folder, OF("{\"0\":[\"b\"]}"));
 	assert_true(checkpoint_version(checkpoint) > version);
-	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_NAMES);
+	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_ALLOCATED);
 	checkpoint_free(checkpoint);
 }
 

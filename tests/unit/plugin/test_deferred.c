@@ -136,7 +136,7 @@ static void a_device_is_in_one_call_at_a_time(void **state)
 
 /* --- what comes in between -------------------------------------------------------------------- */
 
-static void deadline_is_told_with_its_reason(void **state)
+static void deadline_is_reported_with_its_reason(void **state)
 {
 	static const struct device_type hasty_type = { .name = "hasty",
 						       .allocate_later = toy_allocate_later,
@@ -247,7 +247,7 @@ static void on_stopped(void *arg)
 {
 	struct scene *scene = arg;
 
-	stage_say(&scene->stage, "stopped");
+	stage_log(&scene->stage, "stopped");
 	scene->plugin = plugin_free(scene->plugin);
 }
 
@@ -487,8 +487,8 @@ int main(void)
 {
 	struct suite suite = { .len = 0 };
 
-	suite_add(&suite, "the deadline is told with its reason", deadline_is_told_with_its_reason,
-		  NULL);
+	suite_add(&suite, "the deadline is reported with its reason",
+		  deadline_is_reported_with_its_reason, NULL);
 	suite_add(&suite, "a type may withdraw when it is asked",
 		  a_type_may_withdraw_when_it_is_asked, NULL);
 	suite_add(&suite, "any order is answered once", any_order_is_answered_once, NULL);

@@ -11,7 +11,7 @@ struct scene {
 	struct kubelet_listener *second;
 	char *dir;
 	bool free_both;
-	bool makes_anew;
+	bool makes_again;
 };
 
 static const char *const event_names[] = {
@@ -24,10 +24,10 @@ static void on_event(void *arg, enum kubelet_event event)
 {
 	struct scene *scene = arg;
 
-	if (event == KUBELET_LOOKED_AGAIN)
+	if (event == KUBELET_POLLED)
 		return;
-	stage_say(&scene->stage, event_names[event]);
-	if (event == KUBELET_TOOK_OWN && scene->makes_anew)
+	stage_log(&scene->stage, event_names[event]);
+	if (event == KUBELET_TOOK_OWN && scene->makes_again)
 		folder_put(&scene->stage.folder, "device-plugins/own.sock", "");
 	if (!scene->free_both)
 		return;
@@ -116,9 +116,9 @@ static void swap_folder(struct scene *scene, const char *name)
 	make_folder(scene, name);
 }
 
-static void look(struct scene *scene, const char *name)
+static void check(struct scene *scene, const char *name)
 {
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 }
 
 static void wait_a_minute(struct scene *scene, const char *name)
@@ -132,7 +132,7 @@ static struct script_case {
 	struct step {
 		void (*act)(struct scene *scene, const char *name);
 		const char *name;
-		const char *told; /* NULL: the next step happens before any event        */
+		const char *log; /* NULL: the next step happens before any event        */
 	} steps[16];
 } scripts[] = {
 	{ "a kubelet comes and goes", {
@@ -153,7 +153,7 @@ static struct script_case {
 		{ put,           "other.sock",                  NULL },
 		{ drop,          "other.sock",                  NULL },
 		{ change_mode,   KUBELET,                       "" },
-		{ look,          NULL,                          NULL },
+		{ check,          NULL,                          NULL },
 		{ wait_a_minute, NULL,                          "" } } },
 	{ "our own socket is taken", {
 		{ drop,    OWN, "took own|" },
@@ -163,7 +163,7 @@ static struct script_case {
 	{ "our own socket comes before the kubelet's", {
 		{ put,  KUBELET, NULL },
 		{ drop, OWN,     NULL },
-		{ look, NULL,    "took own|came|" } } },
+		{ check, NULL,    "took own|came|" } } },
 	{ "the folder goes and comes", {
 		{ put,           KUBELET, "came|" },
 		{ drop,          KUBELET, NULL },
@@ -186,7 +186,7 @@ static struct script_case {
 };
 /* clang-format on */
 
-static void script_is_told(void **state)
+static void script_is_reported(void **state)
 {
 	struct scene *scene = *state;
 	const struct script_case *c = suite_row(state);
@@ -195,12 +195,12 @@ static void script_is_told(void **state)
 	assert_false(kubelet_watch_present(scene->watch));
 	for (size_t i = 0; i < ARRAY_LEN(c->steps) && c->steps[i].act; i++) {
 		c->steps[i].act(scene, c->steps[i].name);
-		if (!c->steps[i].told)
+		if (!c->steps[i].log)
 			continue;
 		stage_rest(&scene->stage);
-		if (strcmp(str_cstr(&scene->stage.log), c->steps[i].told) != 0)
+		if (strcmp(str_cstr(&scene->stage.log), c->steps[i].log) != 0)
 			fail_msg("step %zu: told '%s' instead of '%s'", i + 1,
-				 str_cstr(&scene->stage.log), c->steps[i].told);
+				 str_cstr(&scene->stage.log), c->steps[i].log);
 		str_clear(&scene->stage.log);
 		assert_int_equal(kubelet_watch_present(scene->watch), access(kubelet, F_OK) == 0);
 	}
@@ -235,10 +235,10 @@ static void own_socket_is_taken_twice(void **state)
 {
 	struct scene *scene = *state;
 
-	scene->makes_anew = true;
+	scene->makes_again = true;
 	drop(scene, "own.sock");
-	kubelet_watch_look(scene->watch);
-	scene->makes_anew = false;
+	kubelet_watch_check(scene->watch);
+	scene->makes_again = false;
 	drop(scene, "own.sock");
 	stage_settle(&scene->stage, "took own|took own|");
 }
@@ -262,7 +262,7 @@ static void folders_come_later(void **state)
 	stage_settle(&scene->stage, "came|");
 }
 
-static void looks_every_five_seconds(void **state)
+static void checks_every_five_seconds(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *other = folder_path(&scene->stage.folder, "elsewhere/own.sock");
@@ -277,7 +277,7 @@ static void looks_every_five_seconds(void **state)
 	stage_pass(&scene->stage, 60000);
 }
 
-static void listeners_may_go_when_told(void **state)
+static void listeners_may_go_when_notified(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *own = xasprintf("%s/own.sock", scene->dir);
@@ -299,11 +299,12 @@ int main(void)
 
 	suite_add(&suite, "an own socket in another folder", own_socket_is_elsewhere, NULL);
 	suite_fixture(&suite, &scene_fixture);
-	suite_rows(&suite, scripts, script_is_told);
+	suite_rows(&suite, scripts, script_is_reported);
 	suite_add(&suite, "our own socket is taken twice", own_socket_is_taken_twice, NULL);
 	suite_add(&suite, "the folders come later", folders_come_later, NULL);
-	suite_add(&suite, "it looks every five seconds in any case", looks_every_five_seconds,
+	suite_add(&suite, "it checks every five seconds in any case", checks_every_five_seconds,
 		  NULL);
-	suite_add(&suite, "listeners may go when they are told", listeners_may_go_when_told, NULL);
+	suite_add(&suite, "listeners may go when they are notified", listeners_may_go_when_notified,
+		  NULL);
 	return suite_run(&suite, "kubelet_watch");
 }

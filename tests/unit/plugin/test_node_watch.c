@@ -10,17 +10,17 @@
 
 static void on_changed(void *arg)
 {
-	stage_say(arg, "changed");
+	stage_log(arg, "changed");
 }
 
-/* What happens below the folder, word for word: "mkdir a", "put a/b", "rm a/b", "rmdir a", "mv a b",
- * "link a b". */
+/* What happens below the folder, word for word: "mkdir a", "put a/b", "rm a/b", "rmdir a", "mv a
+ * b", "link a b". */
 static struct watch_case {
 	const char *name;
 	const char *before[6];
 	const char *path;
-	const char *deeds[4];
-	const char *log; /* of all the deeds: each is reported at most once */
+	const char *changes[4];
+	const char *log; /* of all the changes: each is reported at most once */
 } rows[] = {
 	{ "a file that comes", { NULL }, "x", { "put x" }, "changed|" },
 	{ "a file that goes", { "put x" }, "x", { "rm x" }, "changed|" },
@@ -51,12 +51,12 @@ static struct watch_case {
 	  "a/x",
 	  { "mkdir a", "put a/x" },
 	  "changed|" },
-	{ "#18669: the folder is made anew, and the socket in it",
+	{ "#18669: the folder is created again, and the socket in it",
 	  { "mkdir a", "put a/x" },
 	  "a/x",
 	  { "rm a/x", "rmdir a", "mkdir a", "put a/x" },
 	  "changed|changed|" },
-	{ "a folder two levels up is made anew",
+	{ "a folder two levels up is created again",
 	  { "mkdir a", "mkdir a/b", "put a/b/x" },
 	  "a/b/x",
 	  { "mv a c", "mkdir a", "mkdir a/b", "put a/b/x" },
@@ -83,7 +83,7 @@ static struct watch_case {
 	  "changed|" },
 };
 
-static void do_deed(const struct folder *folder, const char *deed)
+static void do_change(const struct folder *folder, const char *change)
 {
 	char verb[16] = "";
 	char one[64] = "";
@@ -91,7 +91,7 @@ static void do_deed(const struct folder *folder, const char *deed)
 	auto_free char *from = NULL;
 	auto_free char *to = NULL;
 
-	assert_true(sscanf(deed, "%15s %63s %63s", verb, one, other) >= 2);
+	assert_true(sscanf(change, "%15s %63s %63s", verb, one, other) >= 2);
 	from = folder_path(folder, one);
 	to = folder_path(folder, other);
 	if (strcmp(verb, "mkdir") == 0)
@@ -107,7 +107,7 @@ static void do_deed(const struct folder *folder, const char *deed)
 	else if (strcmp(verb, "link") == 0)
 		assert_int_equal(symlink(from, to), 0);
 	else
-		fail_msg("no such deed: %s", deed);
+		fail_msg("no such change: %s", change);
 }
 
 static void quiet(struct stage *stage)
@@ -129,19 +129,19 @@ static void set_path(struct node_watch *watch, const struct folder *folder, cons
 }
 
 /* No time goes by: it is inotify that tells. */
-static void deeds_are_told(void **state)
+static void changes_are_reported(void **state)
 {
 	const struct watch_case *row = suite_row(state);
 	struct stage *stage = *state;
 	struct node_watch *watch;
 
 	for (size_t i = 0; i < ARRAY_LEN(row->before) && row->before[i]; i++)
-		do_deed(&stage->folder, row->before[i]);
+		do_change(&stage->folder, row->before[i]);
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, row->path);
 	stage_settle(stage, "");
-	for (size_t i = 0; i < ARRAY_LEN(row->deeds) && row->deeds[i]; i++) {
-		do_deed(&stage->folder, row->deeds[i]);
+	for (size_t i = 0; i < ARRAY_LEN(row->changes) && row->changes[i]; i++) {
+		do_change(&stage->folder, row->changes[i]);
 		quiet(stage);
 	}
 	stage_settle(stage, row->log);
@@ -149,7 +149,7 @@ static void deeds_are_told(void **state)
 }
 
 /* All of a storm is one change, or none. */
-static void a_storm_is_told_once(void **state)
+static void a_storm_is_reported_once(void **state)
 {
 	struct stage *stage = *state;
 	struct node_watch *watch;
@@ -157,14 +157,14 @@ static void a_storm_is_told_once(void **state)
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, "a/x");
 	for (int i = 0; i < 1000; i++) {
-		do_deed(&stage->folder, "mkdir a");
-		do_deed(&stage->folder, "put a/x");
-		do_deed(&stage->folder, "rm a/x");
-		do_deed(&stage->folder, "rmdir a");
+		do_change(&stage->folder, "mkdir a");
+		do_change(&stage->folder, "put a/x");
+		do_change(&stage->folder, "rm a/x");
+		do_change(&stage->folder, "rmdir a");
 	}
 	stage_settle(stage, "");
-	do_deed(&stage->folder, "mkdir a");
-	do_deed(&stage->folder, "put a/x");
+	do_change(&stage->folder, "mkdir a");
+	do_change(&stage->folder, "put a/x");
 	stage_await(stage, "changed|");
 	node_watch_free(watch);
 }
@@ -181,12 +181,12 @@ static void other_paths_follow(void **state)
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, "x");
 	set_path(watch, &stage->folder, "y");
-	do_deed(&stage->folder, "put x");
+	do_change(&stage->folder, "put x");
 	stage_settle(stage, "");
-	do_deed(&stage->folder, "put y");
+	do_change(&stage->folder, "put y");
 	stage_await(stage, "changed|");
 	node_watch_set(watch, &none);
-	do_deed(&stage->folder, "rm y");
+	do_change(&stage->folder, "rm y");
 	stage_pass(stage, NODE_WATCH_POLL_MS);
 	node_watch_free(watch);
 	quiet(stage);
@@ -194,16 +194,16 @@ static void other_paths_follow(void **state)
 }
 
 /* A link at the very end: nothing tells of its other end but the look that comes by itself. */
-static void what_no_event_tells_is_seen_in_time(void **state)
+static void what_no_event_shows_is_seen_in_time(void **state)
 {
 	struct stage *stage = *state;
 	struct node_watch *watch;
 
-	do_deed(&stage->folder, "mkdir a");
-	do_deed(&stage->folder, "link a/x l");
+	do_change(&stage->folder, "mkdir a");
+	do_change(&stage->folder, "link a/x l");
 	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
 	set_path(watch, &stage->folder, "l");
-	do_deed(&stage->folder, "put a/x");
+	do_change(&stage->folder, "put a/x");
 	stage_settle(stage, "");
 	fake_clock_advance(stage->fake, NODE_WATCH_POLL_MS);
 	stage_settle(stage, "changed|");
@@ -215,10 +215,10 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &stage_fixture);
-	suite_rows(&suite, rows, deeds_are_told);
-	suite_add(&suite, "a storm is told once", a_storm_is_told_once, NULL);
+	suite_rows(&suite, rows, changes_are_reported);
+	suite_add(&suite, "a storm is reported once", a_storm_is_reported_once, NULL);
 	suite_add(&suite, "other paths follow", other_paths_follow, NULL);
-	suite_add(&suite, "what no event tells is seen in time",
-		  what_no_event_tells_is_seen_in_time, NULL);
+	suite_add(&suite, "what no event shows is seen in time",
+		  what_no_event_shows_is_seen_in_time, NULL);
 	return suite_run(&suite, "node_watch");
 }

@@ -64,7 +64,7 @@ static void slow_stream_gets_the_newest(void **state)
 	scene_free(scene);
 }
 
-static void closed_stream_is_told(void **state)
+static void closed_stream_is_reported(void **state)
 {
 	struct scene *scene = *state;
 
@@ -188,7 +188,7 @@ static void on_stopped(void *arg)
 {
 	struct scene *scene = arg;
 
-	stage_say(&scene->stage, "stopped");
+	stage_log(&scene->stage, "stopped");
 	scene->plugin = plugin_free(scene->plugin);
 }
 
@@ -278,7 +278,7 @@ int main(void)
 	suite_fixture(&suite, &herd_fixture);
 	suite_add(&suite, "a slow stream gets the newest", slow_stream_gets_the_newest, NULL);
 	suite_fixture(&suite, &scene_fixture);
-	suite_add(&suite, "a closed stream is told", closed_stream_is_told, NULL);
+	suite_add(&suite, "a closed stream is reported", closed_stream_is_reported, NULL);
 	suite_add(&suite, "streams are limited", streams_are_limited, NULL);
 	suite_add(&suite, "the first stream from then on is the kubelet's",
 		  the_first_stream_from_then_on_is_the_kubelets, NULL);

@@ -87,7 +87,7 @@ static void too_many_containers(void **state)
 
 /* --- the other calls ------------------------------------------------------------------ */
 
-static void a_type_that_tells_its_nodes_is_asked_before_a_start(void **state)
+static void a_type_that_lists_its_nodes_is_asked_before_a_start(void **state)
 {
 	struct scene *scene = *state;
 
@@ -397,8 +397,8 @@ int main(void)
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "bytes that are no request", bytes_are_no_request, NULL);
 	suite_add(&suite, "too many containers", too_many_containers, NULL);
-	suite_add(&suite, "a type that tells its nodes is asked before a start",
-		  a_type_that_tells_its_nodes_is_asked_before_a_start, NULL);
+	suite_add(&suite, "a type that lists its nodes is asked before a start",
+		  a_type_that_lists_its_nodes_is_asked_before_a_start, NULL);
 	suite_add(&suite, "another is not asked", another_is_not_asked, NULL);
 	suite_rows(&suite, starts, start_is_answered);
 	suite_add(&suite, "what a former pod has is not proposed",

@@ -33,7 +33,7 @@
 	"A\x12\x01"                                                                         \
 	"B"                     /* annotations 4 { key 1, value 2 } */                      \
 	"\x2a\x07\x0a\x05v/c=d" /* cdi_devices 5 { name 1 } */
-#define WISHES             \
+#define PREFERENCES        \
 	"\x0a\x0b\x0a\x01" \
 	"a\x0a\x01"        \
 	"b\x12\x01"        \
@@ -163,25 +163,26 @@ static void allocations_there_and_back(void **state)
 	plugin_allocations_done(&all);
 }
 
-static void wishes_there_and_back(void **state)
+static void preferences_there_and_back(void **state)
 {
-	struct plugin_wishes wishes = { 0 };
-	struct plugin_wishes back = { 0 };
+	struct plugin_preferences preferences = { 0 };
+	struct plugin_preferences back = { 0 };
 	auto_str struct str out = STR_INIT;
 
-	array_add(&wishes)->size = 2;
-	json_strs_add(&wishes.items[0].available, "a");
-	json_strs_add(&wishes.items[0].available, "b");
-	json_strs_add(&wishes.items[0].must_include, "a");
-	assert_int_equal(plugin_codec_write_wishes(&wishes, &out, NULL), 0);
-	assert_bytes(&out, WISHES, sizeof(WISHES) - 1);
-	assert_int_equal(plugin_codec_read_wishes(out.buf, out.len, &back, NULL), 0);
+	array_add(&preferences)->size = 2;
+	json_strs_add(&preferences.items[0].available, "a");
+	json_strs_add(&preferences.items[0].available, "b");
+	json_strs_add(&preferences.items[0].must_include, "a");
+	assert_int_equal(plugin_codec_write_preferences(&preferences, &out, NULL), 0);
+	assert_bytes(&out, PREFERENCES, sizeof(PREFERENCES) - 1);
+	assert_int_equal(plugin_codec_read_preferences(out.buf, out.len, &back, NULL), 0);
 	assert_int_equal(back.len, 1);
 	assert_int_equal(back.items[0].size, 2);
-	assert_true(json_strs_equal(&back.items[0].available, &wishes.items[0].available));
-	assert_true(json_strs_equal(&back.items[0].must_include, &wishes.items[0].must_include));
-	plugin_wishes_done(&wishes);
-	plugin_wishes_done(&back);
+	assert_true(json_strs_equal(&back.items[0].available, &preferences.items[0].available));
+	assert_true(
+		json_strs_equal(&back.items[0].must_include, &preferences.items[0].must_include));
+	plugin_preferences_done(&preferences);
+	plugin_preferences_done(&back);
 }
 
 /* --- what is refused ---------------------------------------------------------------- */
@@ -216,11 +217,11 @@ static int read_allocations(const char *data, size_t len, struct err *err)
 	return plugin_codec_read_allocations(data, len, &all, err);
 }
 
-static int read_wishes(const char *data, size_t len, struct err *err)
+static int read_preferences(const char *data, size_t len, struct err *err)
 {
-	struct plugin_wishes wishes;
+	struct plugin_preferences preferences;
 
-	return plugin_codec_read_wishes(data, len, &wishes, err);
+	return plugin_codec_read_preferences(data, len, &preferences, err);
 }
 
 static int read_preferred(const char *data, size_t len, struct err *err)
@@ -239,7 +240,7 @@ static struct bad_case {
 	{ "no list", read_list, false },
 	{ "no allocate request", read_allocate, true },
 	{ "no allocate response", read_allocations, true },
-	{ "no preferred request", read_wishes, true },
+	{ "no preferred request", read_preferences, true },
 	{ "no preferred response", read_preferred, true },
 };
 
@@ -299,7 +300,7 @@ int main(void)
 
 	suite_add(&suite, "options there and back", options_there_and_back, NULL);
 	suite_add(&suite, "a list there and back", list_there_and_back, NULL);
-	suite_add(&suite, "a preferred request there and back", wishes_there_and_back, NULL);
+	suite_add(&suite, "a preferred request there and back", preferences_there_and_back, NULL);
 	suite_rows(&suite, readers, bad_bytes_are_refused);
 	suite_add(&suite, "a message has to fit", message_has_to_fit, NULL);
 	suite_fixture(&suite, &plugin_ids_fixture);

@@ -11,9 +11,9 @@ static void resource_lives_and_ends(void **state)
 	set(scene, "t.io/a: x y!");
 	assert_int_equal(scene->stage.log.len, 0);
 	stage_await(&scene->stage, "register t.io/a|");
-	fake_registration_tell("t.io/a", "no kubelet");
+	fake_registration_report("t.io/a", "no kubelet");
 	stage_await(&scene->stage, "toy t.io/a waiting: no kubelet|");
-	fake_registration_tell("t.io/a", NULL);
+	fake_registration_report("t.io/a", NULL);
 	stage_await(&scene->stage, "toy t.io/a registered|");
 	watch(scene, "t.io/a");
 	stage_await(&scene->stage, "list: x y!|");
@@ -64,7 +64,7 @@ static void comes_back_while_it_goes(void **state)
 	stage_await(&scene->stage, "list: y|");
 }
 
-static void allocate_refused_is_told(void **state)
+static void allocate_refused_is_reported(void **state)
 {
 	struct scene *scene = *state;
 
@@ -87,7 +87,7 @@ static void await_waiting(struct scene *scene)
 }
 
 /* One event for each container, when it is answered; none for what is withdrawn before. */
-static void allocate_later_is_told_once(void **state)
+static void allocate_later_is_reported_once(void **state)
 {
 	struct scene *scene = *state;
 
@@ -131,7 +131,7 @@ static void closed_stream_registers_again(void **state)
 	stage_await(&scene->stage, "again t.io/a|");
 }
 
-static void removed_socket_is_made_anew(void **state)
+static void removed_socket_is_created_again(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *path = NULL;
@@ -144,7 +144,7 @@ static void removed_socket_is_made_anew(void **state)
 		watch(scene, "t.io/a");
 		stage_await(&scene->stage, "list: x|");
 		assert_int_equal(unlink(path), 0);
-		fake_kubelet_tell(KUBELET_TOOK_OWN);
+		fake_kubelet_notify(KUBELET_TOOK_OWN);
 		stage_await(&scene->stage, "unregister t.io/a|register t.io/a|watch ended: "
 					   "Unavailable|");
 		assert_string_not_equal(fake_registration("t.io/a")->path, path);
@@ -184,10 +184,10 @@ static void kubelet_makes_the_folder(void **state)
 	set(scene, "t.io/a: x");
 	await_no_folder(scene);
 	assert_int_equal(mkdir(scene->dir, 0700), 0);
-	fake_kubelet_tell(KUBELET_CAME);
+	fake_kubelet_notify(KUBELET_CAME);
 	stage_await(&scene->stage, "register t.io/a|");
 	/* Another one is the registration's business. */
-	fake_kubelet_tell(KUBELET_CAME);
+	fake_kubelet_notify(KUBELET_CAME);
 	stage_settle(&scene->stage, "");
 }
 
@@ -206,24 +206,24 @@ static void registered_but_no_stream(void **state)
 
 	set(scene, "t.io/a: x");
 	stage_await(&scene->stage, "register t.io/a|");
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_notify(KUBELET_POLLED);
 	stage_settle(&scene->stage, "");
-	fake_registration_tell("t.io/a", NULL);
+	fake_registration_report("t.io/a", NULL);
 	stage_await(&scene->stage, "toy t.io/a registered|");
 	fake_clock_advance(scene->stage.fake, KUBELET_POLL_MS - 1);
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_notify(KUBELET_POLLED);
 	stage_settle(&scene->stage, "");
 	fake_clock_advance(scene->stage.fake, 1);
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_notify(KUBELET_POLLED);
 	stage_settle(&scene->stage, "again t.io/a|");
 	/* Once for every time that it was registered. */
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_notify(KUBELET_POLLED);
 	stage_settle(&scene->stage, "");
-	fake_registration_tell("t.io/a", NULL);
+	fake_registration_report("t.io/a", NULL);
 	watch(scene, "t.io/a");
 	stage_await(&scene->stage, "toy t.io/a registered|list: x|");
 	fake_clock_advance(scene->stage.fake, KUBELET_POLL_MS);
-	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
+	fake_kubelet_notify(KUBELET_POLLED);
 	stage_settle(&scene->stage, "");
 }
 
@@ -257,13 +257,13 @@ static void folder_matches_table(void **state)
 	assert_int_equal(strncmp(path, scene->dir, strlen(scene->dir)) != 0, c->own);
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void on_stopped(void *arg)
 {
 	struct scene *scene = arg;
 
-	stage_say(&scene->stage, "stopped");
+	stage_log(&scene->stage, "stopped");
 	scene->plugins = plugins_free(scene->plugins);
 }
 
@@ -384,11 +384,13 @@ int main(void)
 	suite_add(&suite, "a resource lives and ends", resource_lives_and_ends, NULL);
 	suite_add(&suite, "only what differs moves", only_what_differs_moves, NULL);
 	suite_add(&suite, "a resource comes back while it goes", comes_back_while_it_goes, NULL);
-	suite_add(&suite, "an Allocate that was refused is told", allocate_refused_is_told, NULL);
-	suite_add(&suite, "an allocation that is answered later is told once",
-		  allocate_later_is_told_once, NULL);
+	suite_add(&suite, "an Allocate that was refused is reported", allocate_refused_is_reported,
+		  NULL);
+	suite_add(&suite, "an allocation that is answered later is reported once",
+		  allocate_later_is_reported_once, NULL);
 	suite_add(&suite, "a closed stream registers again", closed_stream_registers_again, NULL);
-	suite_add(&suite, "a removed socket is made anew", removed_socket_is_made_anew, NULL);
+	suite_add(&suite, "a removed socket is created again", removed_socket_is_created_again,
+		  NULL);
 	suite_add(&suite, "there is no folder for the socket", no_folder_for_the_socket, NULL);
 	suite_add(&suite, "the kubelet makes the folder", kubelet_makes_the_folder, NULL);
 	suite_add(&suite, "withdrawn without a socket", withdrawn_without_a_socket, NULL);

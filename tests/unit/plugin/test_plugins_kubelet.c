@@ -84,8 +84,8 @@ static void scene_done(struct scene *scene)
 
 SUITE_FIXTURE(scene, struct scene, scene_init, scene_done);
 
-/* Until the kubelet has a stream; less than half a minute of the clock, which is turned slowly enough
- * for what happens on the sockets to come first. */
+/* Until the kubelet has a stream; less than half a minute of the clock, which is turned slowly
+ * enough for what happens on the sockets to come first. */
 static void await_stream(struct scene *scene)
 {
 	for (int ms = 0; !scene->kubelet.stream; ms += 10) {
@@ -113,7 +113,7 @@ static void wipe(struct scene *scene)
 	auto_free char *path = endpoint_path(scene);
 
 	assert_int_equal(unlink(path), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene->kubelet.plugin = grpc_uv_client_free(scene->kubelet.plugin);
 	scene->kubelet.stream = NULL;
 }

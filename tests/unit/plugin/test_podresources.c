@@ -21,7 +21,7 @@ struct scene {
 	bool hangs;
 	bool babbles;
 	struct podresources *p;
-	bool free_when_told;
+	bool free_when_called;
 	bool silent;
 	size_t lists;
 };
@@ -33,7 +33,7 @@ static void on_cancel(void *arg)
 	struct scene *scene = arg;
 
 	scene->held = NULL;
-	stage_say(&scene->stage, "cancelled");
+	stage_log(&scene->stage, "cancelled");
 }
 
 static void answer(struct scene *scene, struct grpc_call *call)
@@ -66,7 +66,7 @@ static void on_list(void *arg, struct grpc_call *call, const char *request, size
 	assert_null(scene->held); /* one at a time */
 	scene->lists++;
 	if (!scene->silent)
-		stage_say(&scene->stage, "list");
+		stage_log(&scene->stage, "list");
 	if (!scene->hangs) {
 		answer(scene, call);
 		return;
@@ -100,7 +100,7 @@ static void on_changed(void *arg)
 
 	pods_show(&shown, podresources_devices(scene->p));
 	str_addf(&scene->stage.log, "[%s]%s|", str_cstr(&shown), stale ? " stale" : "");
-	if (scene->free_when_told)
+	if (scene->free_when_called)
 		scene->p = podresources_free(scene->p);
 }
 
@@ -293,7 +293,7 @@ static void first_answer_is_waited_for(void **state)
 	stage_pass(&scene->stage, 1000000);
 }
 
-static void hanging_kubelet_is_given_up(void **state)
+static void hanging_kubelet_is_abandoned(void **state)
 {
 	struct scene *scene = *state;
 
@@ -337,11 +337,11 @@ static void answers_may_be_long(void **state)
 	stage_await(&scene->stage, "list|" POD " stale|");
 }
 
-static void may_be_freed_when_told(void **state)
+static void may_be_freed_when_called(void **state)
 {
 	struct scene *scene = *state;
 
-	scene->free_when_told = true;
+	scene->free_when_called = true;
 	podresources_ask(scene->p);
 	after(scene, 100, "[] stale|");
 	assert_null(scene->p);
@@ -394,11 +394,11 @@ int main(void)
 	suite_add(&suite, "an absent kubelet leaves what is known",
 		  absent_kubelet_leaves_what_is_known, NULL);
 	suite_add(&suite, "the first answer is waited for", first_answer_is_waited_for, NULL);
-	suite_add(&suite, "a kubelet that hangs is given up", hanging_kubelet_is_given_up, NULL);
+	suite_add(&suite, "a kubelet that hangs is given up", hanging_kubelet_is_abandoned, NULL);
 	suite_add(&suite, "a kubelet that babbles is not believed",
 		  babbling_kubelet_is_not_believed, NULL);
 	suite_add(&suite, "answers may be long, and too long", answers_may_be_long, NULL);
-	suite_add(&suite, "may be freed when told", may_be_freed_when_told, NULL);
+	suite_add(&suite, "may be freed when called", may_be_freed_when_called, NULL);
 	suite_add(&suite, "may be freed while it asks", freed_while_it_asks, NULL);
 	suite_add(&suite, "finds a device", finds_a_device, NULL);
 	return suite_run(&suite, "podresources");

@@ -11,7 +11,8 @@
 
 enum { CANDIDATES_MAX = 16 };
 
-/* Candidates are written "ID@NODE/ROOT" or "ID@NODE/ROOT#GROUP", with "!" before the ones that the container must have. */
+/* Candidates are written "ID@NODE/ROOT" or "ID@NODE/ROOT#GROUP", with "!" before the ones that the
+ * container must have. */
 static struct choice_case {
 	const char *name;
 	const char *candidates;

@@ -89,7 +89,7 @@ static void socket_is_seen_when_it_is_called_already(void **state)
 	kubelet_kill(&scene->kubelet);
 	scene_serve(scene);
 	fake_clock_settle(scene->stage.fake);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	stage_await(&scene->stage, "waits: Connection refused|");
 	assert_in_range(fake_clock_next(scene->stage.fake), 1, 10);
 	assert_int_equal(unlink(path), 0);
@@ -102,7 +102,7 @@ static void refused_plugin_tries_again(void **state)
 
 	scene->kubelet.mood = KUBELET_REFUSES;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|waits: Protocol error|");
 	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
@@ -115,13 +115,13 @@ static void refused_plugin_tries_again(void **state)
 	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
 }
 
-static void hanging_kubelet_is_given_up(void **state)
+static void hanging_kubelet_is_abandoned(void **state)
 {
 	struct scene *scene = *state;
 
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|");
 	stage_pass(&scene->stage, 9999);
@@ -141,7 +141,7 @@ static void late_answer_counts(void **state)
 
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|");
 	stage_pass(&scene->stage, 9999);
@@ -156,7 +156,7 @@ static void kubelet_dies_under_the_call(void **state)
 
 	scene->kubelet.mood = KUBELET_DROPS;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|waits: Connection refused|");
 	scene->kubelet.mood = KUBELET_TAKES;
@@ -171,7 +171,7 @@ static void new_kubelet_ends_a_call_that_hangs(void **state)
 
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	scene_serve(scene);
 	stage_await(&scene->stage, "example.com/a at a0.sock|");
 	/* Its connection stays. */
@@ -206,12 +206,12 @@ static void own_socket_is_removed(void **state)
 	stage_await(&scene->stage, "kubelet lost its stream|example.com/a at a1.sock|done|");
 }
 
-static void may_be_freed_when_told(void **state)
+static void may_be_freed_when_called(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/a.sock", scene->kubelet.dir);
 
-	scene->free_when_told = true;
+	scene->free_when_called = true;
 	folder_put(&scene->stage.folder, "device-plugins/a.sock", "");
 	scene->registration = scene_register(scene, path);
 	stage_await(&scene->stage, "waits: No such file or directory|");
@@ -261,13 +261,13 @@ int main(void)
 	suite_add(&suite, "a refused plugin tries again, less and less", refused_plugin_tries_again,
 		  NULL);
 	suite_add(&suite, "a kubelet that hangs is given up, and can call us meanwhile",
-		  hanging_kubelet_is_given_up, NULL);
+		  hanging_kubelet_is_abandoned, NULL);
 	suite_add(&suite, "a late answer counts", late_answer_counts, NULL);
 	suite_add(&suite, "a kubelet dies under the call", kubelet_dies_under_the_call, NULL);
 	suite_add(&suite, "a new kubelet ends a call that hangs",
 		  new_kubelet_ends_a_call_that_hangs, NULL);
 	suite_add(&suite, "no socket of ours, no registration",
 		  missing_own_socket_is_not_registered, NULL);
-	suite_add(&suite, "may be freed when told", may_be_freed_when_told, NULL);
+	suite_add(&suite, "may be freed when called", may_be_freed_when_called, NULL);
 	return suite_run(&suite, "registration");
 }

@@ -1,4 +1,5 @@
-/* registration_fsm: each cell, the waits, and that it always comes to rest at a kubelet that works. */
+/* registration_fsm: each cell, the waits, and that it always comes to rest at a kubelet that
+ * works. */
 #include "agent/plugin/registration_fsm.h"
 
 #include <stdbool.h>
@@ -18,7 +19,7 @@ static struct step_case {
 	{ "who waits need not be told to",              REGISTRATION_STEP_WAITING,    REGISTRATION_AGAIN,  REGISTRATION_NOTHING, REGISTRATION_STEP_WAITING    },
 	{ "a call that hangs is given up",              REGISTRATION_STEP_CALLING,    REGISTRATION_TIMER,  REGISTRATION_WAIT,    REGISTRATION_STEP_WAITING    },
 	{ "another kubelet is called instead",          REGISTRATION_STEP_CALLING,    REGISTRATION_CAME,   REGISTRATION_CALL,    REGISTRATION_STEP_CALLING    },
-	{ "a call that works is the end",               REGISTRATION_STEP_CALLING,    REGISTRATION_OK,     REGISTRATION_TELL,    REGISTRATION_STEP_REGISTERED },
+	{ "a call that works is the end",               REGISTRATION_STEP_CALLING,    REGISTRATION_OK,     REGISTRATION_REPORT,    REGISTRATION_STEP_REGISTERED },
 	{ "a call that fails is followed by a wait",    REGISTRATION_STEP_CALLING,    REGISTRATION_FAILED, REGISTRATION_WAIT,    REGISTRATION_STEP_WAITING    },
 	{ "a stream of before says nothing of a call",  REGISTRATION_STEP_CALLING,    REGISTRATION_AGAIN,  REGISTRATION_NOTHING, REGISTRATION_STEP_CALLING    },
 	{ "a new kubelet is called at once",            REGISTRATION_STEP_REGISTERED, REGISTRATION_CAME,   REGISTRATION_CALL,    REGISTRATION_STEP_CALLING    },
@@ -161,7 +162,7 @@ static void something_is_always_under_way(void **state)
 			waiting = true;
 			assert_in_range(fsm.wait_ms, REGISTRATION_SOON_MS, 15000);
 			break;
-		case REGISTRATION_TELL:
+		case REGISTRATION_REPORT:
 			calling = false;
 			break;
 		case REGISTRATION_NOTHING:

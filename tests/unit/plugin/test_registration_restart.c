@@ -128,12 +128,12 @@ static void late_event_changes_nothing(void **state)
 		stage_turn(&scene->stage);
 	inotify_fails = false;
 	assert_false(kubelet_watch_present(scene->watch));
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	assert_true(kubelet_watch_present(scene->watch));
 	stage_settle(&scene->stage, "");
 	/* Nor does what is done to the same socket. */
 	assert_int_equal(chmod(path, 0666), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	stage_settle(&scene->stage, "");
 	stage_pass(&scene->stage, 100000);
 	scene_free(scene);
@@ -152,7 +152,8 @@ static void move_aside(void *arg, enum kubelet_event event)
 		assert_int_equal(rename(mover->path, mover->aside), 0);
 }
 
-/* The look finds the socket. It is gone when the registration gets the event, and then it is back unchanged. */
+/* The look finds the socket. It is gone when the registration gets the event, and then it is back
+ * unchanged. */
 static void socket_that_is_gone_again_changes_nothing(void **state)
 {
 	struct scene *scene = *state;
@@ -162,20 +163,20 @@ static void socket_that_is_gone_again_changes_nothing(void **state)
 	struct kubelet_listener *first = NULL;
 
 	assert_int_equal(rename(path, aside), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	first = kubelet_watch_listen(scene->watch, NULL, move_aside, &mover);
 	assert_int_equal(rename(aside, path), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	assert_int_equal(access(path, F_OK), -1);
 	kubelet_listener_free(first);
 	stage_settle(&scene->stage, "");
 	assert_int_equal(rename(aside, path), 0);
-	kubelet_watch_look(scene->watch);
+	kubelet_watch_check(scene->watch);
 	stage_settle(&scene->stage, "");
 	stage_pass(&scene->stage, 100000);
 }
 
-static void folder_is_made_anew(void **state)
+static void folder_is_created_again(void **state)
 {
 	struct scene *scene = *state;
 
@@ -239,6 +240,6 @@ int main(void)
 	suite_add(&suite, "the kubelet's socket is replaced", kubelet_socket_is_replaced, NULL);
 	suite_add(&suite, "a socket that is gone again does not restart a registration",
 		  socket_that_is_gone_again_changes_nothing, NULL);
-	suite_add(&suite, "the folder is made anew", folder_is_made_anew, NULL);
+	suite_add(&suite, "the folder is created again", folder_is_created_again, NULL);
 	return suite_run(&suite, "registration at kubelets that restart");
 }

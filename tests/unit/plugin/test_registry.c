@@ -25,10 +25,10 @@ struct scene {
 	struct registration *registration;
 	struct registration *second;
 	struct grpc_uv_client *kubelet;
-	bool free_when_told;
+	bool free_when_called;
 };
 
-static void on_told(void *arg, enum registration_state state, const struct err *err)
+static void log_state(void *arg, enum registration_state state, const struct err *err)
 {
 	struct scene *scene = arg;
 
@@ -36,12 +36,12 @@ static void on_told(void *arg, enum registration_state state, const struct err *
 	if (err)
 		str_addf(&scene->stage.log, "waits: %s|", strerror(-err->code));
 	else
-		stage_say(&scene->stage, "done");
-	if (scene->free_when_told)
+		stage_log(&scene->stage, "done");
+	if (scene->free_when_called)
 		scene->registration = registration_free(scene->registration);
 }
 
-static const struct registration_ops ops = { .told = on_told };
+static const struct registration_ops ops = { .on_state = log_state };
 
 static struct registration *scene_register(struct scene *scene, enum registration_mode mode)
 {
@@ -124,7 +124,7 @@ static void on_end(void *arg, const struct grpc_result *result)
 	struct scene *scene = arg;
 
 	if (result->status != GRPC_OK)
-		stage_say(&scene->stage, grpc_status_name(result->status));
+		stage_log(&scene->stage, grpc_status_name(result->status));
 }
 
 static void ask(struct scene *scene)
@@ -207,7 +207,7 @@ static void kubelet_does_not_come(void **state)
 	stage_settle(&scene->stage, "done|");
 }
 
-static void dropped_stream_makes_the_socket_anew(void **state)
+static void dropped_stream_makes_the_socket_again(void **state)
 {
 	struct scene *scene = *state;
 	uint64_t wait = 50;
@@ -280,8 +280,8 @@ static void what_is_no_socket_is_left_alone(void **state)
 	stage_settle(&scene->stage, "done|");
 }
 
-/* A rolling update: the new one takes over, the old one does not fight, and is there when the new one
- * is gone. */
+/* A rolling update: the new one takes over, the old one does not fight, and is there when the new
+ * one is gone. */
 static void second_agent_takes_over(void **state)
 {
 	struct scene *scene = *state;
@@ -373,11 +373,11 @@ static void folder_decides_the_way(void **state)
 	assert_int_equal(access(scene->path, F_OK), -1);
 }
 
-static void may_be_freed_when_told(void **state)
+static void may_be_freed_when_called(void **state)
 {
 	struct scene *scene = *state;
 
-	scene->free_when_told = true;
+	scene->free_when_called = true;
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|Unavailable|");
 	assert_null(scene->registration);
@@ -430,15 +430,15 @@ int main(void)
 	suite_add(&suite, "the kubelet finds the socket", kubelet_finds_the_socket, NULL);
 	suite_add(&suite, "the kubelet refuses, and says why", kubelet_refuses, NULL);
 	suite_add(&suite, "the kubelet does not come", kubelet_does_not_come, NULL);
-	suite_add(&suite, "a dropped stream makes the socket anew",
-		  dropped_stream_makes_the_socket_anew, NULL);
+	suite_add(&suite, "a dropped stream makes the socket again",
+		  dropped_stream_makes_the_socket_again, NULL);
 	suite_add(&suite, "a kubelet that comes by itself is not called", kubelet_is_first, NULL);
 	suite_add(&suite, "a second agent takes over", second_agent_takes_over, NULL);
 	suite_add(&suite, "the old agent leaves the new one's socket alone",
 		  old_agent_leaves_the_new_socket, NULL);
 	suite_add(&suite, "left-over sockets are swept", left_over_sockets_are_swept, NULL);
 	suite_add(&suite, "the folder is wiped, or gone", folder_is_wiped_or_gone, NULL);
-	suite_add(&suite, "may be freed when told", may_be_freed_when_told, NULL);
+	suite_add(&suite, "may be freed when called", may_be_freed_when_called, NULL);
 	suite_fixture(&suite, &unregistered_fixture);
 	suite_add(&suite, "the socket of a crash is replaced", socket_of_a_crash_is_replaced, NULL);
 	suite_add(&suite, "what is no socket is left alone", what_is_no_socket_is_left_alone, NULL);

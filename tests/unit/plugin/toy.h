@@ -120,7 +120,7 @@ static inline int toy_nodes(void *arg, const char *id, struct json_strs *nodes, 
 	return r;
 }
 
-static inline bool toy_is_left(void *arg, const char *id)
+static inline bool toy_is_busy(void *arg, const char *id)
 {
 	const struct toy *toy = arg;
 
@@ -130,7 +130,7 @@ static inline bool toy_is_left(void *arg, const char *id)
 static const struct device_type toy_type = { .name = "toy",
 					     .allocate = toy_allocate,
 					     .nodes = toy_nodes,
-					     .is_left = toy_is_left,
+					     .is_busy = toy_is_busy,
 					     .prefer = toy_prefer };
 
 static const struct device_type later_type = { .name = "toy",

@@ -43,7 +43,8 @@ struct node1 {
 	struct pci_view view;
 };
 
-/* A link below the node's /sys to a thing whose last name counts; what it was is gone. NULL: no link. */
+/* A link below the node's /sys to a thing whose last name counts; what it was is gone. NULL: no
+ * link. */
 static inline void node1_link(const struct node1 *node, const char *name, const char *target)
 {
 	auto_free char *path = xasprintf("%s/%s", node->sysfs, name);

@@ -5,7 +5,7 @@
 #include "unit/resource/node1.h"
 
 #define SAYS   "IOMMU group 12 serves one pod at a time, and "
-#define JUST   SAYS NIC " of it was just given to another container"
+#define JUST   SAYS NIC " of it was just allocated to another container"
 #define LISTED SAYS "a pod has " NIC " of it"
 #define WROTE  SAYS NIC " of it belongs to a pod in the checkpoint"
 #define THIRD  "0000:03:00.0"
@@ -15,9 +15,9 @@
 /* NIC was given in the call 5, if at all. */
 static struct group_case {
 	const char *name;
-	const char *twin_group; /* NULL: "12", the other one's    */
-	const char *given_as;   /* NIC, as this resource; NULL: not */
-	bool open;              /* the container that was given NIC is not done yet */
+	const char *twin_group;   /* NULL: "12", the other one's    */
+	const char *allocated_as; /* NIC, as this resource; NULL: not */
+	bool open;                /* the container that was given NIC is not done yet */
 	bool long_ago;
 	uint64_t own_call; /* the one that gave the device that is asked for; 0: none    */
 	bool listed;       /* a list says that n/p has NIC                               */
@@ -30,37 +30,37 @@ static struct group_case {
 } rows[] = {
 	/* clang-format off */
 	{ "of a free group anything may be given", .says = NULL },
-	{ "another call for the same resource is another container", .given_as = GPU, .open = true, .says = JUST },
-	{ "and so it is later", .given_as = GPU, .says = JUST },
-	{ "by another resource it is the same container while that is not done", .given_as = AUDIO, .open = true },
-	{ "but not when that has all it asked for, however lately", .given_as = AUDIO, .says = JUST },
-	{ "nor if a list names the pod by then", .given_as = AUDIO, .listed = true, .says = LISTED },
-	{ "of one call it is the same container", .given_as = GPU, .with = NIC },
-	{ "of the list it is the same pod for a while", .given_as = GPU, .for_list = true },
-	{ "also if it is listed already", .given_as = GPU, .listed = true, .for_list = true },
-	{ "then it is not", .given_as = GPU, .long_ago = true, .for_list = true, .says = JUST },
+	{ "another call for the same resource is another container", .allocated_as = GPU, .open = true, .says = JUST },
+	{ "and so it is later", .allocated_as = GPU, .says = JUST },
+	{ "by another resource it is the same container while that is not done", .allocated_as = AUDIO, .open = true },
+	{ "but not when that has all it asked for, however lately", .allocated_as = AUDIO, .says = JUST },
+	{ "nor if a list names the pod by then", .allocated_as = AUDIO, .listed = true, .says = LISTED },
+	{ "of one call it is the same container", .allocated_as = GPU, .with = NIC },
+	{ "of the list it is the same pod for a while", .allocated_as = GPU, .for_list = true },
+	{ "also if it is listed already", .allocated_as = GPU, .listed = true, .for_list = true },
+	{ "then it is not", .allocated_as = GPU, .long_ago = true, .for_list = true, .says = JUST },
 	{ "nor if the pod was listed long ago", .listed = true, .for_list = true, .says = LISTED },
-	{ "what was given may be given again", .given_as = GPU, .own_call = 5 },
-	{ "also if it was since", .given_as = GPU, .own_call = 6 },
-	{ "not if the other was given a moment later", .given_as = AUDIO, .own_call = 4, .says = JUST },
-	{ "but to the same pod", .given_as = AUDIO, .own_call = 4, .same_pod = true },
-	{ "what is given again brings along what its pod got by another resource", .twin_group = "12",
-	  .given_as = AUDIO, .with = THIRD },
-	{ "not if another container has got the other since", .given_as = GPU, .own_call = 1, .says = JUST },
-	{ "nor if that is listed already", .listed = true, .own_call = 5, .given_as = NULL, .says = LISTED },
+	{ "what was allocated may be allocated again", .allocated_as = GPU, .own_call = 5 },
+	{ "also if it was since", .allocated_as = GPU, .own_call = 6 },
+	{ "not if the other was allocated a moment later", .allocated_as = AUDIO, .own_call = 4, .says = JUST },
+	{ "but to the same pod", .allocated_as = AUDIO, .own_call = 4, .same_pod = true },
+	{ "what is allocated again brings along what its pod got by another resource", .twin_group = "12",
+	  .allocated_as = AUDIO, .with = THIRD },
+	{ "not if another container has got the other since", .allocated_as = GPU, .own_call = 1, .says = JUST },
+	{ "nor if that is listed already", .listed = true, .own_call = 5, .allocated_as = NULL, .says = LISTED },
 	{ "a pod that has both keeps both", .listed = true, .own_pod = "p", .same_pod = true },
 	{ "two lists that name it are no proof by themselves", .listed = true, .own_pod = "p", .says = LISTED },
-	{ "two pods that have one each are told", .listed = true, .own_pod = "q", .says = LISTED },
-	{ "who had it before is no reason when the other was given since", .own_pod = "q", .given_as = GPU,
+	{ "two pods that have one each are reported", .listed = true, .own_pod = "q", .says = LISTED },
+	{ "who had it before is no reason when the other was allocated since", .own_pod = "q", .allocated_as = GPU,
 	  .says = JUST },
-	{ "another group does not mind", .twin_group = "13", .given_as = GPU },
+	{ "another group does not mind", .twin_group = "13", .allocated_as = GPU },
 	{ "a pod that is listed has the group", .listed = true, .says = LISTED },
-	{ "a list does not end the moment of a container", .listed = true, .given_as = AUDIO, .open = true },
-	{ "what is written down counts until the kubelet speaks", .written = true, .says = WROTE },
+	{ "a list does not end the moment of a container", .listed = true, .allocated_as = AUDIO, .open = true },
+	{ "what is written down counts until the kubelet answers", .written = true, .says = WROTE },
 	{ "also for the list", .written = true, .for_list = true, .says = WROTE },
 	{ "but not against the pod that has both", .written = true, .same_pod = true },
 	{ "nor against whoever asks for both", .written = true, .with = NIC },
-	{ "nor against a container that is not done", .written = true, .given_as = AUDIO, .open = true },
+	{ "nor against a container that is not done", .written = true, .allocated_as = AUDIO, .open = true },
 	/* clang-format on */
 };
 
@@ -80,17 +80,17 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 }
 
 /* THIRD is the pod's that was given NIC, and came with it. */
-static struct ledger_gift gift_of(void *arg, const char *address)
+static struct ledger_allocation allocation_of(void *arg, const char *address)
 {
 	const struct group_case *row = arg;
 
 	if (strcmp(address, TWIN) == 0)
-		return (struct ledger_gift){ .call = row->own_call,
-					     .resource = row->own_call ? GPU : NULL };
-	return (struct ledger_gift){ .call = 5,
-				     .resource = row->given_as,
-				     .open = row->open,
-				     .recent = row->given_as && !row->long_ago };
+		return (struct ledger_allocation){ .call = row->own_call,
+						   .resource = row->own_call ? GPU : NULL };
+	return (struct ledger_allocation){ .call = 5,
+					   .resource = row->allocated_as,
+					   .open = row->open,
+					   .recent = row->allocated_as && !row->long_ago };
 }
 
 static const char *written(void *arg, const char *address)
@@ -122,7 +122,7 @@ static void is_judged(void **state)
 	if (row->with)
 		json_strs_add(&asked, row->with);
 	node->view.pods = pods_of;
-	node->view.gift = gift_of;
+	node->view.allocation = allocation_of;
 	node->view.written = written;
 	node->view.same_pod = is_same_pod;
 	node->view.arg = row;

@@ -89,7 +89,7 @@ static void begin(struct scene *scene)
 	pass(scene, 5000);
 }
 
-static void look(struct scene *scene)
+static void update(struct scene *scene)
 {
 	offers_update_soon(scene->offers);
 	pass(scene, 50);
@@ -100,7 +100,7 @@ static void assert_twin(struct scene *scene, const char *trouble)
 {
 	struct offered_answer answer;
 
-	look(scene);
+	update(scene);
 	answer = offers_answer(scene->offers, TWIN);
 	assert_string_equal(answer.trouble ? answer.trouble : "none", trouble ? trouble : "none");
 	assert_int_equal(allocate_one(scene, TWIN), trouble ? GRPC_FAILED_PRECONDITION : GRPC_OK);
@@ -114,7 +114,7 @@ static void assert_twin(struct scene *scene, const char *trouble)
 	    "not known, which may be this one's: delete that pod"
 
 /* The device was there when the kubelet's list named its pod. */
-static void a_listed_pods_number_is_lent_to_nobody(void **state)
+static void a_listed_pods_number_is_offered_to_nobody(void **state)
 {
 	struct scene *scene = *state;
 
@@ -168,9 +168,9 @@ static void the_old_number_stays_taken_when_the_device_comes_back(void **state)
 	add(scene, NIC, "eve");
 	begin(scene);
 	unplug(scene);
-	look(scene);
+	update(scene);
 	plug_again(scene, C);
-	look(scene);
+	update(scene);
 	set_node(scene, "13", A);
 	assert_twin(scene, TAKEN("13", "1:3", "pod default/eve"));
 	set_node(scene, "13", C);
@@ -180,7 +180,7 @@ static void the_old_number_stays_taken_when_the_device_comes_back(void **state)
 }
 
 /* The pod before it may have had another number. */
-static void what_is_given_anew_has_the_number_that_it_has_now(void **state)
+static void what_is_allocated_again_has_the_number_that_it_has_now(void **state)
 {
 	struct scene *scene = *state;
 
@@ -209,7 +209,7 @@ static void a_functions_own_node_counts_likewise(void **state)
 }
 
 /* The group, and with it the node, is there as long as one of its functions is. */
-static void the_rest_of_a_group_is_lent_to_no_other_pod(void **state)
+static void the_rest_of_a_group_is_offered_to_no_other_pod(void **state)
 {
 	struct scene *scene = scene_with(pair);
 
@@ -349,12 +349,12 @@ static void assert_stick(struct scene *scene, const char *port, const char *trou
 {
 	auto_free char *text = NULL;
 
-	look(scene);
+	update(scene);
 	text = offers_number_trouble(scene->offers, port);
 	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
 }
 
-static void a_sticks_number_is_lent_to_nobody(void **state)
+static void a_sticks_number_is_offered_to_nobody(void **state)
 {
 	struct scene *scene = *state;
 
@@ -404,7 +404,7 @@ static void assert_bind(struct scene *scene, const char *id, const char *trouble
 {
 	auto_free char *text = NULL;
 
-	look(scene);
+	update(scene);
 	text = offers_bind_trouble(scene->offers, id);
 	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
 }
@@ -447,7 +447,7 @@ static void as_it_is_by_a_device_that_came_back(void **state)
 	add(scene, NIC, "eve");
 	begin(scene);
 	unplug(scene);
-	look(scene);
+	update(scene);
 	plug_again(scene, C);
 	assert_bind(scene, TWIN, NEXT);
 	assert_bind(scene, NIC, NULL);
@@ -526,7 +526,7 @@ static bool is_never_the_same(void *arg, const char *a, const char *b)
 }
 
 /* Each part's number is known at once, before anybody looks again. */
-static void what_is_given_in_parts_has_the_numbers_of_all(void **state)
+static void what_is_allocated_in_parts_has_the_numbers_of_all(void **state)
 {
 	struct scene *scene = *state;
 	struct node_numbers *numbers = node_numbers_new(
@@ -538,7 +538,7 @@ static void what_is_given_in_parts_has_the_numbers_of_all(void **state)
 	plug_stick(scene, "1-2", "005", A);
 	plug_stick(scene, "1-3", "006", B);
 	json_strs_add(&ids, "1-2,1-3");
-	node_numbers_give(numbers, &ids);
+	node_numbers_allocate(numbers, &ids);
 	pull_stick(scene, "1-3");
 	plug_stick(scene, "1-4", "006", B);
 	trouble = node_numbers_trouble(numbers, "1-4");
@@ -585,7 +585,7 @@ static void the_next_process_knows_the_numbers(void **state)
 	set_node(scene, "13", NULL);
 	numbers = next_process(scene);
 	json_strs_add(&ids, NIC);
-	node_numbers_give(numbers, &ids);
+	node_numbers_allocate(numbers, &ids);
 	node_numbers_free(numbers);
 	assert_next(scene, NULL);
 	set_node(scene, "12", NULL);
@@ -593,7 +593,7 @@ static void the_next_process_knows_the_numbers(void **state)
 	assert_next(scene, NEXT); /* and the one after that */
 
 	numbers = next_process(scene);
-	node_numbers_give(numbers, &ids); /* to another pod */
+	node_numbers_allocate(numbers, &ids); /* to another pod */
 	text = node_numbers_bind_trouble(numbers, TWIN);
 	assert_null(text);
 	node_numbers_free(numbers);
@@ -618,21 +618,21 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "the rest of a group is lent to no other pod",
-		  the_rest_of_a_group_is_lent_to_no_other_pod, NULL);
+	suite_add(&suite, "the rest of a group is offered to no other pod",
+		  the_rest_of_a_group_is_offered_to_no_other_pod, NULL);
 	suite_add(&suite, "a pod keeps the rest of its own group",
 		  a_pod_keeps_the_rest_of_its_own_group, NULL);
 	suite_fixture(&suite, &apart_fixture);
-	suite_add(&suite, "the number that a listed pod has is lent to nobody",
-		  a_listed_pods_number_is_lent_to_nobody, NULL);
+	suite_add(&suite, "the number that a listed pod has is offered to nobody",
+		  a_listed_pods_number_is_offered_to_nobody, NULL);
 	suite_add(&suite, "Allocate looks at the number itself",
 		  allocate_looks_at_the_number_itself, NULL);
 	suite_add(&suite, "so is that of a pod that no list names yet",
 		  so_is_that_of_a_pod_that_no_list_names_yet, NULL);
 	suite_add(&suite, "the old number stays taken when the device comes back",
 		  the_old_number_stays_taken_when_the_device_comes_back, NULL);
-	suite_add(&suite, "what is given anew has the number that it has now",
-		  what_is_given_anew_has_the_number_that_it_has_now, NULL);
+	suite_add(&suite, "what is allocated again has the number that it has now",
+		  what_is_allocated_again_has_the_number_that_it_has_now, NULL);
 	suite_add(&suite, "a function's own node counts likewise",
 		  a_functions_own_node_counts_likewise, NULL);
 	suite_add(&suite, "of a number that is not known any may be the one",
@@ -644,14 +644,14 @@ int main(void)
 		  a_device_without_a_node_has_no_number, NULL);
 	suite_add(&suite, "a node that is not shown has one that is not known",
 		  a_node_that_is_not_shown_has_one_that_is_not_known, NULL);
-	suite_add(&suite, "a stick's number is lent to nobody", a_sticks_number_is_lent_to_nobody,
-		  NULL);
+	suite_add(&suite, "a stick's number is offered to nobody",
+		  a_sticks_number_is_offered_to_nobody, NULL);
 	suite_add(&suite, "of a stick whose number is not known none is feared",
 		  of_a_stick_whose_number_is_not_known_none_is_feared, NULL);
 	suite_add(&suite, "a function that is gone does not hold sticks back",
 		  a_function_that_is_gone_does_not_hold_sticks_back, NULL);
-	suite_add(&suite, "what is given in parts has the numbers of all",
-		  what_is_given_in_parts_has_the_numbers_of_all, NULL);
+	suite_add(&suite, "what is allocated in parts has the numbers of all",
+		  what_is_allocated_in_parts_has_the_numbers_of_all, NULL);
 	suite_add(&suite, "nothing is bound while a number is left to a pod",
 		  nothing_is_bound_while_a_number_is_left_to_a_pod, NULL);
 	suite_add(&suite, "as it is by a device that came back",

@@ -61,7 +61,8 @@ static void a_claim_that_waits_for_the_kubelet_is_healthy_for_it(void **state)
 	scene_free(scene);
 }
 
-/* The kubelet is told so, and the claim is not told what it says itself: its next status may say otherwise already. */
+/* The kubelet is reported so, and the claim is not told what it says itself: its next status may
+ * say otherwise already. */
 static void what_the_claim_says_itself_is_no_trouble_of_its(void **state)
 {
 	struct scene *scene = scene_of_two();
@@ -79,7 +80,7 @@ static void what_the_claim_says_itself_is_no_trouble_of_its(void **state)
 	scene_free(scene);
 }
 
-static void the_node_lists_as_many_as_are_lent(void **state)
+static void the_node_lists_as_many_as_are_offered(void **state)
 {
 	static const struct {
 		const char *quantity;
@@ -120,13 +121,13 @@ static void without_a_kubelets_folder_too(void **state)
 	offers_begin(scene, true);
 	node_lists(scene, "2");
 	assert_int_equal(state_of(scene, NIC), OFFERED_BY_NOBODY);
-	assert_true(offers_has_unit(scene->offers, &pci_device_type, "example.com/other", NIC));
+	assert_true(offers_can_allocate(scene->offers, &pci_device_type, "example.com/other", NIC));
 	scene_free(scene);
 }
 
 static bool is_offered(const struct scene *scene, const char *resource, const char *address)
 {
-	return offers_has_unit(scene->offers, &pci_device_type, resource, address);
+	return offers_can_allocate(scene->offers, &pci_device_type, resource, address);
 }
 
 static void a_device_is_offered_once_the_node_lists_a_unit(void **state)
@@ -166,7 +167,8 @@ static void offer_nothing(void *arg, struct plugins *plugins)
 	(void)plugins;
 }
 
-/* The Node still counts what went: what came instead is offered once the kubelet has it on its list. */
+/* The Node still counts what went: what came instead is offered once the kubelet has it on its
+ * list. */
 static void what_the_kubelet_does_not_list_is_not_offered(void **state)
 {
 	static const struct device_type other_type = { .name = "other" };
@@ -188,11 +190,11 @@ static void what_the_kubelet_does_not_list_is_not_offered(void **state)
 	assert_int_equal(lists, 1);
 	assert_true(is_offered(scene, MODEL, NIC));
 	assert_false(is_offered(scene, MODEL, TWIN));
-	assert_false(offers_has_unit(scene->offers, &other_type, MODEL, NIC));
+	assert_false(offers_can_allocate(scene->offers, &other_type, MODEL, NIC));
 	scene_free(scene);
 }
 
-static void who_waits_is_told_once(void **state)
+static void a_waiting_caller_is_notified_once(void **state)
 {
 	struct scene *scene = scene_of_two();
 
@@ -209,7 +211,7 @@ static void who_waits_is_told_once(void **state)
 	scene_free(scene);
 }
 
-static void who_waits_is_told_of_what_is_wrong(void **state)
+static void a_waiting_caller_learns_what_is_wrong(void **state)
 {
 	struct scene *scene = scene_of_two();
 	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
@@ -229,7 +231,8 @@ static void who_waits_is_told_of_what_is_wrong(void **state)
 	scene_free(scene);
 }
 
-/* It counts for some seconds after it was withdrawn, and the kubelet knows nothing of it yet when it is claimed again. */
+/* It counts for some seconds after it was withdrawn, and the kubelet knows nothing of it yet when
+ * it is claimed again. */
 static void what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it(void **state)
 {
 	struct scene *scene = scene_of(pair);
@@ -251,7 +254,7 @@ static void what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it(v
 	scene_free(scene);
 }
 
-static void what_is_offered_is_told_when_something_is_wrong_and_when_no_more(void **state)
+static void what_is_offered_is_reported_when_something_is_wrong_and_when_no_more(void **state)
 {
 	struct scene *scene = scene_of_two();
 	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
@@ -292,7 +295,7 @@ static void a_kubelet_that_restarts_wakes_nobody_who_knows_it_offered(void **sta
 	scene_free(scene);
 }
 
-static void another_name_is_told(void **state)
+static void another_name_is_reported(void **state)
 {
 	struct scene *scene = scene_of_two();
 	struct offered_answer answer;
@@ -312,7 +315,7 @@ static void another_name_is_told(void **state)
 	scene_free(scene);
 }
 
-static void a_node_that_is_gone_or_unreadable_is_told(void **state)
+static void a_node_that_is_gone_or_unreadable_is_reported(void **state)
 {
 	struct scene *scene = scene_of_two();
 
@@ -392,8 +395,8 @@ int main(void)
 		  what_the_claim_says_itself_is_no_trouble_of_its, NULL);
 	suite_add(&suite, "a claim that waits for the kubelet is healthy for it",
 		  a_claim_that_waits_for_the_kubelet_is_healthy_for_it, NULL);
-	suite_add(&suite, "the Node lists as many as are lent", the_node_lists_as_many_as_are_lent,
-		  NULL);
+	suite_add(&suite, "the Node lists as many as are offered",
+		  the_node_lists_as_many_as_are_offered, NULL);
 	suite_add(&suite, "a Node without a kubelet offers nothing",
 		  a_node_without_a_kubelet_offers_nothing, NULL);
 	suite_add(&suite, "without a kubelet's folder too", without_a_kubelets_folder_too, NULL);
@@ -401,18 +404,19 @@ int main(void)
 		  a_device_is_offered_once_the_node_lists_a_unit, NULL);
 	suite_add(&suite, "what the kubelet does not list is not offered",
 		  what_the_kubelet_does_not_list_is_not_offered, NULL);
-	suite_add(&suite, "who waits is told once", who_waits_is_told_once, NULL);
-	suite_add(&suite, "who waits is told of what is wrong", who_waits_is_told_of_what_is_wrong,
+	suite_add(&suite, "a waiting caller is notified once", a_waiting_caller_is_notified_once,
 		  NULL);
+	suite_add(&suite, "a waiting caller learns what is wrong",
+		  a_waiting_caller_learns_what_is_wrong, NULL);
 	suite_add(&suite, "what the Node still lists is not offered before the kubelet has it",
 		  what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it, NULL);
-	suite_add(&suite, "what is offered is told when something is wrong and when no more",
-		  what_is_offered_is_told_when_something_is_wrong_and_when_no_more, NULL);
+	suite_add(&suite, "what is offered is reported when something is wrong and when no more",
+		  what_is_offered_is_reported_when_something_is_wrong_and_when_no_more, NULL);
 	suite_add(&suite, "a kubelet that restarts wakes nobody who knows it offered",
 		  a_kubelet_that_restarts_wakes_nobody_who_knows_it_offered, NULL);
-	suite_add(&suite, "another name is told", another_name_is_told, NULL);
-	suite_add(&suite, "a Node that is gone or unreadable is told",
-		  a_node_that_is_gone_or_unreadable_is_told, NULL);
+	suite_add(&suite, "another name is reported", another_name_is_reported, NULL);
+	suite_add(&suite, "a Node that is gone or unreadable is reported",
+		  a_node_that_is_gone_or_unreadable_is_reported, NULL);
 	suite_add(&suite, "a pod takes the group, but what it has itself is held",
 		  a_pod_takes_the_group_but_what_it_has_itself_is_held, NULL);
 	return suite_run(&suite, "offered");

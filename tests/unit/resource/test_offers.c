@@ -45,7 +45,7 @@ static void a_kubelet_that_comes_later_is_found(void **state)
 	await_stream(scene);
 }
 
-static void switched_off_nothing_is_lent(void **state)
+static void switched_off_nothing_is_offered(void **state)
 {
 	struct scene *scene = *state;
 
@@ -58,7 +58,7 @@ static void switched_off_nothing_is_lent(void **state)
 }
 
 /* The clock stands still: an event tells, and nothing that looks from time to time. */
-static void a_nodes_end_is_told_at_once(void **state)
+static void a_nodes_end_is_reported_at_once(void **state)
 {
 	struct scene *scene = *state;
 	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
@@ -144,7 +144,7 @@ static void offer_sticks(void *arg, struct plugins *plugins)
 	plugins_set(plugins, &stick_type, sticks, &resource, sticks->resource ? 1 : 0);
 }
 
-static void a_kind_that_is_added_is_lent(void **state)
+static void a_kind_that_is_added_is_offered(void **state)
 {
 	struct scene *scene = *state;
 	struct sticks sticks = { "kubevirt.io/node1-0951-1666-001002", 0 };
@@ -247,7 +247,7 @@ static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 	struct config config = { .pci = { .items = &entry, .len = 1 } };
 	struct config none = { 0 };
 	struct scene *scene = scene_of(two);
-	const struct pci_told *how;
+	const struct pci_last_offer *how;
 
 	node1_nodes(&scene->node, "13");
 	kubelet_start(&scene->kubelet);
@@ -277,7 +277,7 @@ static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 	scene_free(scene);
 }
 
-static void a_refused_allocation_is_told_with_its_device(void **state)
+static void a_refused_allocation_is_reported_with_its_device(void **state)
 {
 	struct scene *scene = *state;
 	struct captured captured;
@@ -304,16 +304,17 @@ int main(void)
 	suite_add(&suite, "what a HostDeviceConfig selects is known once it is offered",
 		  what_a_config_selects_is_known_once_it_is_offered, NULL);
 	suite_fixture(&suite, &scene_fixture);
-	suite_add(&suite, "a node that goes and comes is told at once", a_nodes_end_is_told_at_once,
-		  NULL);
+	suite_add(&suite, "a node that goes and comes is reported at once",
+		  a_nodes_end_is_reported_at_once, NULL);
 	suite_add(&suite, "claimed devices are registered", claimed_devices_are_registered, NULL);
 	suite_add(&suite, "what is claimed later is registered",
 		  what_is_claimed_later_is_registered, NULL);
 	suite_add(&suite, "a kubelet that comes later is found",
 		  a_kubelet_that_comes_later_is_found, NULL);
-	suite_add(&suite, "switched off, nothing is lent", switched_off_nothing_is_lent, NULL);
-	suite_add(&suite, "a kind of device that is added is lent", a_kind_that_is_added_is_lent,
+	suite_add(&suite, "switched off, nothing is offered", switched_off_nothing_is_offered,
 		  NULL);
+	suite_add(&suite, "a kind of device that is added is offered",
+		  a_kind_that_is_added_is_offered, NULL);
 	suite_add(&suite, "who has what is known once it is offered",
 		  who_has_what_is_known_once_it_is_offered, NULL);
 	suite_add(&suite, "a claimed device leaves another type's resource to that type",
@@ -321,7 +322,7 @@ int main(void)
 	suite_add(&suite, "a stop withdraws everything and ends", a_stop_withdraws_and_ends, NULL);
 	suite_add(&suite, "a stop without a kubelet ends at once",
 		  a_stop_without_a_kubelet_ends_at_once, NULL);
-	suite_add(&suite, "a refused allocation is told with its device",
-		  a_refused_allocation_is_told_with_its_device, NULL);
+	suite_add(&suite, "a refused allocation is reported with its device",
+		  a_refused_allocation_is_reported_with_its_device, NULL);
 	return suite_run(&suite, "offers");
 }

@@ -1,4 +1,5 @@
-/* An IOMMU group and its pods as time goes by: lists that are old, missing or those of a young kubelet. */
+/* An IOMMU group and its pods as time goes by: lists that are old, missing or those of a young
+ * kubelet. */
 #include "agent/resource/ledger.h"
 #include "agent/resource/offers.h"
 
@@ -91,7 +92,7 @@ static void after_a_pod_with_both_that_never_was(void **state)
 }
 
 /* The PCIDevice says who has the other function before the kubelet does. */
-static void an_agent_that_began_anew(void **state)
+static void an_agent_that_started_again(void **state)
 {
 	for (int served = 0; served < 2; served++) {
 		struct scene *scene = scene_of_pair();
@@ -179,7 +180,7 @@ static void make_young(struct scene *scene)
 	assert_int_equal(utimensat(AT_FDCWD, scene->pods_path, times, 0), 0);
 }
 
-static void agent_and_kubelet_began_anew(void **state)
+static void agent_and_kubelet_started_again(void **state)
 {
 	struct scene *scene = *state;
 
@@ -193,8 +194,9 @@ static void agent_and_kubelet_began_anew(void **state)
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
 }
 
-/* Both began while there was no API server: the kubelet knows no pods, and the agent not that it has no heartbeat. */
-static void agent_and_kubelet_began_anew_without_an_api_server(void **state)
+/* Both began while there was no API server: the kubelet knows no pods, and the agent not that it
+ * has no heartbeat. */
+static void agent_and_kubelet_started_again_without_an_api_server(void **state)
 {
 	struct scene *scene = *state;
 	int64_t before_ms = clock_wall_ms(scene->stage.clock) - 20000;
@@ -259,7 +261,7 @@ static void a_pod_came_to_nothing_while_the_kubelet_was_silent(void **state)
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
 }
 
-static void a_pod_came_to_nothing_while_the_kubelet_began_anew(void **state)
+static void a_pod_came_to_nothing_while_the_kubelet_started_again(void **state)
 {
 	struct scene *scene = *state;
 
@@ -342,8 +344,8 @@ int main(void)
 
 	suite_add(&suite, "a pod had both; of two pods that come after it one gets its function",
 		  successors_of_a_pod_with_both, NULL);
-	suite_add(&suite, "an agent that began anew goes by what was written last",
-		  an_agent_that_began_anew, NULL);
+	suite_add(&suite, "an agent that started again goes by what was written last",
+		  an_agent_that_started_again, NULL);
 	suite_add(&suite, "an init container's device and one more are one pod's",
 		  an_init_containers_device_and_one_more, NULL);
 	suite_fixture(&suite, &pair_fixture);
@@ -351,15 +353,15 @@ int main(void)
 	suite_add(&suite, "a pod that never was had both", after_a_pod_with_both_that_never_was,
 		  NULL);
 	suite_add(&suite, "so it does while a young kubelet lists nothing",
-		  agent_and_kubelet_began_anew, NULL);
+		  agent_and_kubelet_started_again, NULL);
 	suite_add(&suite, "and by the checkpoint while that kubelet has no API server",
-		  agent_and_kubelet_began_anew_without_an_api_server, NULL);
+		  agent_and_kubelet_started_again_without_an_api_server, NULL);
 	suite_add(&suite, "what is unhealthy while the kubelet is away is healthy again after it",
 		  a_kubelet_that_is_away_for_a_while, NULL);
 	suite_add(&suite, "a pod that came to nothing while the kubelet was silent is forgotten",
 		  a_pod_came_to_nothing_while_the_kubelet_was_silent, NULL);
-	suite_add(&suite, "also while the kubelet began anew",
-		  a_pod_came_to_nothing_while_the_kubelet_began_anew, NULL);
+	suite_add(&suite, "also while the kubelet started again",
+		  a_pod_came_to_nothing_while_the_kubelet_started_again, NULL);
 	suite_add(&suite, "a list that names who had it before says nothing of the next pod",
 		  the_last_list_names_who_had_it_before, NULL);
 	suite_add(&suite, "the others of a group are unhealthy after a while",

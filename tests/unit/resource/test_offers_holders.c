@@ -46,7 +46,7 @@ static void what_the_kubelet_does_not_say_counts_as_free_in_the_end(void **state
 	assert_null(offers_allocations(scene->offers, NIC)); /* what was told stays told */
 }
 
-static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
+static void the_last_status_holds_until_the_kubelet_answers(void **state)
 {
 	struct scene *scene = *state;
 
@@ -65,7 +65,7 @@ static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
 }
 
 /* The PCIDevice was created again meanwhile, and has no allocations. */
-static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
+static void what_the_claim_says_holds_until_the_kubelet_answers(void **state)
 {
 	static const char *const holders[] = { "pod default/vm-9", "a pod that is being started" };
 
@@ -89,8 +89,9 @@ static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
 	}
 }
 
-/* PCIDevice, claim and agent are new, and the kubelet is away: only its checkpoint has the holder. */
-static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state)
+/* PCIDevice, claim and agent are new, and the kubelet is away: only its checkpoint has the
+ * holder. */
+static void what_the_checkpoint_says_holds_until_the_kubelet_answers(void **state)
 {
 	struct scene *scene = *state;
 
@@ -110,7 +111,8 @@ static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state
 	assert_holder(scene, "free");
 }
 
-/* The kubelet answers, but has asked for no list, which makes it write. If nothing is offered, a resource without devices is. */
+/* The kubelet answers, but has asked for no list, which makes it write. If nothing is offered, a
+ * resource without devices is. */
 static void what_the_checkpoint_says_holds_until_it_is_written(void **state)
 {
 	static const struct config none = { 0 };
@@ -146,7 +148,8 @@ static void what_the_checkpoint_says_holds_until_it_is_written(void **state)
 	assert_null(scene->kubelet.stream);
 }
 
-/* Every device that a pod has is in it. What the process before gave just before it ended may not be yet. */
+/* Every device that a pod has is in it. What the process before gave just before it ended may not
+ * be yet. */
 static void what_the_checkpoint_does_not_name_is_free_soon(void **state)
 {
 	struct scene *scene = *state;
@@ -177,7 +180,7 @@ static void a_checkpoint_that_cannot_be_read_holds_likewise(void **state)
 }
 
 /* The claim's resource was renamed while no agent ran: under both names two pods would get it. */
-static void what_the_checkpoint_says_it_was_given_as_holds_likewise(void **state)
+static void what_the_checkpoint_says_it_was_allocated_as_holds_likewise(void **state)
 {
 	struct scene *scene = *state;
 	bool ours = true;
@@ -211,7 +214,7 @@ static void a_process_that_the_claim_names_is_no_pod(void **state)
 	assert_holder(scene, "free");
 }
 
-static void what_was_told_of_a_mediated_device_holds_likewise(void **state)
+static void the_status_of_a_mediated_device_holds_likewise(void **state)
 {
 	static const char uuid[] = "c0ffee00-1234-4567-89ab-0123456789ab";
 	struct scene *scene = *state;
@@ -278,7 +281,7 @@ static void a_kubelet_that_is_away_may_have_started_the_pod(void **state)
 	assert_holder(scene, "free");
 }
 
-static void a_kubelet_that_never_said_a_word_has_what_it_was_given(void **state)
+static void a_kubelet_that_never_answered_has_what_it_was_allocated(void **state)
 {
 	struct scene *scene = *state;
 
@@ -321,7 +324,7 @@ static void a_young_kubelets_word_does_not_count(void **state)
 	assert_true(told(scene, "changed " NIC "|"));
 }
 
-static void begin_kubelet_anew(struct scene *scene)
+static void begin_kubelet_again(struct scene *scene)
 {
 	int64_t now_ms = clock_wall_ms(scene->stage.clock);
 	struct timespec begun = { .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
@@ -338,13 +341,13 @@ static void the_word_of_a_kubelet_without_its_api_server_does_not_count(void **s
 
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
-	begin_kubelet_anew(scene);
+	begin_kubelet_again(scene);
 	give(scene, "vm-1");
 	offers_begin(scene, false);
 	offers_set_heartbeat(scene->offers, heartbeat_ms);
 	pass(scene, 60000);
 	assert_holder(scene, "pod default/vm-1");
-	begin_kubelet_anew(scene);
+	begin_kubelet_again(scene);
 	list_none(scene);
 	pass(scene, 600000);
 	assert_holder(scene, "pod default/vm-1");
@@ -366,7 +369,7 @@ static bool offers_nothing(void *arg, const char *resource)
 }
 
 /* The entry of the HostDeviceConfig goes between Allocate and the kubelet's word. */
-static void what_was_given_is_a_pods_although_its_resource_went(void **state)
+static void an_allocated_device_is_a_pods_although_its_resource_went(void **state)
 {
 	struct scene *scene = *state;
 	struct json_strs ids = { 0 };
@@ -379,7 +382,7 @@ static void what_was_given_is_a_pods_although_its_resource_went(void **state)
 						   .offers = offers_nothing,
 						   .arg = scene });
 	json_strs_add(&ids, "1-2");
-	ledger_give(ledger, "a.io/stick", &ids);
+	ledger_allocate(ledger, "a.io/stick", &ids);
 	pods_serve(scene);
 	list_none(scene);
 	list_more(scene, "a.io/stick", "1-2", "vm-1");
@@ -428,7 +431,8 @@ static void what_its_object_says_a_pod_had_is_the_pods(void **state)
 	assert_string_equal(holder, "pod default/vm-1");
 }
 
-/* The kubelet lists no init containers; its checkpoint has what they were given, and what pods had that have ended. */
+/* The kubelet lists no init containers; its checkpoint has what they were given, and what pods had
+ * that have ended. */
 static void what_an_init_container_has_is_its_pods_until_that_ends(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
@@ -516,7 +520,7 @@ static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
 	assert_holder(scene, "process 7 of a deleted pod (UID u-1)");
 	process_end(scene, "7");
 	str_clear(&scene->stage.log);
-	pass(scene, 8000); /* it is looked at less and less often */
+	pass(scene, 8000); /* it is read less and less often */
 	assert_true(told(scene, "changed " NIC "|"));
 	assert_holder(scene, "free");
 	pass(scene, 1000);
@@ -525,7 +529,8 @@ static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
 	assert_false(told(scene, "changed"));
 }
 
-/* Agent and kubelet begin anew, and the kubelet does not admit the pod again: it forgets it, and then ends it. */
+/* Agent and kubelet begin again, and the kubelet does not admit the pod again: it forgets it, and
+ * then ends it. */
 static void a_pod_that_is_forgotten_as_the_agent_begins_is_known(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
@@ -553,7 +558,8 @@ static void assert_start(struct scene *scene, const char *trouble)
 	assert_string_equal(text ? text : "none", trouble ? trouble : "none");
 }
 
-/* The next agent finds no word of the pod but in the file of the one before, which is of this boot. */
+/* The next agent finds no word of the pod but in the file of the one before, which is of this
+ * boot. */
 static void the_next_agent_knows_the_deleted_pod(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
@@ -599,7 +605,8 @@ static void what_could_not_be_kept_is_kept_later(void **state)
 	scene->node.this_node.helper.state_dir = NULL;
 }
 
-/* The kubelet gives the device to another pod before it has ended the processes of the first one. */
+/* The kubelet gives the device to another pod before it has ended the processes of the first
+ * one. */
 static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **state)
 {
 	static const char other[] = CHECKPOINT_OF(CHECKPOINT_ENTRY("u-2", MODEL, "\"" NIC "\""));
@@ -610,9 +617,9 @@ static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **s
 	process_begin(scene, "7", "/kubepods/podu-1/c");
 	begin_with_pod(scene);
 	assert_start(scene, NULL);                       /* it is its own */
-	assert_true(offers_is_left(scene->offers, NIC)); /* should the kubelet count it as free */
-	assert_false(offers_is_left(scene->offers, "1-2"));
-	assert_true(offers_is_left(scene->offers, "1-2," NIC));
+	assert_true(offers_is_busy(scene->offers, NIC)); /* should the kubelet count it as free */
+	assert_false(offers_is_busy(scene->offers, "1-2"));
+	assert_true(offers_is_busy(scene->offers, "1-2," NIC));
 	checkpoint_put(scene, "{", "{");
 	assert_start(scene, NULL); /* no other has had it */
 	process_begin(scene, "8", "/kubepods/podu-2/pause");
@@ -633,7 +640,7 @@ static void a_container_does_not_start_beside_a_process_of_a_former_pod(void **s
 	assert_start(scene, NULL);
 }
 
-static void what_cannot_be_looked_for_may_have_processes(void **state)
+static void what_cannot_be_searched_for_may_have_processes(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
 	struct scene *scene = *state;
@@ -655,8 +662,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "what the claim says holds until the kubelet speaks",
-		  what_the_claim_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "what the claim says holds until the kubelet answers",
+		  what_the_claim_says_holds_until_the_kubelet_answers, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a holder is known by the kubelet's word",
 		  a_holder_is_known_by_the_kubelets_word, NULL);
@@ -664,10 +671,10 @@ int main(void)
 		  what_the_kubelet_does_not_say_counts_as_free_in_the_end, NULL);
 	suite_add(&suite, "what its object says a pod had is the pod's, by whichever resource",
 		  what_its_object_says_a_pod_had_is_the_pods, NULL);
-	suite_add(&suite, "what was told before holds until the kubelet speaks",
-		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
-	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet speaks",
-		  what_the_checkpoint_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "the last status holds until the kubelet answers",
+		  the_last_status_holds_until_the_kubelet_answers, NULL);
+	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet answers",
+		  what_the_checkpoint_says_holds_until_the_kubelet_answers, NULL);
 	suite_add(&suite, "what the checkpoint says holds until it is written",
 		  what_the_checkpoint_says_holds_until_it_is_written, NULL);
 	suite_add(&suite, "what the checkpoint does not name is free soon",
@@ -675,13 +682,13 @@ int main(void)
 	suite_add(&suite, "a checkpoint that cannot be read holds likewise",
 		  a_checkpoint_that_cannot_be_read_holds_likewise, NULL);
 	suite_add(&suite, "and so does the resource that the checkpoint names",
-		  what_the_checkpoint_says_it_was_given_as_holds_likewise, NULL);
+		  what_the_checkpoint_says_it_was_allocated_as_holds_likewise, NULL);
 	suite_add(&suite, "a process that the claim names is no pod",
 		  a_process_that_the_claim_names_is_no_pod, NULL);
 	suite_add(&suite, "what was told of a mediated device before holds likewise",
-		  what_was_told_of_a_mediated_device_holds_likewise, NULL);
-	suite_add(&suite, "a kubelet that never said a word has what it was given",
-		  a_kubelet_that_never_said_a_word_has_what_it_was_given, NULL);
+		  the_status_of_a_mediated_device_holds_likewise, NULL);
+	suite_add(&suite, "a kubelet that never answered has what it was allocated",
+		  a_kubelet_that_never_answered_has_what_it_was_allocated, NULL);
 	suite_add(&suite, "a kubelet that is away may have started the pod",
 		  a_kubelet_that_is_away_may_have_started_the_pod, NULL);
 	suite_add(&suite, "a pod that is being started has its device",
@@ -690,8 +697,8 @@ int main(void)
 		  a_young_kubelets_word_does_not_count, NULL);
 	suite_add(&suite, "the word of a kubelet without its API server does not count",
 		  the_word_of_a_kubelet_without_its_api_server_does_not_count, NULL);
-	suite_add(&suite, "what was given is a pod's although its resource went",
-		  what_was_given_is_a_pods_although_its_resource_went, NULL);
+	suite_add(&suite, "an allocated device is a pod's although its resource went",
+		  an_allocated_device_is_a_pods_although_its_resource_went, NULL);
 	suite_add(&suite, "what an init container has is its pod's until that ends",
 		  what_an_init_container_has_is_its_pods_until_that_ends, NULL);
 	suite_add(&suite, "a pod that has ended has nothing once the kubelet has written that",
@@ -706,7 +713,7 @@ int main(void)
 		  what_could_not_be_kept_is_kept_later, NULL);
 	suite_add(&suite, "a container does not start beside a process of a former pod",
 		  a_container_does_not_start_beside_a_process_of_a_former_pod, NULL);
-	suite_add(&suite, "what cannot be looked for may have processes",
-		  what_cannot_be_looked_for_may_have_processes, NULL);
+	suite_add(&suite, "what cannot be searched for may have processes",
+		  what_cannot_be_searched_for_may_have_processes, NULL);
 	return suite_run(&suite, "offers_holders");
 }

@@ -91,9 +91,9 @@ static struct selected_case {
 	  .offers = "" },
 	{ "another model is not offered", BOTH, { NULL }, "8086:10d4=a.io/nic 8087:10d3=a.io/other", .offers = "" },
 	{ "what another plugin serves is not offered", BOTH, { NULL }, "+8086:10d3=a.io/nic", .offers = "" },
-	{ "a claimed function is lent as its claim says, and no other way", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
+	{ "a claimed function is offered as its claim says, and no other way", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
 	  "8086:10d3=a.io/nic", .offers = "a.io/nic: " TWIN "; unknown.com/10d3: " NIC },
-	{ "a claim that is not carried out yet keeps its function from being lent", BOTH, { NIC_CLAIM("", "", UNBOUND), NULL },
+	{ "a claim that is not carried out yet keeps its function from being offered", BOTH, { NIC_CLAIM("", "", UNBOUND), NULL },
 	  "8086:10d3=a.io/nic", .offers = "a.io/nic: " TWIN "; unknown.com/10d3: " NIC
 	  "! (its claim is not ready: it says nothing yet)" },
 	{ "a claim of no node yet does so, too", BOTH, { "{'metadata':{'name':'node1-000001000','uid':'u','resourceVersion':'1'}}" },
@@ -178,7 +178,7 @@ static void selected_is_offered(void **state)
 }
 
 /* The same node, the same variable as for a claimed one; and nothing once it is claimed. */
-static void selected_is_given(void **state)
+static void selected_is_allocated(void **state)
 {
 	static const struct selected_case row = { .lines = BOTH, .entries = "8086:10d3=a.io/nic" };
 	struct json_strs ids = { 0 };
@@ -208,7 +208,7 @@ static void selected_is_given(void **state)
 	free(asked.text);
 }
 
-static void a_name_of_another_kind_is_told(void **state)
+static void a_name_of_another_kind_is_reported(void **state)
 {
 	struct config_troubles troubles = { 0 };
 	struct asked asked;
@@ -259,11 +259,13 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "a name of another kind is told", a_name_of_another_kind_is_told, NULL);
+	suite_add(&suite, "a name of another kind is reported", a_name_of_another_kind_is_reported,
+		  NULL);
 	suite_add(&suite, "so is one of USB or mediated devices",
 		  so_is_one_of_usb_or_mediated_devices, NULL);
 	suite_fixture(&suite, &node1_fixture);
 	suite_rows(&suite, rows, selected_is_offered);
-	suite_add(&suite, "a selected function is given as a claimed one", selected_is_given, NULL);
+	suite_add(&suite, "a selected function is given as a claimed one", selected_is_allocated,
+		  NULL);
 	return suite_run(&suite, "pci_selected");
 }

@@ -1,4 +1,5 @@
-/* pci_type: which functions are offered as what, when they are healthy, and what a container gets. */
+/* pci_type: which functions are offered as what, when they are healthy, and what a container
+ * gets. */
 #include "agent/resource/pci_type.h"
 
 #include "agent/plugin/device_type.h"
@@ -84,7 +85,7 @@ static struct offer_case {
 	{ "devices of one model share a resource, in the order of their addresses",
 	  BOTH, { TWIN_CLAIM("", "", READY_OF("True")), NIC_CLAIM("", "", READY_OF("True")) },
 	  .offers = MODEL ": " NIC " " TWIN },
-	{ "NUMA node and PCIe root are told where they are known",
+	{ "NUMA node and PCIe root are reported where they are known",
 	  { FUNCTION(NIC, "vfio-pci", "12", ",'numaNode':1,'parents':['0000:00:01.0','0000:00:02.0']") },
 	  { NIC_CLAIM("", "", READY_OF("True")) }, .offers = MODEL ": " NIC "@1<0000:00:01.0" },
 	{ "a claim that is not bound yet offers nothing",
@@ -231,7 +232,7 @@ static struct allocate_case {
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), FUNCTION(TWIN, "vfio-pci", "12", "") },
 	  { NIC_CLAIM("", "", READY_OF("True")), TWIN_CLAIM("", "", READY_OF("True")) }, MODEL, NIC " " TWIN,
 	  .gives = "PCI_RESOURCE_UNKNOWN_COM_10D3=" NIC "," TWIN " /dev/vfio/vfio:mrw /dev/vfio/12:mrw" },
-	{ "kubevirt-contract 1.6 (4): one of a group is not given with its neighbour's address",
+	{ "kubevirt-contract 1.6 (4): one of a group is not allocated with its neighbour's address",
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), FUNCTION(TWIN, "vfio-pci", "12", "") },
 	  { NIC_CLAIM("", "", READY_OF("True")), TWIN_CLAIM("", "", READY_OF("True")) }, MODEL, TWIN,
 	  .gives = "PCI_RESOURCE_UNKNOWN_COM_10D3=" TWIN " /dev/vfio/vfio:mrw /dev/vfio/12:mrw" },
@@ -239,7 +240,7 @@ static struct allocate_case {
 	  BOTH, { NIC_CLAIM("", "", READY_OF("True")) }, MODEL, NIC, "vfio 12 devices/vfio7", NIC "/vfio-dev/vfio7",
 	  "PCI_RESOURCE_UNKNOWN_COM_10D3=" NIC
 	  " /dev/vfio/vfio:mrw /dev/vfio/12:mrw /dev/vfio/devices/vfio7:mrw" },
-	{ "kubevirt-contract 1.6 (8): a node of its own that is not in /dev is not given",
+	{ "kubevirt-contract 1.6 (8): a node of its own that is not in /dev is not allocated",
 	  BOTH, { NIC_CLAIM("", "", READY_OF("True")) }, MODEL, NIC, NULL, NIC "/vfio-dev/vfio7",
 	  "PCI_RESOURCE_UNKNOWN_COM_10D3=" NIC " /dev/vfio/vfio:mrw /dev/vfio/12:mrw" },
 	{ "hyphens of a resource's name stay in the variable's",
@@ -263,7 +264,8 @@ static struct allocate_case {
 	/* clang-format on */
 };
 
-/* Meanwhile, between the scan and Allocate of NIC and nothing else; NIC and TWIN are in one group. */
+/* Meanwhile, between the scan and Allocate of NIC and nothing else; NIC and TWIN are in one
+ * group. */
 static struct now_case {
 	const char *name;
 	const char *driver;      /* of NIC; NULL: none                */
@@ -300,7 +302,7 @@ static void change_sysfs(const struct node1 *node, const struct now_case *row)
 		assert_int_equal(rename(device, away), 0);
 }
 
-static void is_looked_at_again(void **state)
+static void is_checked_again(void **state)
 {
 	static const char *const functions[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
 							    FUNCTION(TWIN, "vfio-pci", "12", "") };
@@ -341,7 +343,7 @@ static bool is_refused_unread(void *arg)
 }
 
 /* The end of a list that broke off is not the end of the group. */
-static void a_group_that_is_read_in_part_is_not_given(void **state)
+static void a_group_that_is_read_in_part_is_not_allocated(void **state)
 {
 	static const char *const functions[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "") };
 	static const char *const claims[2] = { NIC_CLAIM("", "", READY_OF("True")) };
@@ -418,7 +420,7 @@ static void gives(void **state)
 	pci_type_free(type);
 }
 
-static bool left_of(void *arg, const char *address)
+static bool busy_of(void *arg, const char *address)
 {
 	return strcmp(arg, address) == 0;
 }
@@ -444,16 +446,16 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	open_case(node, both, claims, NULL);
 	type = pci_type_new(&node->view);
 	node->view.start = start_of;
-	node->view.left = left_of;
+	node->view.busy = busy_of;
 	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
 		auto_free char *says = xasprintf("a process has %s", held[i]);
 
 		node->view.arg = held[i];
 		assert_same_nodes(&pci_device_type, type, &ids, NULL, says);
-		assert_int_equal(pci_device_type.is_left(type, NIC), i == 0);
+		assert_int_equal(pci_device_type.is_busy(type, NIC), i == 0);
 	}
 	node->view.start = NULL;
-	node->view.left = NULL;
+	node->view.busy = NULL;
 	json_strs_done(&ids);
 	pci_type_free(type);
 }
@@ -520,9 +522,9 @@ int main(void)
 	suite_fixture(&suite, &node1_fixture);
 	suite_rows(&suite, offers, is_offered);
 	suite_rows(&suite, allocations, gives);
-	suite_rows(&suite, nows, is_looked_at_again);
-	suite_add(&suite, "a group whose list breaks off is not given",
-		  a_group_that_is_read_in_part_is_not_given, NULL);
+	suite_rows(&suite, nows, is_checked_again);
+	suite_add(&suite, "a group whose list breaks off is not allocated",
+		  a_group_that_is_read_in_part_is_not_allocated, NULL);
 	suite_add(&suite, "no container starts beside a process of a former pod",
 		  no_container_starts_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",

@@ -21,12 +21,12 @@ static struct pods_case {
 	const char *holders; /* of A, in the end */
 } cases[] = {
 	/* clang-format off */
-	{ "an allocation is told", { { 0 } }, { { "x/y", A, "n", "p", "c" } }, A " ", "n/p/c " },
+	{ "an allocation is reported", { { 0 } }, { { "x/y", A, "n", "p", "c" } }, A " ", "n/p/c " },
 	{ "what is the same is not told", { { "x/y", A, "n", "p", "c" } }, { { "x/y", A, "n", "p", "c" } }, "",
 	  "n/p/c " },
-	{ "the end of one is told", { { "x/y", A, "n", "p", "c" } }, { { 0 } }, A " ", "" },
-	{ "another pod is told", { { "x/y", A, "n", "p", "c" } }, { { "x/y", A, "n", "q", "c" } }, A " ", "n/q/c " },
-	{ "only that device is told", { { "x/y", A, "n", "p", "c" } },
+	{ "the end of one is reported", { { "x/y", A, "n", "p", "c" } }, { { 0 } }, A " ", "" },
+	{ "another pod is reported", { { "x/y", A, "n", "p", "c" } }, { { "x/y", A, "n", "q", "c" } }, A " ", "n/q/c " },
+	{ "only that device is reported", { { "x/y", A, "n", "p", "c" } },
 	  { { "x/y", A, "n", "p", "c" }, { "x/y", B, "n", "q", "c" } }, B " ", "n/p/c " },
 	{ "two containers of a pod may have it, one after the other", { { 0 } },
 	  { { "x/y", A, "n", "p", "a" }, { "x/y", A, "n", "p", "b" } }, A " ", "n/p/a n/p/b " },
@@ -39,10 +39,10 @@ static struct pods_case {
 	{ "nor are port paths of somebody else's resource", { { 0 } }, { { "x/y", "1-2.3", "n", "p", "c" } }, "", "" },
 	{ "any ID of a resource of ours is", { { 0 } }, { { "our/usb", "1-2.3", "n", "p", "c" } }, "1-2.3 ", "" },
 	{ "nor does one become ours", { { "x/y", "1-2.3", "n", "p", "c" } }, { { "x/y", "1-2.3", "n", "p", "c" } }, "", "" },
-	{ "a UUID is, whoever lent it", { { 0 } }, { { "x/y", UUID, "n", "p", "c" } }, UUID " ", "" },
+	{ "a UUID is, whoever offered it", { { 0 } }, { { "x/y", UUID, "n", "p", "c" } }, UUID " ", "" },
 	{ "what is a UUID but for one letter is not", { { 0 } },
 	  { { "x/y", "c0ffee00-1234-4567-89ab-0123456789ag", "n", "p", "c" } }, "", "" },
-	{ "several in one are told one by one", { { "our/usb", "1-1,1-2", "n", "p", "c" } },
+	{ "several in one are reported one by one", { { "our/usb", "1-1,1-2", "n", "p", "c" } },
 	  { { "our/usb", "1-1,1-2", "n", "p", "c" }, { "our/usb", "1-3,1-4", "n", "p", "c" } }, "1-3 1-3,1-4 1-4 ", "" },
 	{ "a device of several is known by its own ID", { { 0 } },
 	  { { "our/usb", A ",1-2", "n", "p", "c" } }, "0000:01:00.0 0000:01:00.0,1-2 1-2 ", "n/p/c " },
@@ -91,7 +91,7 @@ static void set(struct pod_allocations *pods, struct pod_device *items, struct s
 
 SUITE_OBJECT(pod_allocations, pod_allocations_new(), pod_allocations_free);
 
-static void is_told(void **state)
+static void is_reported(void **state)
 {
 	struct pods_case *row = suite_row(state);
 	struct pod_allocations *pods = *state;
@@ -214,7 +214,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &pod_allocations_fixture);
-	suite_rows(&suite, cases, is_told);
+	suite_rows(&suite, cases, is_reported);
 	suite_add(&suite, "no more holders than the schema takes", a_crowd_is_cut, NULL);
 	suite_add(&suite, "what a part of the list does not name is as it was",
 		  what_a_part_does_not_list_is_as_it_was, NULL);

@@ -66,8 +66,9 @@ static void a_process_is_a_pods_by_its_cgroup(void **state)
 	folder_done(&folder);
 }
 
-/* A folder in place of the file stands for what cannot be read; a process without the file has just ended. */
-static void what_cannot_be_read_is_told(void **state)
+/* A folder in place of the file stands for what cannot be read; a process without the file has just
+ * ended. */
+static void what_cannot_be_read_is_reported(void **state)
 {
 	struct json_strs uids = { 0 };
 	struct folder folder;
@@ -101,6 +102,6 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, a_process_is_a_pods_by_its_cgroup);
-	suite_add(&suite, "what cannot be read is told", what_cannot_be_read_is_told, NULL);
+	suite_add(&suite, "what cannot be read is reported", what_cannot_be_read_is_reported, NULL);
 	return suite_run(&suite, "pod_processes");
 }

@@ -1,5 +1,5 @@
-/* card_scene: a made-up node with a network card, and its SRIOVNetworkDevices as an API server keeps them:
- * what is written is stored. JSON stands in C with ' for ". */
+/* card_scene: a made-up node with a network card, and its SRIOVNetworkDevices as an API server
+ * keeps them: what is written is stored. JSON stands in C with ' for ". */
 #pragma once
 
 #include <jansson.h>

@@ -1,4 +1,5 @@
-/* sriov_bench: cards between a made-up node, a task that does what the test says, and an API server. */
+/* sriov_bench: cards between a made-up node, a task that does what the test says, and an API
+ * server. */
 #pragma once
 
 #include "agent/sriov/sriov.h"
@@ -34,7 +35,7 @@ void events_record(struct events *events, const struct events_about *about, enum
 	str_addf(&events->recorded, "%s%s ", type == EVENTS_WARNING ? "!" : "", reason);
 }
 
-/* --- the bench ---------------------------------------------------------------------------------- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 struct bench {
 	struct fake_server *server; /* of SRIOVNetworkDevices */

@@ -1,4 +1,5 @@
-/* sriov: a card's object, and the number of its virtual functions, made by helpers that may fail. */
+/* sriov: a card's object, and the number of its virtual functions, made by helpers that may
+ * fail. */
 #include "agent/sriov/sriov.h"
 
 #include "base/log.h"
@@ -44,7 +45,7 @@ static void an_object_of_another_node_is_left_alone(void **state)
 	assert_int_equal(fake_task.starts, 0);
 }
 
-static void a_number_is_made_and_told_when_a_scan_has_seen_it(void **state)
+static void a_number_is_created_and_reported_when_a_scan_has_seen_it(void **state)
 {
 	struct bench *b = *state;
 
@@ -102,7 +103,7 @@ static void an_object_that_is_deleted_meanwhile_is_made_again_by_a_later_scan(vo
 	assert_int_equal(fake_task.starts, 1);
 }
 
-static void a_failure_is_told_and_tried_again(void **state)
+static void a_failure_is_reported_and_tried_again(void **state)
 {
 	struct bench *b = *state;
 
@@ -125,7 +126,7 @@ static void a_failure_is_told_and_tried_again(void **state)
 	assert_string_equal(str_cstr(&b->events.recorded), "!NumVFsFailed ");
 }
 
-static void a_helper_that_cannot_be_started_is_told(void **state)
+static void a_helper_that_cannot_be_started_is_reported(void **state)
 {
 	struct bench *b = *state;
 
@@ -404,11 +405,11 @@ int main(void)
 	suite_add(&suite, "a card gets an object, and then nothing is written",
 		  a_card_gets_an_object_and_then_nothing_is_written, NULL);
 	suite_add(&suite, "a number is made, and told when a scan has seen it",
-		  a_number_is_made_and_told_when_a_scan_has_seen_it, NULL);
-	suite_add(&suite, "a failure is told and tried again", a_failure_is_told_and_tried_again,
-		  NULL);
-	suite_add(&suite, "a helper that cannot be started is told",
-		  a_helper_that_cannot_be_started_is_told, NULL);
+		  a_number_is_created_and_reported_when_a_scan_has_seen_it, NULL);
+	suite_add(&suite, "a failure is reported and tried again",
+		  a_failure_is_reported_and_tried_again, NULL);
+	suite_add(&suite, "a helper that cannot be started is reported",
+		  a_helper_that_cannot_be_started_is_reported, NULL);
 	suite_add(&suite, "nothing else is tried while the helper is stuck",
 		  nothing_else_is_tried_while_the_helper_is_stuck, NULL);
 	suite_add(&suite, "a helper under way is left to end by itself",

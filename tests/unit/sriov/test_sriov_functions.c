@@ -1,4 +1,5 @@
-/* sriov: virtual functions that somebody has, that wait for their settings, and what they are called. */
+/* sriov: virtual functions that somebody has, that wait for their settings, and what they are
+ * called. */
 #include "agent/sriov/sriov.h"
 
 #include "fake/fake_client.h"
@@ -130,7 +131,7 @@ static void the_node_is_waited_for(void **state)
 		assert_ready(b, "False VFsInUse");
 }
 
-/* Settings come before anybody is given the function, and are looked at after every scan. */
+/* Settings come before anybody is given the function, and are read after every scan. */
 static void functions_are_held_until_their_settings_are_right(void **state)
 {
 	struct bench *b = *state;
@@ -160,7 +161,7 @@ static void functions_are_held_until_their_settings_are_right(void **state)
 }
 
 /* No watch event follows, since nothing was written. */
-static void settings_that_cannot_be_looked_at_are_told(void **state)
+static void settings_that_cannot_be_read_are_reported(void **state)
 {
 	struct bench *b = *state;
 
@@ -223,8 +224,8 @@ int main(void)
 	suite_add(&suite, "a pod is waited for", a_pod_is_waited_for, NULL);
 	suite_add(&suite, "nothing is removed before the claims are known",
 		  nothing_is_removed_before_the_claims_are_known, NULL);
-	suite_add(&suite, "settings that cannot be looked at are told",
-		  settings_that_cannot_be_looked_at_are_told, NULL);
+	suite_add(&suite, "settings that cannot be read are reported",
+		  settings_that_cannot_be_read_are_reported, NULL);
 	suite_add(&suite, "a stuck helper holds nobody", a_stuck_helper_holds_nobody, NULL);
 	suite_add(&suite, "settings that fail hold nobody", settings_that_fail_hold_nobody, NULL);
 	suite_add(&suite, "functions are named after their card",

@@ -1,4 +1,5 @@
-/* sriov_plan: where a card comes to, and with what words, in one state of the world after another. */
+/* sriov_plan: where a card comes to, and with what words, in one state of the world after
+ * another. */
 #include "unit/sriov/card_scene.h"
 
 #define SETTING ",'virtualFunctions':[{'index':1,'vlan':5}]"
@@ -68,7 +69,7 @@ static struct plan_case {
 	{ "harvester 2.6: from two to seven is one job, which goes by way of none", { CARD_2 }, OBJECT_SEEN("7"),
 	  .step = SRIOV_APPLY, .writes = 1, .job = JOB " count=7 autoprobe=0", .accepted = "True Accepted",
 	  .ready = "False Applying", .event = "" },
-	{ "what was told already is read anew before anything is removed", { CARD_2 },
+	{ "what was told already is read again before anything is removed", { CARD_2 },
 	  OBJECT_OF(NAME, MARKED, SPEC("0"), "'status':'sriovNetworkDeviceEnabled','observedGeneration':3,'address':'" PF
 	  "','device':'8086:10c9','vfAddresses':['0000:03:10.0','0000:03:10.2'],"
 	  "'vfPCIDevices':['node1-000003100','node1-000003102'],'conditions':[{'type':'Accepted','status':'True',"
@@ -96,7 +97,7 @@ static struct plan_case {
 	{ "harvester 2.6: drivers of the node take them only if the spec says so", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") ",'driversAutoprobe':true", SEEN), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " count=2 autoprobe=1", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
-	{ "somebody else removed them: they are made anew, and that is told", { CARD },
+	{ "somebody else removed them: they are created again, and that is reported", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("2"), READY_AT("3")), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " count=2 autoprobe=0", .accepted = "True Accepted", .ready = "False Applying",
 	  .event = " Drifted" },
@@ -164,7 +165,7 @@ static struct plan_case {
 	{ "the card itself is claimed", { CARD }, OBJECT_SEEN("2"), .claimed = "node1-000003000", .step = SRIOV_REST,
 	  .writes = 1, .accepted = "False PassedThrough", .ready = "False PassedThrough", .event = " PassedThrough",
 	  .says = "the card itself is claimed by node1-000003000" },
-	{ "the card itself is lent without a claim", { CARD_OF(PF, "10c9", ",'driver':'vfio-pci'") }, OBJECT_SEEN("2"),
+	{ "the card itself is offered without a claim", { CARD_OF(PF, "10c9", ",'driver':'vfio-pci'") }, OBJECT_SEEN("2"),
 	  .step = SRIOV_REST, .writes = 1, .accepted = "False PassedThrough", .ready = "False PassedThrough",
 	  .event = " PassedThrough" },
 	{ "a card that is claimed may lose its virtual functions", { CARD_2 }, OBJECT_SEEN("0"),
@@ -176,7 +177,7 @@ static struct plan_case {
 	{ "another card of the same kind is at the address", { CARD_WITH(",'serial':'00-02'") },
 	  OBJECT_OF(NAME, MARKED, SPEC("2"), SEEN ",'serialNumber':'00-01'"), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "False DifferentDevice", .ready = "False DifferentDevice", .event = " DifferentDevice" },
-	{ "another card at another address is the user's wish", { CARD }, OBJECT_OF(NAME, MARKED, SPEC("0"),
+	{ "another card at another address is what the user wants", { CARD }, OBJECT_OF(NAME, MARKED, SPEC("0"),
 	  "'status':'sriovNetworkDeviceDisabled','address':'0000:04:00.0','device':'8086:1533'"), .step = SRIOV_REST,
 	  .writes = 1, .accepted = "True Accepted", .ready = "True Ready", .event = "" },
 	{ "two objects of one card: of those made in one second the first by name counts", { CARD }, OBJECT_SEEN("2"),
@@ -219,7 +220,7 @@ static struct plan_case {
 	  OBJECT_OF(NAME, MARKED, SPEC("2"), SEEN ",'serialNumber':'00-01'"), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "False DeviceGone", .ready = "False DeviceGone", .event = " DeviceGone",
 	  .says = "one with its serial number is at 0000:04:00.0; set spec.address to that" },
-	{ "the card is lent, so that it has no interface: it is still known", { CARD_OF(PF, "10c9",
+	{ "the card is offered, so that it has no interface: it is still known", { CARD_OF(PF, "10c9",
 	  ",'driver':'vfio-pci'") }, OBJECT_SEEN("0"), .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted",
 	  .ready = "True Ready", .event = "" },
 
@@ -237,7 +238,7 @@ static struct plan_case {
 	  "'02:00:00:00:00:0A'},{'index':0,'spoofCheck':'on','vlan':0,'qos':0}]", SEEN), .step = SRIOV_APPLY,
 	  .writes = 1, .job = JOB " count=3 autoprobe=0 vf=0 vlan=0 qos=0 spoofcheck=1 vf=2 mac=02:00:00:00:00:0A trust=0",
 	  .accepted = "True Accepted", .ready = "False Applying", .event = "" },
-	{ "settings of what there is not are told", { CARD_2 },
+	{ "settings of what there is not are reported", { CARD_2 },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") FAR, READY_AT("3")), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF",
 	  .says = "spec.virtualFunctions has settings for index 6, but numVFs is 2, and the 2 virtual functions have the "
@@ -248,7 +249,7 @@ static struct plan_case {
 	{ "settings of what there is not keep no others from being put in place", { CARD_2 },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") BOTH, SEEN), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " vf=1 vlan=5 vf=6 vlan=5", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
-	{ "and are told once these are", { CARD_2 }, OBJECT_OF(NAME, MARKED, SPEC("2") BOTH, SEEN), .verified = true,
+	{ "and are reported once these are", { CARD_2 }, OBJECT_OF(NAME, MARKED, SPEC("2") BOTH, SEEN), .verified = true,
 	  .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF" },
 	{ "settings of a card that has no virtual functions wait", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("0") FAR, SEEN), .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted",
@@ -275,7 +276,7 @@ static struct plan_case {
 	  OBJECT_OF(NAME, MARKED, SPEC("0"), READY_AT("3")), .step = SRIOV_APPLY, .writes = 1, .job = JOB,
 	  .accepted = "True Accepted", .ready = "False Applying", .event = "" },
 
-	{ "the last run failed: that is told, and tried again later", { CARD }, OBJECT_SEEN("2"),
+	{ "the last run failed: that is reported, and tried again later", { CARD }, OBJECT_SEEN("2"),
 	  .failed = "NumVFsFailed", .hold_ms = 2000, .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted",
 	  .ready = "False NumVFsFailed", .event = " NumVFsFailed" },
 	{ "the last run failed, and it is time to try again", { CARD }, OBJECT_SEEN("2"), .failed = "NumVFsFailed",
@@ -410,7 +411,7 @@ static void assert_end(const struct plan_case *c, const struct run *run,
 		assert_int_equal(decision->again_ms, c->hold_ms);
 }
 
-static void assert_told(const struct plan_case *c, struct run *run)
+static void assert_reported(const struct plan_case *c, struct run *run)
 {
 	void *decoded = NULL;
 	const struct sriovnetworkdevice *object;
@@ -454,7 +455,7 @@ static void plans_match_the_table(void **state)
 		write_it(&run, name, &decision);
 	}
 	assert_end(c, &run, &decision);
-	assert_told(c, &run);
+	assert_reported(c, &run);
 	sriov_decision_done(&decision);
 	json_decref(run.object);
 	str_done(&run.events);

@@ -133,7 +133,8 @@ static inline void nodes_make(unsigned device)
 		(struct made_node){ .inode = st.st_ino, .rdev = makedev(189, device - 1) };
 }
 
-/* The device is gone, and its node with it. Its inode stays in use, as devtmpfs never gives one again. */
+/* The device is gone, and its node with it. Its inode stays in use, as devtmpfs never gives one
+ * again. */
 static inline void nodes_remove(unsigned device)
 {
 	auto_free char *path = xasprintf("%s/bus/usb/001/%03u", nodes()->dev, device);

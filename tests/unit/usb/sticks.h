@@ -107,7 +107,7 @@ static inline void sticks_claim(struct sticks *node, const char *text)
 }
 
 /* After all of it is plugged. */
-static inline void sticks_look(struct sticks *node)
+static inline void sticks_scan(struct sticks *node)
 {
 	world_look(&node->world, &(struct inventory_options){ .node_name = "node1" });
 	(void)usb_names_apply(node->world.inventory, node->claims, "node1");

@@ -15,7 +15,7 @@ static void a_claim_is_not_released_before_its_device_was_offered(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, DELETED);
 	fake_clock_advance(scene->clock, 60000);
 	assert_int_equal(asking(scene), 0);
@@ -26,13 +26,13 @@ static void a_claim_is_not_released_before_its_device_was_offered(void **state)
 }
 
 /* The agent restarted while the kubelet is away, and the pod still runs. */
-static void who_held_it_holds_it_until_the_kubelet_speaks(void **state)
+static void who_held_it_holds_it_until_the_kubelet_answers(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
 	scene->offers.silent = true;
-	look(scene);
+	scan(scene);
 	list_all(scene, HELD("pod default/p0"));
 	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	fake_clock_advance(scene->clock, 60000);
@@ -49,7 +49,7 @@ static void an_offer_before_the_claims_are_known_does_not_count(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	list_all(scene, DELETED);
 	fake_clock_advance(scene->clock, 60000);
@@ -61,7 +61,7 @@ static void without_a_kubelet_nobody_is_asked(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, false);
-	look(scene);
+	scan(scene);
 	list_all(scene, DELETED);
 	assert_int_equal(asking(scene), 1);
 }
@@ -71,27 +71,27 @@ static void names_are_those_of_the_claims_once_they_are_known(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	assert_true(is_named(scene, "node1-0951-1666-001077"));
 	assert_int_equal(scene->renames, 0);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
 	assert_true(is_named(scene, STICK));
 	assert_false(is_named(scene, "node1-0951-1666-001077"));
 	assert_int_equal(scene->renames, 1);
-	look(scene);
+	scan(scene);
 	assert_true(is_named(scene, STICK));
 	usb_enqueue(scene->usb, STICK);
 	usb_enqueue_all(scene->usb);
 	assert_int_equal(scene->renames, 1);
 }
 
-static void what_changes_is_looked_at(void **state)
+static void what_changes_is_read(void **state)
 {
 	struct scene *scene = *state;
 	unsigned touches;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, "");
 	touches = scene->offers.touches;
 	usb_enqueue(scene->usb, STICK);
@@ -131,7 +131,7 @@ static void a_claim_is_ready_once_the_node_counts_it(void **state)
 
 	scene_open(scene, true);
 	scene->offers.unlisted = true;
-	look(scene);
+	scan(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
 	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	fake_clock_advance(scene->clock, 500);
@@ -187,7 +187,7 @@ static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 	const struct usb_selected *selected;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, "");
 	scene->offers.type.offer(scene->offers.type.arg, NULL); /* no HostDeviceConfig is known */
 	assert_false(usb_selected(scene->usb, name, &selected));
@@ -214,8 +214,8 @@ int main(void)
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a claim is not released before its device was offered",
 		  a_claim_is_not_released_before_its_device_was_offered, NULL);
-	suite_add(&suite, "who held it holds it until the kubelet speaks",
-		  who_held_it_holds_it_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "who held it holds it until the kubelet answers",
+		  who_held_it_holds_it_until_the_kubelet_answers, NULL);
 	suite_add(&suite, "an offer before the claims are known does not count",
 		  an_offer_before_the_claims_are_known_does_not_count, NULL);
 	suite_add(&suite, "without a kubelet nobody is asked", without_a_kubelet_nobody_is_asked,
@@ -230,6 +230,6 @@ int main(void)
 		  a_claim_waits_until_the_device_has_been_free, NULL);
 	suite_add(&suite, "what a HostDeviceConfig selects is known once it is offered",
 		  what_a_config_selects_is_known_once_it_is_offered, NULL);
-	suite_add(&suite, "what changes is looked at", what_changes_is_looked_at, NULL);
+	suite_add(&suite, "what changes is read", what_changes_is_read, NULL);
 	return suite_run(&suite, "usb");
 }

@@ -7,11 +7,11 @@
 
 #define OTHER "node1-0951-1666-001006"
 #define NEW   CLAIM_OF(STICK, "", "")
-#define SAID(status, reason)                                                                      \
+#define READY(status, reason)                                                                     \
 	",'conditions':[{'type':'Accepted','status':'" status "','reason':'" reason               \
 	"','message':'m'},{'type':'Ready','status':'" status "','reason':'" reason "','message':" \
 	"'m'}]"
-#define WAITS(name, port, serial) CLAIM_OF(name, "", KNOWN(port, serial) SAID("False", "InUse"))
+#define WAITS(name, port, serial) CLAIM_OF(name, "", KNOWN(port, serial) READY("False", "InUse"))
 #define DELETED \
 	CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", KNOWN("1-2", "A"))
 #define PCI(meta)                                                                         \
@@ -35,7 +35,7 @@ static const struct task_outcome in_use = { .result = TASK_REFUSED,
 static struct plan_case {
 	const char *name;
 	const char *plugged;
-	const char *claims[2]; /* the first is looked at    */
+	const char *claims[2]; /* the first is read    */
 	const char *line;      /* one more of the helper's  */
 	const char *pci;       /* a PCIDeviceClaim          */
 	const char *pod;       /* "": not known; NULL: none */
@@ -67,14 +67,14 @@ static struct plan_case {
 	  .step = "mark", .says = { "\"kind\":\"Pod\"", "\"kind\":\"USBDevice\"" } },
 	{ "others' finalizers stay", "1-2=5:A", { CLAIM_OF(STICK, ",'finalizers':['a.io/b']", "") }, .step = "mark",
 	  .says = { "[\"a.io/b\",\"wrangler" } },
-	{ "then it is told which device it is for", "1-2.3=5:A", { CLAIM(STICK, "") }, .step = "tell",
+	{ "then it is reported which device it is for", "1-2.3=5:A", { CLAIM(STICK, "") }, .step = "tell",
 	  .says = { "\"portPath\":\"1-2.3\"", "\"vendorID\":\"0951\",\"productID\":\"1666\",\"serialNumber\":\"A\"",
 		    "\"nodeName\":\"node1\",\"pciAddress\":\"0000:00:14.0\"",
 		    "port 1-2.3 is offered as kubevirt.io/node1-0951-1666-001005" },
 	  .event = "Normal Offered" },
-	{ "a device without a serial number is told without one", "1-2=5", { CLAIM(STICK, "") }, .step = "tell",
+	{ "a device without a serial number is reported without one", "1-2=5", { CLAIM(STICK, "") }, .step = "tell",
 	  .says = { "\"portPath\":\"1-2\"" }, .never = { "serialNumber" }, .event = "Normal Offered" },
-	{ "what is told already is not told again", "1-2=5:A",
+	{ "what is reported already is not told again", "1-2=5:A",
 	  { CLAIM(STICK, KNOWN("1-2", "A") ",'observedGeneration':1,'conditions':["
 		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in port 1-2 may be claimed',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'},"
@@ -108,9 +108,9 @@ static struct plan_case {
 	  .again_ms = 3000 },
 	{ "nor by a claim that was refused for that", "1-2=5:A", { WAITS(STICK, "1-2", "A") }, .unproven_ms = 1,
 	  .step = "rest", .again_ms = 1 },
-	{ "nor is it told that it is offered again", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "InUse")) },
+	{ "nor is it told that it is offered again", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") READY("False", "InUse")) },
 	  .unproven_ms = 3000, .step = "rest", .again_ms = 3000 },
-	{ "what else is wrong is told at once", "", { NEW }, .unproven_ms = 3000, .step = "tell",
+	{ "what else is wrong is reported at once", "", { NEW }, .unproven_ms = 3000, .step = "tell",
 	  .says = { "DeviceNotFound" }, .event = "Warning DeviceNotFound" },
 	{ "and a claim keeps what it has", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .unproven_ms = 3000,
 	  .step = "tell", .says = { "\"status\":\"True\"" }, .event = "Normal Offered" },
@@ -133,7 +133,7 @@ static struct plan_case {
 	  .event = "Warning DifferentDevice" },
 	{ "an unplugged device is waited for, and stays the claim's", "", { CLAIM(STICK, KNOWN("1-2", "A")) },
 	  .step = "tell", .says = { "DeviceGone" }, .never = { "\"portPath\":null" }, .event = "Warning DeviceGone" },
-	{ "that is told of in an event once", "", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "DeviceGone")) },
+	{ "that is told of in an event once", "", { CLAIM(STICK, KNOWN("1-2", "A") READY("False", "DeviceGone")) },
 	  .step = "tell" },
 	{ "the device in another socket takes the claim along", "1-4=9:A", { CLAIM(STICK, KNOWN("1-2", "A")) },
 	  .step = "tell", .says = { "\"portPath\":\"1-4\"" }, .event = "Normal Offered" },
@@ -150,7 +150,7 @@ static struct plan_case {
 	  .step = "tell", .says = { "\"reason\":\"InUse\"" }, .never = { "portPath" }, .event = "Warning InUse" },
 	{ "plugged in again, the device that a claim waits for is the claim's", "1-2=77:A", { WAITS(STICK, "1-2", "A") },
 	  .step = "mark", .says = { "finalizers" } },
-	{ "then it is told of", "1-2=77:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "InUse")) }, .step = "tell",
+	{ "then it is told of", "1-2=77:A", { CLAIM(STICK, KNOWN("1-2", "A") READY("False", "InUse")) }, .step = "tell",
 	  .says = { "offered as kubevirt.io/" STICK }, .event = "Normal Offered" },
 	{ "plugged in again while the pod has it: it waits on", "1-2=77:A", { WAITS(STICK, "1-2", "A") },
 	  .pod = "pod default/vm", .step = "tell", .says = { "\"reason\":\"InUse\"" }, .never = { "finalizers" } },
@@ -173,7 +173,7 @@ static struct plan_case {
 	{ "and not the other", "1-2=77:A", { WAITS(OTHER, "1-2", "A"), WAITS(STICK, "1-2", "A") }, .step = "tell",
 	  .says = { "AlreadyClaimed", STICK }, .event = "Warning AlreadyClaimed" },
 	{ "an accepted claim without our finalizer gets that back, whatever a pod has", "1-2=5:A",
-	  { CLAIM_OF(STICK, "", KNOWN("1-2", "A") SAID("True", "Accepted")) }, .pod = "pod default/vm", .step = "mark" },
+	  { CLAIM_OF(STICK, "", KNOWN("1-2", "A") READY("True", "Accepted")) }, .pod = "pod default/vm", .step = "mark" },
 	{ "a claim that waited for its controller says so while the device is gone", "", { WAITS(STICK, "1-2", "A") },
 	  .pci = PCI(""), .step = "tell", .says = { "ControllerClaimed" }, .event = "Warning ControllerClaimed" },
 
@@ -183,14 +183,14 @@ static struct plan_case {
 	{ "a resource that the Node does not list yet is not ready", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) },
 	  .not_offered = true, .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NotOffered\"",
 						      "does not list kubevirt.io/" STICK } },
-	{ "and stays so", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "NotOffered")) }, .not_offered = true,
+	{ "and stays so", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") READY("False", "NotOffered")) }, .not_offered = true,
 	  .step = "tell", .says = { "\"reason\":\"NotOffered\"" } },
-	{ "until it is listed", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "NotOffered")) }, .step = "tell",
+	{ "until it is listed", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") READY("False", "NotOffered")) }, .step = "tell",
 	  .says = { "\"reason\":\"Ready\"" }, .event = "Normal Offered" },
 	{ "a claim that was ready stays so while the kubelet restarts", "1-2=5:A",
-	  { CLAIM(STICK, KNOWN("1-2", "A") SAID("True", "Ready")) }, .not_offered = true, .step = "tell",
+	  { CLAIM(STICK, KNOWN("1-2", "A") READY("True", "Ready")) }, .not_offered = true, .step = "tell",
 	  .never = { "NotOffered" } },
-	{ "a node that cannot be given away", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .out_of_reach = true,
+	{ "a node whose owner cannot be changed away", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .out_of_reach = true,
 	  .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NodeNotWritable\"",
 				    "/dev/bus/usb/001/005 cannot be given to QEMU", "manifests/components/usb" },
 	  .event = "Warning NodeNotWritable" },
@@ -199,7 +199,7 @@ static struct plan_case {
 
 	{ "a deleted claim that was never marked is nobody's business", "1-2=5:A",
 	  { CLAIM_OF(STICK, ",'finalizers':['a.io/b'],'deletionTimestamp':'2026-01-01T00:00:00Z'", "") }, .step = "rest" },
-	{ "a deleted claim is read anew before it is released", "1-2=5:A", { DELETED }, .step = "read" },
+	{ "a deleted claim is read again before it is released", "1-2=5:A", { DELETED }, .step = "read" },
 	{ "then what pods have passed on of the device is ended", "1-2=5:A", { DELETED }, .fresh = true, .step = "rebind" },
 	{ "then it is released", "1-2=5:A", { DELETED }, .fresh = true, .rebind = { .done = true }, .step = "unmark",
 	  .says = { "\"finalizers\":[]", "\"uid\":\"u\"" }, .event = "Normal Released" },
@@ -235,7 +235,7 @@ static struct plan_case {
 	{ "also when the device is gone", "", { DELETED }, .fresh = true, .step = "unmark", .event = "Normal Released" },
 	{ "also when another one is in the socket", "1-2=5:B", { DELETED }, .fresh = true, .step = "unmark",
 	  .event = "Normal Released" },
-	{ "while a pod has the device that is told", "1-2=5:A", { DELETED }, .pod = "pod default/vm", .fresh = true,
+	{ "while a pod has the device that is reported", "1-2=5:A", { DELETED }, .pod = "pod default/vm", .fresh = true,
 	  .step = "tell", .says = { "\"holder\":\"pod default/vm\"", "\"reason\":\"Held\"" }, .event = "Warning Held" },
 	{ "while nobody knows who has it, it waits a moment", "1-2=5:A", { DELETED }, .pod = "", .step = "rest",
 	  .again_ms = 500 },
@@ -243,8 +243,9 @@ static struct plan_case {
 };
 
 static const char *const steps[] = {
-	[USB_CLAIM_REST] = "rest", [USB_CLAIM_MARK] = "mark",     [USB_CLAIM_TELL] = "tell",
-	[USB_CLAIM_READ] = "read", [USB_CLAIM_REBIND] = "rebind", [USB_CLAIM_UNMARK] = "unmark",
+	[USB_CLAIM_REST] = "rest",         [USB_CLAIM_ADD_FINALIZER] = "mark",
+	[USB_CLAIM_PATCH_STATUS] = "tell", [USB_CLAIM_READ] = "read",
+	[USB_CLAIM_REBIND] = "rebind",     [USB_CLAIM_REMOVE_FINALIZER] = "unmark",
 };
 
 static const char *name_of(const struct plan_case *row)
@@ -261,7 +262,7 @@ static void open_case(struct sticks *node, const struct plan_case *row)
 		sticks_claim(node, row->claims[i]);
 	if (row->pci)
 		sticks_put(node->pci_claims, &pcideviceclaim_kind, row->pci);
-	sticks_look(node);
+	sticks_scan(node);
 }
 
 static void assert_body(const struct plan_case *row, const json_t *body)
@@ -364,7 +365,7 @@ static void a_claim_comes_to_rest(void **state)
 
 	sticks_plug_all(node, "1-2=5:A");
 	sticks_claim(node, NEW);
-	sticks_look(node);
+	sticks_scan(node);
 	for (;;) {
 		struct usb_claim_case c = { .node_name = "node1",
 					    .claim = store_object(node->claims, STICK),
@@ -385,7 +386,7 @@ static void a_claim_comes_to_rest(void **state)
 		assert_true(writes++ < 4);
 	}
 	assert_int_equal(writes, 2);
-	assert_true(usbdeviceclaim_lends(store_object(node->claims, STICK)));
+	assert_true(usbdeviceclaim_is_offered(store_object(node->claims, STICK)));
 }
 
 int main(void)

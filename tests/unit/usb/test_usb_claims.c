@@ -15,7 +15,7 @@ static void a_life_takes_three_writes(void **state)
 	bench_create(b);
 	bench_serve(b);
 	assert_log(b, MARK TELL);
-	assert_said(b, "Normal Offered of the device|Normal Offered|");
+	assert_events(b, "Normal Offered of the device|Normal Offered|");
 	assert_has(b, "\"portPath\":\"1-2\"");
 	bench_delete(b);
 	bench_serve(b);
@@ -24,7 +24,7 @@ static void a_life_takes_three_writes(void **state)
 	assert_string_equal(str_cstr(&fake_task.words), "port=1-2 bus=1 device=5");
 	bench_rebind(b);
 	assert_log(b, "give back 1-2|" UNMARK);
-	assert_said(b, "Normal Released of the device|Normal Released|");
+	assert_events(b, "Normal Released of the device|Normal Released|");
 }
 
 static void a_ready_claim_is_left_alone(void **state)
@@ -63,12 +63,12 @@ static void unplugged_and_back_takes_a_write_each(void **state)
 	bench_look(b, "");
 	bench_serve(b);
 	assert_log(b, TELL);
-	assert_said(b, "Warning DeviceGone of the device|Warning DeviceGone|");
+	assert_events(b, "Warning DeviceGone of the device|Warning DeviceGone|");
 	sticks_claim(&b->node, CLAIM(STICK, KNOWN("1-2", "A"))); /* for the names */
 	bench_look(b, "1-2=6:A");
 	bench_serve(b);
 	assert_log(b, TELL);
-	assert_said(b, "Normal Offered of the device|Normal Offered|");
+	assert_events(b, "Normal Offered of the device|Normal Offered|");
 }
 
 static void a_pod_keeps_the_claim(void **state)
@@ -79,7 +79,7 @@ static void a_pod_keeps_the_claim(void **state)
 	bench_delete(b);
 	bench_serve(b);
 	assert_log(b, TELL);
-	assert_said(b, "Warning Held of the device|Warning Held|");
+	assert_events(b, "Warning Held of the device|Warning Held|");
 	assert_has(b, "\"holder\":\"pod default/vm-1\"");
 	fake_clock_advance(b->clock, 60000);
 	bench_serve(b);
@@ -91,7 +91,7 @@ static void a_pod_keeps_the_claim(void **state)
 	assert_log(b, READ "give back 1-2|" UNMARK);
 }
 
-static void a_held_device_is_looked_at_again(void **state)
+static void a_held_device_is_checked_again(void **state)
 {
 	struct bench *b = *state;
 
@@ -103,7 +103,7 @@ static void a_held_device_is_looked_at_again(void **state)
 	bench_rebind(b);
 }
 
-static void a_rebind_that_fails_is_told_and_tried_again(void **state)
+static void a_rebind_that_fails_is_reported_and_tried_again(void **state)
 {
 	struct bench *b = *state;
 
@@ -112,7 +112,7 @@ static void a_rebind_that_fails_is_told_and_tried_again(void **state)
 	fake_task_end(TASK_FAILED, "UnbindFailed");
 	bench_serve(b);
 	assert_log(b, READ TELL);
-	assert_said(b, "Warning UnbindFailed of the device|Warning UnbindFailed|");
+	assert_events(b, "Warning UnbindFailed of the device|Warning UnbindFailed|");
 	assert_has(b, "\"reason\":\"UnbindFailed\"");
 	for (int i = 2; i < 5; i++) {
 		assert_false(fake_task.runs);
@@ -123,7 +123,7 @@ static void a_rebind_that_fails_is_told_and_tried_again(void **state)
 		bench_serve(b);
 		assert_log(b, READ);
 	}
-	assert_said(b, "");
+	assert_events(b, "");
 	fake_clock_advance(b->clock, 8000);
 	bench_rebind(b);
 	assert_log(b, READ "give back 1-2|" UNMARK);
@@ -154,7 +154,7 @@ static void another_helper_that_works_on_the_port_is_waited_for(void **state)
 	bench_rebind(b);
 }
 
-static void a_helper_that_cannot_be_started_is_told(void **state)
+static void a_helper_that_cannot_be_started_is_reported(void **state)
 {
 	struct bench *b = *state;
 
@@ -162,7 +162,7 @@ static void a_helper_that_cannot_be_started_is_told(void **state)
 	bench_delete(b);
 	bench_serve(b);
 	assert_has(b, "\"reason\":\"HelperFailed\"");
-	assert_said(b, "Warning HelperFailed of the device|Warning HelperFailed|");
+	assert_events(b, "Warning HelperFailed of the device|Warning HelperFailed|");
 	fake_task.refuses = false;
 	fake_clock_advance(b->clock, 1000);
 	bench_rebind(b);
@@ -186,7 +186,7 @@ static void a_stuck_helper_keeps_the_claim(void **state)
 	bench_rebind(b);
 }
 
-static void a_slow_helper_is_told(void **state)
+static void a_slow_helper_is_reported(void **state)
 {
 	struct bench *b = *state;
 
@@ -196,7 +196,7 @@ static void a_slow_helper_is_told(void **state)
 	fake_task.task.spec.on_late(fake_task.task.spec.arg);
 	bench_serve(b);
 	assert_log(b, TELL);
-	assert_said(b, "");
+	assert_events(b, "");
 	assert_has(b, "\"reason\":\"Releasing\"");
 	bench_rebind(b);
 }
@@ -251,7 +251,7 @@ static void a_claim_of_another_node_is_left_alone(void **state)
 	bench_look(b, "1-2=5:A");
 	b->claim = object_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
 			       "'status':{'nodeName':'node2'}}");
-	bench_tell(b, "ADDED");
+	bench_watch_event(b, "ADDED");
 	fake_clock_advance(b->clock, 60000);
 	assert_null(bench_next(b));
 }
@@ -302,19 +302,20 @@ int main(void)
 	suite_add(&suite, "unplugged and back takes a write each",
 		  unplugged_and_back_takes_a_write_each, NULL);
 	suite_add(&suite, "a pod keeps the claim", a_pod_keeps_the_claim, NULL);
-	suite_add(&suite, "a held device is looked at again", a_held_device_is_looked_at_again,
-		  NULL);
+	suite_add(&suite, "a held device is checked again", a_held_device_is_checked_again, NULL);
 	suite_add(&suite, "claims are counted by reason", claims_are_counted_by_reason, NULL);
-	suite_add(&suite, "a rebind that fails is told once, and tried again at growing intervals",
-		  a_rebind_that_fails_is_told_and_tried_again, NULL);
+	suite_add(&suite,
+		  "a rebind that fails is reported once, and tried again at growing intervals",
+		  a_rebind_that_fails_is_reported_and_tried_again, NULL);
 	suite_add(&suite, "what the node uses by now is released without",
 		  what_the_node_uses_by_now_is_released_without, NULL);
 	suite_add(&suite, "another helper that works on the port is waited for",
 		  another_helper_that_works_on_the_port_is_waited_for, NULL);
-	suite_add(&suite, "a helper that cannot be started is told",
-		  a_helper_that_cannot_be_started_is_told, NULL);
+	suite_add(&suite, "a helper that cannot be started is reported",
+		  a_helper_that_cannot_be_started_is_reported, NULL);
 	suite_add(&suite, "a stuck helper keeps the claim", a_stuck_helper_keeps_the_claim, NULL);
-	suite_add(&suite, "a slow helper is told, without an event", a_slow_helper_is_told, NULL);
+	suite_add(&suite, "a slow helper is reported, without an event", a_slow_helper_is_reported,
+		  NULL);
 	suite_add(&suite, "an unplugged device needs no helper",
 		  an_unplugged_device_needs_no_helper, NULL);
 	suite_add(&suite, "the next claim of the name is rebound for itself",

@@ -9,7 +9,7 @@
 static void somebody_writes(struct bench *b)
 {
 	json_object_set_new(b->claim, "spec", object_json("{'userName':'root'}"));
-	bench_tell(b, "MODIFIED");
+	bench_watch_event(b, "MODIFIED");
 }
 
 /* Its finalizer goes only when the write that takes it off has been made. */
@@ -28,12 +28,12 @@ static void a_conflict_at_the_release_is_tried_again(void **state)
 	fake_client_answer(b->client, 409, "{\"kind\":\"Status\"}");
 	bench_settle(b);
 	assert_non_null(b->claim);
-	assert_said(b, "");
+	assert_events(b, "");
 	fake_clock_advance(b->clock, 60000);
 	bench_serve(b);
 	assert_null(b->claim);
 	assert_int_equal(fake_task.starts, 1);
-	assert_said(b, "Normal Released of the device|Normal Released|");
+	assert_events(b, "Normal Released of the device|Normal Released|");
 }
 
 static struct failure_case {
@@ -97,7 +97,7 @@ static void a_claim_that_vanishes_is_forgotten(void **state)
 	bench_create(b);
 	path = bench_next(b);
 	assert_non_null(path);
-	bench_tell(b, "DELETED");
+	bench_watch_event(b, "DELETED");
 	fake_client_choose(b->client, path);
 	fake_client_answer(b->client, 404,
 			   "{\"kind\":\"Status\",\"details\":{\"name\":\"" STICK "\"}}");

@@ -8,7 +8,7 @@
 static struct sight_case {
 	const char *name;
 	const char *plugged;
-	const char *claims[2]; /* the first is looked at */
+	const char *claims[2]; /* the first is read */
 	const char *sees;      /* "here 1-2", ...        */
 } sights[] = {
 	/* clang-format off */
@@ -51,7 +51,7 @@ static void open_row(struct sticks *node, const char *plugged, const char *const
 	sticks_plug_all(node, plugged);
 	for (size_t i = 0; i < len && claims[i]; i++)
 		sticks_claim(node, claims[i]);
-	sticks_look(node);
+	sticks_scan(node);
 }
 
 static void is_seen(void **state)
@@ -62,7 +62,7 @@ static void is_seen(void **state)
 	struct sticks *node = *state;
 
 	open_row(node, row->plugged, row->claims, ARRAY_LEN(row->claims));
-	seen = usb_identity_look(store_object(node->claims, STICK), node->world.inventory,
+	seen = usb_identity_find(store_object(node->claims, STICK), node->world.inventory,
 				 node->claims);
 	str_add(&said, words[seen.sight]);
 	if (seen.device)

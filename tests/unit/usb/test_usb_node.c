@@ -23,7 +23,7 @@ static void assert_owner(unsigned device, const char *wanted)
 	assert_string_equal(owner, wanted);
 }
 
-static void a_node_is_given_and_given_back(void **state)
+static void the_owner_of_a_node_is_changed_and_restored(void **state)
 {
 	struct usb_node_at five;
 	struct usb_node owner = qemu;
@@ -34,13 +34,13 @@ static void a_node_is_given_and_given_back(void **state)
 	five = at(FIVE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46; /* plugdev */
-	assert_int_equal(usb_node_look(&five, &before, NULL), 0);
+	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode;
-	assert_int_equal(usb_node_give(&five, &owner, NULL), 0);
+	assert_int_equal(usb_node_set_owner(&five, &owner, NULL), 0);
 	assert_owner(5, "107:107");
-	assert_int_equal(usb_node_look(&five, &after, NULL), 0);
+	assert_int_equal(usb_node_read(&five, &after, NULL), 0);
 	assert_int_equal(after.uid, 107);
-	assert_int_equal(usb_node_give(&five, &before, NULL), 0);
+	assert_int_equal(usb_node_set_owner(&five, &before, NULL), 0);
 	assert_owner(5, "0:46");
 	nodes_close();
 }
@@ -88,14 +88,14 @@ static void is_refused(void **state)
 	link_to("001/007", "005");
 	link_to("002", "001");
 	folder_put(&nodes()->folder, "dev/bus/usb/001/008", "");
-	assert_int_equal(usb_node_look(&node_at, &node, &err), row->code);
-	assert_int_equal(usb_node_give(&node_at, &qemu, &err), row->code);
+	assert_int_equal(usb_node_read(&node_at, &node, &err), row->code);
+	assert_int_equal(usb_node_set_owner(&node_at, &qemu, &err), row->code);
 	assert_owner(5, "0:0");
 	assert_owner(9, "0:0");
 	nodes_close();
 }
 
-static void a_node_that_was_made_anew_is_not_given(void **state)
+static void a_node_that_was_created_again_keeps_its_owner(void **state)
 {
 	struct usb_node_at five;
 	struct usb_node owner = qemu;
@@ -104,14 +104,14 @@ static void a_node_that_was_made_anew_is_not_given(void **state)
 	nodes_open();
 	five = at(FIVE);
 	nodes_make(5);
-	assert_int_equal(usb_node_look(&five, &before, NULL), 0);
+	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode + 1000;
-	assert_int_equal(usb_node_give(&five, &owner, NULL), -ESTALE);
+	assert_int_equal(usb_node_set_owner(&five, &owner, NULL), -ESTALE);
 	assert_owner(5, "0:0");
 	nodes_close();
 }
 
-static void a_chown_that_is_refused_is_told(void **state)
+static void a_chown_that_is_refused_is_reported(void **state)
 {
 	struct usb_node_at five;
 	struct usb_node owner = qemu;
@@ -122,9 +122,9 @@ static void a_chown_that_is_refused_is_told(void **state)
 	five = at(FIVE);
 	nodes_make(5);
 	nodes()->refuse = EPERM;
-	assert_int_equal(usb_node_look(&five, &before, NULL), 0);
+	assert_int_equal(usb_node_read(&five, &before, NULL), 0);
 	owner.inode = before.inode;
-	assert_int_equal(usb_node_give(&five, &owner, &err), -EPERM);
+	assert_int_equal(usb_node_set_owner(&five, &owner, &err), -EPERM);
 	assert_non_null(strstr(err.msg, FIVE));
 	nodes_close();
 }
@@ -138,7 +138,7 @@ static void the_kernel_is_asked_by_itself(void **state)
 	nodes_open();
 	folder_put(&nodes()->folder, "dev/bus/usb/001/005", "");
 	five.dev_root = nodes()->dev;
-	assert_int_equal(usb_node_look(&five, &node, NULL), -ENODEV);
+	assert_int_equal(usb_node_read(&five, &node, NULL), -ENODEV);
 	nodes_close();
 }
 
@@ -146,11 +146,13 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "a node is given and given back", a_node_is_given_and_given_back, NULL);
+	suite_add(&suite, "the owner of a node is changed and restored",
+		  the_owner_of_a_node_is_changed_and_restored, NULL);
 	suite_rows(&suite, refused, is_refused);
-	suite_add(&suite, "a node that was made anew is not given",
-		  a_node_that_was_made_anew_is_not_given, NULL);
-	suite_add(&suite, "a chown that is refused is told", a_chown_that_is_refused_is_told, NULL);
+	suite_add(&suite, "a node that was created again keeps its owner",
+		  a_node_that_was_created_again_keeps_its_owner, NULL);
+	suite_add(&suite, "a chown that is refused is reported",
+		  a_chown_that_is_refused_is_reported, NULL);
 	suite_add(&suite, "the kernel is asked by itself", the_kernel_is_asked_by_itself, NULL);
 	return suite_run(&suite, "usb_node");
 }

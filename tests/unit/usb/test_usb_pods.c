@@ -10,7 +10,7 @@ static void a_pod_has_the_device_of_its_socket(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
 	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
@@ -25,7 +25,7 @@ static void a_pod_has_a_selected_device_too(void **state)
 	list_all(scene, "");
 	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
-	look(scene);
+	scan(scene);
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 1);
 	scene->offers.held = "1-3";
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
@@ -37,7 +37,7 @@ static void what_a_pod_has_is_not_what_was_plugged_into_its_socket(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "B")));
 	scene->offers.held = "1-2";
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
@@ -45,14 +45,14 @@ static void what_a_pod_has_is_not_what_was_plugged_into_its_socket(void **state)
 	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
 }
 
-/* The stick of the claim is away, and another one of its ids was in its socket when a pod got that in a bundle: when
- * this is pulled, the claimed one is no orphan. */
+/* The stick of the claim is away, and another one of its ids was in its socket when a pod got that
+ * in a bundle: when this is pulled, the claimed one is no orphan. */
 static void what_a_pod_has_of_a_bundle_is_not_the_claims(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "B")));
 	scene->offers.held = "1-2";
 	scene->offers.as = "a.io/pair";
@@ -89,7 +89,7 @@ static void a_usbdevice_says_which_pod_had_it(void **state)
 	assert_false(had(scene, "1-2", "vm", "main"));
 	list(scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
 	list(scene, "/pcideviceclaims?", "");
-	look(scene);
+	scan(scene);
 	assert_true(had(scene, "1-2", "vm", "main"));
 	assert_true(had(scene, "1-1,1-2", "vm", "main")); /* one of a bundle */
 	assert_false(had(scene, "1-2", "other", "main"));
@@ -98,7 +98,7 @@ static void a_usbdevice_says_which_pod_had_it(void **state)
 }
 
 /* It has no claim, and the kubelet has not answered yet. */
-static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks(void **state)
+static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_answers(void **state)
 {
 	auto_free char *holder = NULL;
 	struct scene *scene = *state;
@@ -108,7 +108,7 @@ static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks(v
 	list(scene, "/usbdeviceclaims?", "");
 	list(scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
 	list(scene, "/pcideviceclaims?", "");
-	look(scene);
+	scan(scene);
 	scene->offers.type.offer(scene->offers.type.arg, NULL);
 	assert_false(usb_is_free(scene->usb, "1-2", &holder));
 	assert_string_equal(holder, "pod default/vm");
@@ -127,7 +127,7 @@ static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
 	struct scene *scene = *state;
 
 	scene_open(scene, true);
-	look(scene);
+	scan(scene);
 	list(scene, "/usbdeviceclaims?", "");
 	list(scene, "/pcideviceclaims?", "");
 	usb_set_config(scene->usb, &config);
@@ -139,7 +139,7 @@ static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
 }
 
 /* The next PATCH of the claim contains @part. */
-static void assert_told(struct scene *scene, const char *part)
+static void assert_reported(struct scene *scene, const char *part)
 {
 	fake_client_choose(scene->client, "/usbdeviceclaims/");
 	assert_string_equal(fake_client_request(scene->client)->method, "PATCH");
@@ -147,38 +147,38 @@ static void assert_told(struct scene *scene, const char *part)
 		fail_msg("no %s in %s", part, fake_client_request(scene->client)->body);
 }
 
-static void a_claim_whose_resource_another_kind_has_is_told(void **state)
+static void a_claim_whose_resource_another_kind_has_is_reported(void **state)
 {
 	struct scene scene;
 
 	scene_open(&scene, true);
-	look(&scene);
+	scan(&scene);
 	scene.offers.owner = "pci";
 	list_all(&scene,
 		 CLAIM(STICK, KNOWN("1-2", "A") ",'conditions':[{'type':'Ready','status':'False',"
 						"'reason':'NameTaken','message':'m'}]"));
-	assert_told(&scene, "NameTaken"); /* as it was, before anything is offered */
+	assert_reported(&scene, "NameTaken"); /* as it was, before anything is offered */
 	scene_close(&scene);
 
 	scene_open(&scene, true);
-	look(&scene);
+	scan(&scene);
 	scene.offers.owner = "pci";
 	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/usbdeviceclaims?", CLAIM(STICK, KNOWN("1-2", "A")));
 	list(&scene, "/usbdevices?", "");
 	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/pcideviceclaims?", "");
-	assert_told(&scene, "NameTaken");
+	assert_reported(&scene, "NameTaken");
 	scene_close(&scene);
 
 	scene_open(&scene, true);
-	look(&scene);
+	scan(&scene);
 	scene.offers.owner = "usb";
 	list(&scene, "/usbdeviceclaims?", CLAIM(STICK, KNOWN("1-2", "A")));
 	list(&scene, "/usbdevices?", "");
 	scene.offers.type.offer(scene.offers.type.arg, NULL);
 	list(&scene, "/pcideviceclaims?", "");
-	assert_told(&scene, "is offered as");
+	assert_reported(&scene, "is offered as");
 	scene_close(&scene);
 }
 
@@ -186,8 +186,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "a claim whose resource claimed devices of another kind have is told",
-		  a_claim_whose_resource_another_kind_has_is_told, NULL);
+	suite_add(&suite, "a claim whose resource claimed devices of another kind have is reported",
+		  a_claim_whose_resource_another_kind_has_is_reported, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a pod has the device of its port", a_pod_has_the_device_of_its_socket,
 		  NULL);
@@ -199,8 +199,8 @@ int main(void)
 		  what_a_pod_has_of_a_bundle_is_not_the_claims, NULL);
 	suite_add(&suite, "a USBDevice says which pod had it", a_usbdevice_says_which_pod_had_it,
 		  NULL);
-	suite_add(&suite, "a selected device is the pod's that had it until the kubelet speaks",
-		  a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "a selected device is the pod's that had it until the kubelet answers",
+		  a_selected_device_is_the_pods_that_had_it_until_the_kubelet_answers, NULL);
 	suite_add(&suite, "nothing is selected before the USBDevices are known",
 		  nothing_is_selected_before_the_usbdevices_are_known, NULL);
 	return suite_run(&suite, "usb_pods");

@@ -1,4 +1,5 @@
-/* usb_type: which claimed USB devices are offered, when they are well, and what a container gets. */
+/* usb_type: which claimed USB devices are offered, when they are well, and what a container
+ * gets. */
 #include "agent/usb/usb_type.h"
 
 #include "agent/inventory/use_log.h"
@@ -57,7 +58,7 @@ static void is_offered(void **state)
 	nodes_make(row->node);
 	if (row->line)
 		sticks_line(&scene->node, row->line);
-	scene_look(scene, row->plugged);
+	scene_scan(scene, row->plugged);
 	assert_offers(scene, row->offers);
 	scene->this_node.inventory = NULL; /* nothing is known: nothing is offered */
 	assert_offers(scene, "");
@@ -69,7 +70,7 @@ static void an_unplugged_device_is_well_again_when_it_is_back(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_offers(scene, RESOURCE ": 1-2");
 	nodes_remove(5);
 	assert_offers(scene, RESOURCE ": 1-2! (/dev/bus/usb/001/005 is not there)");
@@ -80,20 +81,21 @@ static void an_unplugged_device_is_well_again_when_it_is_back(void **state)
 	assert_offers(scene, RESOURCE ": 1-2");
 }
 
-static void a_number_that_a_pod_has_is_lent_to_nobody(void **state)
+static void a_number_that_a_pod_has_is_offered_to_nobody(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	stage.numbered = true;
 	assert_offers(scene, RESOURCE ": 1-2! (a pod has its number)");
 	assert_refuses(scene, RESOURCE, "1-2", -EHOSTDOWN, "a pod has its number");
 	assert_owner(5, "0:0");
 }
 
-/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its processes. */
+/* The kubelet has forgotten the pod, which was deleted by force, before it has ended its
+ * processes. */
 static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 {
 	struct scene *scene = *state;
@@ -101,15 +103,15 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.left = "1-2";
 	json_strs_add(&ids, "1-2");
 	assert_same_nodes(&usb_device_type, scene->type, &ids, NULL, "a process has 1-2");
-	assert_true(usb_device_type.is_left(scene->type, "1-2"));
+	assert_true(usb_device_type.is_busy(scene->type, "1-2"));
 	stage.left = "1-3";
-	assert_false(usb_device_type.is_left(scene->type, "1-2"));
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	assert_false(usb_device_type.is_busy(scene->type, "1-2"));
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	json_strs_done(&ids);
 }
 
@@ -122,12 +124,12 @@ static void a_container_gets_the_node_of_now(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(41);
 	scene_again(scene, "1-2=41:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:41 /dev/bus/usb/001/041:mrw");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:41 /dev/bus/usb/001/041:mrw");
 	assert_owner(41, "107:107");
 }
 
@@ -138,7 +140,7 @@ static void a_device_that_was_plugged_again_just_now_is_an_error(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	nodes_remove(5);
 	nodes_make(6);
 	assert_refuses(scene, RESOURCE, "1-2", -EHOSTDOWN, "005 is not there");
@@ -152,7 +154,7 @@ static void a_node_of_the_same_number_is_not_the_same_device(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	nodes_remove(5);
 	nodes_make(5);
 	assert_refuses(scene, RESOURCE, "1-2", -ESTALE, "plugged in again");
@@ -166,19 +168,19 @@ static void an_id_that_is_not_ours_is_an_error(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_refuses(scene, RESOURCE, "1-3", -ENODEV, "'1-3' is no device of");
 	assert_refuses(scene, "kubevirt.io/other", "1-2", -ENODEV, "kubevirt.io/other");
 	assert_owner(5, "0:0");
 }
 
-static void a_node_that_cannot_be_given_fails_the_pod(void **state)
+static void a_node_whose_owner_cannot_be_changed_fails_the_pod(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	nodes()->refuse = EPERM;
 	assert_refuses(scene, RESOURCE, "1-2", -EPERM, "change the owner of");
 }
@@ -194,7 +196,7 @@ static void what_the_node_used_a_moment_ago_is_not_offered(void **state)
 	scene->this_node.clock = fake_clock_as_clock(clock);
 	scene->view.uses = uses;
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	use_log_scan(uses, clock_now_ms(scene->this_node.clock));
 	use_log_add(uses, "1-2", "InUse");
 	fake_clock_advance(clock, 60000);
@@ -227,8 +229,8 @@ int main(void)
 		  "kubevirt-contract 1.6 (3): a unit outlives a re-plug, its container gets the "
 		  "node of now",
 		  a_container_gets_the_node_of_now, NULL);
-	suite_add(&suite, "a number that a pod has is lent to nobody",
-		  a_number_that_a_pod_has_is_lent_to_nobody, NULL);
+	suite_add(&suite, "a number that a pod has is offered to nobody",
+		  a_number_that_a_pod_has_is_offered_to_nobody, NULL);
 	suite_add(&suite, "no container starts beside a process of a former pod",
 		  no_container_starts_beside_a_process_of_a_former_pod, NULL);
 	suite_add(&suite, "a device that was plugged in again just now is an error",
@@ -237,8 +239,8 @@ int main(void)
 		  a_node_of_the_same_number_is_not_the_same_device, NULL);
 	suite_add(&suite, "harvester-api 3.3: an ID that is not ours is an error",
 		  an_id_that_is_not_ours_is_an_error, NULL);
-	suite_add(&suite, "a node that cannot be given fails the pod",
-		  a_node_that_cannot_be_given_fails_the_pod, NULL);
+	suite_add(&suite, "a node whose owner cannot be changed fails the pod",
+		  a_node_whose_owner_cannot_be_changed_fails_the_pod, NULL);
 	suite_add(&suite, "what the node used a moment ago is not offered",
 		  what_the_node_used_a_moment_ago_is_not_offered, NULL);
 	return suite_run(&suite, "usb_type");

@@ -1,23 +1,24 @@
-/* usb_type: whose the nodes of USB devices are: a pod's while it has the device, and then whose they were. */
+/* usb_type: whose the nodes of USB devices are: a pod's while it has the device, and then whose
+ * they were. */
 #include "agent/usb/usb_type.h"
 
 #include "base/log.h"
 #include "unit/usb/usb_type_scene.h"
 
 /* harvester-api 3.3: the chown is never undone. */
-static void a_node_is_given_back_when_no_pod_has_it(void **state)
+static void the_owner_of_a_node_is_restored_when_no_pod_has_it(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_true(usb_type_gave(scene->type));
+	assert_true(usb_type_has_changed_nodes(scene->type));
 	stage.held = NULL;
 	stage.unknown = true; /* the kubelet is asked again */
 	scene_offer(scene);
@@ -25,7 +26,7 @@ static void a_node_is_given_back_when_no_pod_has_it(void **state)
 	stage.unknown = false;
 	scene_offer(scene);
 	assert_owner(5, "0:46");
-	assert_false(usb_type_gave(scene->type));
+	assert_false(usb_type_has_changed_nodes(scene->type));
 }
 
 static void restart(struct scene *scene)
@@ -43,8 +44,8 @@ static void a_pod_that_is_listed_again_gets_its_node_again(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	scene_offer(scene);
 	assert_owner(5, "0:46");
 	stage.held = "1-2";
@@ -66,7 +67,7 @@ static void a_listed_pod_gets_no_node_of_another_device(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:B");
+	scene_scan(scene, "1-2=5:B");
 	stage.held = "1-2";
 	scene_offer(scene);
 	assert_owner(5, "0:0");
@@ -78,36 +79,37 @@ static void a_listed_pod_gets_no_node_of_another_device(void **state)
 	assert_owner(5, "0:0");
 }
 
-static void a_node_is_given_back_with_its_claim(void **state)
+static void the_owner_of_a_node_is_restored_with_its_claim(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
-	usb_type_give_back(scene->type, "1-3");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	usb_type_restore_node(scene->type, "1-3");
 	assert_owner(5, "107:107");
-	usb_type_give_back(scene->type, "1-2");
+	usb_type_restore_node(scene->type, "1-2");
 	assert_owner(5, "0:0");
 }
 
-/* Its entry is removed and the agent killed: nothing is offered, and the pod still has the device. */
-static void a_node_that_a_process_before_gave_is_given_back(void **state)
+/* Its entry is removed and the agent killed: nothing is offered, and the pod still has the
+ * device. */
+static void an_owner_that_an_earlier_agent_changed_is_restored(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, NULL);
 	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	scene_offer(scene);
-	assert_gives(scene, "a.io/stick", "1-2",
-		     "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
+	assert_allocates(scene, "a.io/stick", "1-2",
+			 "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	scene->view.config = NULL;
 	restart(scene);
-	assert_true(usb_type_gave(scene->type));
+	assert_true(usb_type_has_changed_nodes(scene->type));
 	assert_offers(scene, "");
 	assert_owner(5, "107:107");
 	stage.held = NULL;
@@ -120,21 +122,21 @@ static void a_node_that_a_process_before_gave_is_given_back(void **state)
 }
 
 /* A rule of udev's or another plugin gave it. */
-static void a_node_that_somebody_else_gave_stays_so(void **state)
+static void an_owner_that_something_else_set_stays(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].uid = nodes()->items[0].gid = 107;
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	scene_offer(scene);
 	stage.held = NULL;
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_false(usb_type_gave(scene->type));
+	assert_false(usb_type_has_changed_nodes(scene->type));
 }
 
 static void its_owner_is_known_after_a_restart(void **state)
@@ -145,8 +147,8 @@ static void its_owner_is_known_after_a_restart(void **state)
 	nodes_make(5);
 	nodes()->items[0].uid = 33;
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	restart(scene);
 	scene_offer(scene);
@@ -165,15 +167,15 @@ static void a_record_of_another_node_counts_for_nothing(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(5);
 	nodes()->items[1].uid = nodes()->items[1].gid = 107;
 	restart(scene);
 	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_false(usb_type_gave(scene->type));
+	assert_false(usb_type_has_changed_nodes(scene->type));
 }
 
 /* Of the boot before, in which by chance the node had the same number. */
@@ -184,8 +186,8 @@ static void a_record_of_another_boot_counts_for_nothing(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	record = xasprintf("{\"devicePath\":\"/dev/bus/usb/001/005\",\"inode\":%llu,\"uid\":0,"
 			   "\"gid\":0,\"boot\":\"0\"}",
 			   (unsigned long long)nodes()->items[0].inode);
@@ -196,7 +198,7 @@ static void a_record_of_another_boot_counts_for_nothing(void **state)
 }
 
 /* Without its record it would stay the pod's for good. */
-static void the_record_of_a_node_that_cannot_be_looked_at_stays(void **state)
+static void the_record_of_a_node_that_cannot_be_read_stays(void **state)
 {
 	auto_free char *away = NULL;
 	struct scene *scene = *state;
@@ -204,8 +206,8 @@ static void the_record_of_a_node_that_cannot_be_looked_at_stays(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	away = folder_path(&nodes()->folder, "away");
 	assert_int_equal(rename(nodes()->dev, away), 0);
 	assert_int_equal(symlink("dev", nodes()->dev), 0);
@@ -225,8 +227,8 @@ static void a_pipe_among_the_records_does_not_block(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	pipe_path = folder_path(&nodes()->folder, "state/usb-nodes/1-3.json");
 	assert_int_equal(mkfifo(pipe_path, 0600), 0);
 	alarm(10); /* ends the program if it waits */
@@ -236,7 +238,7 @@ static void a_pipe_among_the_records_does_not_block(void **state)
 	assert_owner(5, "0:46");
 }
 
-static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
+static void a_node_whose_owner_cannot_be_recorded_keeps_it(void **state)
 {
 	struct scene *scene = *state;
 
@@ -244,7 +246,7 @@ static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
 	folder_put(&nodes()->folder, "state/usb-nodes", "no folder");
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_refuses(scene, RESOURCE, "1-2", -ENOTDIR,
 		       "record the owner of '/dev/bus/usb/001/005'");
 	assert_owner(5, "0:46");
@@ -260,14 +262,14 @@ static void a_node_of_another_device_is_left_alone(void **state)
 
 	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
-	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_scan(scene, "1-2=5:A");
+	assert_allocates(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(5);
 	nodes()->items[1].uid = 33;
 	scene_offer(scene);
 	assert_owner(5, "33:0");
-	assert_false(usb_type_gave(scene->type));
+	assert_false(usb_type_has_changed_nodes(scene->type));
 }
 
 #define NOT_WRITABLE                                                                                   \
@@ -275,8 +277,9 @@ static void a_node_of_another_device_is_left_alone(void **state)
 	"and a writable /dev (manifests/components/usb), or a udev rule must set the owner of "        \
 	"the node to 107:107"
 
-/* An agent in a pod without CHOWN or with a read-only /dev; the host's rule gives one of the nodes to QEMU. */
-static void a_node_that_cannot_be_given_is_not_offered(void **state)
+/* An agent in a pod without CHOWN or with a read-only /dev; the host's rule gives one of the nodes
+ * to QEMU. */
+static void a_node_whose_owner_cannot_be_changed_is_not_offered(void **state)
 {
 	struct scene *scene = *state;
 
@@ -286,21 +289,22 @@ static void a_node_that_cannot_be_given_is_not_offered(void **state)
 	nodes_make(6);
 	nodes()->items[0].uid = nodes()->items[0].gid = 107;
 	nodes()->fixed = true;
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/stick: 1-2 1-3! (" NOT_WRITABLE ")");
 	assert_string_equal(
 		str_cstr(&stage.troubles),
 		"usb[0] a.io/stick NodeNotWritable: the device in port 1-3: " NOT_WRITABLE "|");
 	assert_refuses(scene, "a.io/stick", "1-3", -EHOSTDOWN, "the capability CHOWN");
-	assert_gives(scene, "a.io/stick", "1-2",
-		     "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
+	assert_allocates(scene, "a.io/stick", "1-2",
+			 "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
 	nodes()->fixed = false;
 	assert_offers(scene, "a.io/stick: 1-2 1-3");
 	assert_string_equal(str_cstr(&stage.troubles), "");
 }
 
-/* It was removed, or another thing took its place: the unit waits, and the HostDeviceConfig says why. */
-static void a_node_that_is_not_the_devices_is_told(void **state)
+/* It was removed, or another thing took its place: the unit waits, and the HostDeviceConfig says
+ * why. */
+static void a_node_that_is_not_the_devices_is_reported(void **state)
 {
 	struct scene *scene = *state;
 
@@ -308,7 +312,7 @@ static void a_node_that_is_not_the_devices_is_told(void **state)
 	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/stick: 1-2 1-3");
 	assert_string_equal(str_cstr(&stage.troubles), "");
 	nodes_remove(6);
@@ -328,34 +332,34 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &scene_fixture);
-	suite_add(&suite, "harvester-api 3.3: a node is given back when no pod has it",
-		  a_node_is_given_back_when_no_pod_has_it, NULL);
+	suite_add(&suite, "harvester-api 3.3: the owner of a node is restored when no pod has it",
+		  the_owner_of_a_node_is_restored_when_no_pod_has_it, NULL);
 	suite_add(&suite, "a pod that is listed again gets its node again",
 		  a_pod_that_is_listed_again_gets_its_node_again, NULL);
 	suite_add(&suite, "a listed pod gets no node of another device",
 		  a_listed_pod_gets_no_node_of_another_device, NULL);
-	suite_add(&suite, "a node that is not the device's is told",
-		  a_node_that_is_not_the_devices_is_told, NULL);
-	suite_add(&suite, "a node is given back with its claim",
-		  a_node_is_given_back_with_its_claim, NULL);
-	suite_add(&suite, "a node that a process before gave is given back",
-		  a_node_that_a_process_before_gave_is_given_back, NULL);
-	suite_add(&suite, "a node that somebody else gave stays so",
-		  a_node_that_somebody_else_gave_stays_so, NULL);
+	suite_add(&suite, "a node that is not the device's is reported",
+		  a_node_that_is_not_the_devices_is_reported, NULL);
+	suite_add(&suite, "the owner of a node is restored with its claim",
+		  the_owner_of_a_node_is_restored_with_its_claim, NULL);
+	suite_add(&suite, "an owner that an earlier agent changed is restored",
+		  an_owner_that_an_earlier_agent_changed_is_restored, NULL);
+	suite_add(&suite, "an owner that something else set stays",
+		  an_owner_that_something_else_set_stays, NULL);
 	suite_add(&suite, "a record of another boot counts for nothing",
 		  a_record_of_another_boot_counts_for_nothing, NULL);
 	suite_add(&suite, "a pipe among the records does not block",
 		  a_pipe_among_the_records_does_not_block, NULL);
-	suite_add(&suite, "the record of a node that cannot be looked at stays",
-		  the_record_of_a_node_that_cannot_be_looked_at_stays, NULL);
-	suite_add(&suite, "a node that cannot be given is not offered",
-		  a_node_that_cannot_be_given_is_not_offered, NULL);
+	suite_add(&suite, "the record of a node that cannot be read stays",
+		  the_record_of_a_node_that_cannot_be_read_stays, NULL);
+	suite_add(&suite, "a node whose owner cannot be changed is not offered",
+		  a_node_whose_owner_cannot_be_changed_is_not_offered, NULL);
 	suite_add(&suite, "whose a given node was is known after a restart",
 		  its_owner_is_known_after_a_restart, NULL);
 	suite_add(&suite, "a record of another node counts for nothing",
 		  a_record_of_another_node_counts_for_nothing, NULL);
-	suite_add(&suite, "a node whose owner cannot be kept is not given",
-		  a_node_whose_owner_cannot_be_kept_is_not_given, NULL);
+	suite_add(&suite, "a node whose owner cannot be recorded keeps it",
+		  a_node_whose_owner_cannot_be_recorded_keeps_it, NULL);
 	suite_add(&suite, "a node of another device is left alone",
 		  a_node_of_another_device_is_left_alone, NULL);
 	return suite_run(&suite, "usb_type_nodes");

@@ -1,4 +1,5 @@
-/* usb_type: which USB devices that the HostDeviceConfig selects are offered as what, alone and in bundles. */
+/* usb_type: which USB devices that the HostDeviceConfig selects are offered as what, alone and in
+ * bundles. */
 #include "agent/usb/usb_type.h"
 
 #include "unit/usb/usb_type_scene.h"
@@ -14,7 +15,7 @@ static void assert_selected(const struct scene *scene, const char *port, const c
 	assert_string_equal(text, wanted);
 }
 
-static void what_is_selected_is_known_and_its_change_is_told(void **state)
+static void what_is_selected_is_known_and_its_change_is_reported(void **state)
 {
 	struct scene *scene = *state;
 	struct config_troubles troubles = { 0 };
@@ -22,7 +23,7 @@ static void what_is_selected_is_known_and_its_change_is_told(void **state)
 	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B"); /* the first is claimed */
+	scene_scan(scene, "1-2=5:A 1-3=6:B"); /* the first is claimed */
 	assert_false(usb_type_offer(scene->type, NULL, &troubles));
 	assert_selected(scene, "1-3", "");
 	scene_select(scene, "a.io/stick", 1);
@@ -48,27 +49,28 @@ static void selected_devices_share_a_resource(void **state)
 	scene_select(scene, "a.io/stick", 1);
 	for (unsigned i = 5; i < 8; i++)
 		nodes_make(i);
-	scene_look(scene, "1-2=5:A 1-3=6:B 1-4=7:C"); /* the first is claimed */
+	scene_scan(scene, "1-2=5:A 1-3=6:B 1-4=7:C"); /* the first is claimed */
 	assert_offers(scene, "a.io/stick: 1-3 1-4; " RESOURCE ": 1-2");
-	assert_gives(scene, "a.io/stick", "1-4 1-3",
-		     "USB_RESOURCE_A_IO_STICK=1:7,1:6 /dev/bus/usb/001/007:mrw "
-		     "/dev/bus/usb/001/006:mrw");
+	assert_allocates(scene, "a.io/stick", "1-4 1-3",
+			 "USB_RESOURCE_A_IO_STICK=1:7,1:6 /dev/bus/usb/001/007:mrw "
+			 "/dev/bus/usb/001/006:mrw");
 }
 
-/* A claim that was refused, because the entry's pod has the stick or for whatever reason, says which it waits for. */
-static void a_device_that_a_claim_waits_for_is_lent_by_the_entry(void **state)
+/* A claim that was refused, because the entry's pod has the stick or for whatever reason, says
+ * which it waits for. */
+static void a_device_that_a_claim_waits_for_is_offered_by_the_entry(void **state)
 {
 	struct scene *scene = *state;
 
 	scene_open(scene, CLAIM_OF(STICK, "", KNOWN("1-2", "A")));
 	scene_select(scene, "a.io/stick", 1);
 	nodes_make(77);
-	scene_look(scene, "1-2=77:A");
+	scene_scan(scene, "1-2=77:A");
 	assert_offers(scene, "a.io/stick: 1-2");
 }
 
 /* The only stick is claimed, so that the config's entry has none. */
-static void an_entry_that_gives_nothing_is_told(void **state)
+static void an_entry_without_a_device_is_reported(void **state)
 {
 	struct scene *scene = *state;
 
@@ -76,7 +78,7 @@ static void an_entry_that_gives_nothing_is_told(void **state)
 	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	assert_offers(scene, RESOURCE ": 1-2");
 	assert_string_equal(str_cstr(&stage.troubles),
 			    "usb[0] a.io/stick DevicesTaken: the device in port 1-2 (0951:1666) is "
@@ -95,7 +97,7 @@ static void a_claims_resource_is_its_device_alone(void **state)
 	scene_select(scene, RESOURCE, 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, RESOURCE ": 1-2");
 	assert_string_equal(str_cstr(&stage.troubles),
 			    "usb[0] " RESOURCE " NameTaken: the resource is that of a "
@@ -111,11 +113,11 @@ static void a_bundle_is_well_only_as_a_whole(void **state)
 	scene_select(scene, "a.io/pair", 2);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/pair: 1-2,1-3");
-	assert_gives(scene, "a.io/pair", "1-2,1-3",
-		     "USB_RESOURCE_A_IO_PAIR=1:5,1:6 /dev/bus/usb/001/005:mrw "
-		     "/dev/bus/usb/001/006:mrw");
+	assert_allocates(scene, "a.io/pair", "1-2,1-3",
+			 "USB_RESOURCE_A_IO_PAIR=1:5,1:6 /dev/bus/usb/001/005:mrw "
+			 "/dev/bus/usb/001/006:mrw");
 	assert_owner(5, "107:107");
 	assert_owner(6, "107:107");
 	assert_selected(scene, "1-2", "a.io/pair");
@@ -128,7 +130,7 @@ static void a_bundle_is_well_only_as_a_whole(void **state)
 }
 
 /* After a restart the units are others, and a pod still has one of before. */
-static void a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice(void **state)
+static void a_device_that_a_pod_has_in_another_bundle_is_not_offered_twice(void **state)
 {
 	struct scene *scene = *state;
 
@@ -137,7 +139,7 @@ static void a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice(void **s
 	stage.held = "1-1,1-3";
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene,
 		      "a.io/pair: 1-2,1-3! (a pod has a device of it as part of another one)");
 	assert_refuses(scene, "a.io/pair", "1-2,1-3", -EHOSTDOWN, "as part of another one");
@@ -154,7 +156,7 @@ static void a_renamed_entry_keeps_the_name_of_what_a_pod_has(void **state)
 	stage.as = "a.io/old";
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/new: 1-3; a.io/old: 1-2");
 	assert_refuses(scene, "a.io/new", "1-2", -ENODEV, "no device of 'a.io/new' now");
 	stage.others = true; /* removed, and added under the other name */
@@ -175,7 +177,7 @@ static void a_stick_of_a_pod_is_in_no_bundle_of_another_name(void **state)
 	stage.unknown = true; /* it is being started, and not listed yet */
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(scene, "1-2=5:A 1-3=6:B");
+	scene_scan(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/pair: 1-2,1-3! (a pod has a device of it as a.io/stick)");
 }
 
@@ -195,10 +197,10 @@ static void a_node_stays_a_pods_when_its_entry_is_renamed_or_removed(void **stat
 	scene_open(scene, NULL);
 	scene_select(scene, "a.io/old", 1);
 	nodes_make(5);
-	scene_look(scene, "1-2=5:A");
+	scene_scan(scene, "1-2=5:A");
 	scene_offer(scene);
-	assert_gives(scene, "a.io/old", "1-2",
-		     "USB_RESOURCE_A_IO_OLD=1:5 /dev/bus/usb/001/005:mrw");
+	assert_allocates(scene, "a.io/old", "1-2",
+			 "USB_RESOURCE_A_IO_OLD=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	stage.as = "a.io/old";
 	select_none(scene);
@@ -218,23 +220,23 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &scene_fixture);
-	suite_add(&suite, "what is selected is known, and its change is told",
-		  what_is_selected_is_known_and_its_change_is_told, NULL);
+	suite_add(&suite, "what is selected is known, and its change is reported",
+		  what_is_selected_is_known_and_its_change_is_reported, NULL);
 	suite_add(&suite, "selected devices share a resource", selected_devices_share_a_resource,
 		  NULL);
 	suite_add(&suite, "a claim's resource is its device alone",
 		  a_claims_resource_is_its_device_alone, NULL);
-	suite_add(&suite, "a device that a claim waits for is lent by the entry",
-		  a_device_that_a_claim_waits_for_is_lent_by_the_entry, NULL);
-	suite_add(&suite, "an entry that gives nothing is told",
-		  an_entry_that_gives_nothing_is_told, NULL);
+	suite_add(&suite, "a device that a claim waits for is offered by the entry",
+		  a_device_that_a_claim_waits_for_is_offered_by_the_entry, NULL);
+	suite_add(&suite, "an entry without a device is reported",
+		  an_entry_without_a_device_is_reported, NULL);
 	suite_add(
 		&suite,
 		"kubevirt-contract 1.2 (USB): a bundle's nodes, made QEMU's, and its variable; it is "
 		"well only as a whole",
 		a_bundle_is_well_only_as_a_whole, NULL);
-	suite_add(&suite, "a device that a pod has in another bundle is not lent twice",
-		  a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice, NULL);
+	suite_add(&suite, "a device that a pod has in another bundle is not offered twice",
+		  a_device_that_a_pod_has_in_another_bundle_is_not_offered_twice, NULL);
 	suite_add(&suite, "a renamed entry keeps the name of what a pod has",
 		  a_renamed_entry_keeps_the_name_of_what_a_pod_has, NULL);
 	suite_add(&suite, "a stick of a pod is in no bundle of another name",

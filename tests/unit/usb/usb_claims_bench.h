@@ -1,4 +1,5 @@
-/* usb_claims_bench: usb_claims between made-up sticks and an API server of a few lines, which keeps one claim. */
+/* usb_claims_bench: usb_claims between made-up sticks and an API server of a few lines, which keeps
+ * one claim. */
 #pragma once
 
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static inline bool bench_is_free(void *arg, const char *port, char **ret_holder)
 	return !b->pod;
 }
 
-static inline void bench_give_back(void *arg, const char *port)
+static inline void bench_restore_node(void *arg, const char *port)
 {
 	struct bench *b = arg;
 
@@ -106,7 +107,7 @@ static inline void bench_look(struct bench *b, const char *plugged)
 {
 	sticks_again(&b->node);
 	sticks_plug_all(&b->node, plugged);
-	sticks_look(&b->node);
+	sticks_scan(&b->node);
 	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
 	bench_settle(b);
@@ -159,14 +160,14 @@ static inline void bench_open(struct bench *b)
 							  .is_taken = bench_is_taken,
 							  .is_offered = bench_is_offered,
 							  .is_out_of_reach = bench_is_out_of_reach,
-							  .give_back = bench_give_back,
+							  .restore_node = bench_restore_node,
 							  .arg = b,
 						  });
 	informer_start(b->claim_informer);
 	informer_start(b->device_informer);
 	informer_start(b->pci_informer);
 	bench_settle(b);
-	sticks_look(&b->node);
+	sticks_scan(&b->node);
 	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
 }
@@ -192,7 +193,7 @@ SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
 /* --- the server ------------------------------------------------------------------------- */
 
-static inline void bench_tell(struct bench *b, const char *type)
+static inline void bench_watch_event(struct bench *b, const char *type)
 {
 	object_stamp(b->claim, &b->version);
 	kind_bench_show(b->client, CLAIMS, type, b->claim);
@@ -202,14 +203,14 @@ static inline void bench_create(struct bench *b)
 {
 	b->claim = object_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
 			       "'spec':{'userName':'admin'}}");
-	bench_tell(b, "ADDED");
+	bench_watch_event(b, "ADDED");
 	bench_settle(b);
 }
 
 static inline void bench_delete(struct bench *b)
 {
 	object_set_deleted(b->claim);
-	bench_tell(b, "MODIFIED");
+	bench_watch_event(b, "MODIFIED");
 	bench_settle(b);
 }
 
@@ -233,7 +234,7 @@ static inline void bench_patch(struct bench *b, const char *path)
 	}
 	object_merge(b->claim, body);
 	gone = object_is_gone(b->claim);
-	bench_tell(b, gone ? "DELETED" : "MODIFIED");
+	bench_watch_event(b, gone ? "DELETED" : "MODIFIED");
 	fake_client_choose(b->client, at);
 	kind_bench_answer(b->client, 200, b->claim);
 	if (gone) {
@@ -242,7 +243,8 @@ static inline void bench_patch(struct bench *b, const char *path)
 	}
 }
 
-/* The name, with "/status", of the oldest request of a claim; NULL: none waits. The caller frees. */
+/* The name, with "/status", of the oldest request of a claim; NULL: none waits. The caller
+ * frees. */
 static inline char *bench_next(struct bench *b)
 {
 	enum { WATCHES = 3 };
@@ -294,7 +296,7 @@ static inline void assert_log(struct bench *b, const char *wanted)
 	assert_recorded(&b->log, wanted);
 }
 
-static inline void assert_said(struct bench *b, const char *wanted)
+static inline void assert_events(struct bench *b, const char *wanted)
 {
 	assert_recorded(&b->events.said, wanted);
 }

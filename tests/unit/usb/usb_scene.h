@@ -1,4 +1,5 @@
-/* usb_scene: usb, which ties claims, names and offers together; offers, plugins and API server are fakes. */
+/* usb_scene: usb, which ties claims, names and offers together; offers, plugins and API server are
+ * fakes. */
 #pragma once
 
 #include "agent/config/config.h"
@@ -68,8 +69,8 @@ bool offers_is_on(const struct offers *offers)
 	return offers->on;
 }
 
-bool offers_has_unit(const struct offers *offers, const struct device_type *type,
-		     const char *resource, const char *id)
+bool offers_can_allocate(const struct offers *offers, const struct device_type *type,
+			 const char *resource, const char *id)
 {
 	(void)type;
 	(void)resource;
@@ -234,7 +235,8 @@ static inline void list_all(struct scene *scene, const char *claim)
 	list(scene, "/pcideviceclaims?", "");
 }
 
-/* The device has other numbers than its claim's name says; the node has it mounted if it is @used. */
+/* The device has other numbers than its claim's name says; the node has it mounted if it is
+ * @used. */
 static inline void monitor_used(struct scene *scene, bool used)
 {
 	sticks_again(&scene->node);
@@ -250,7 +252,7 @@ static inline void monitor_used(struct scene *scene, bool used)
 	fake_clock_settle(scene->clock);
 }
 
-static inline void look(struct scene *scene)
+static inline void scan(struct scene *scene)
 {
 	monitor_used(scene, false);
 }

@@ -1,6 +1,6 @@
 /*
- * usb_type_scene: a usb_type between sticks, their nodes, claims and a config, all of it in the test's hand; and
- * stand-ins for the plugins and for who has what.
+ * usb_type_scene: a usb_type between sticks, their nodes, claims and a config, all of it in the
+ * test's hand; and stand-ins for the plugins and for who has what.
  */
 #pragma once
 
@@ -83,7 +83,7 @@ const struct pcidevice_allocations *offers_allocations(const struct offers *offe
 	return stage_is_held(id) ? &some : &none;
 }
 
-bool offers_is_left(struct offers *offers, const char *id)
+bool offers_is_busy(struct offers *offers, const char *id)
 {
 	(void)offers;
 	return stage.left && strcmp(id, stage.left) == 0;
@@ -118,10 +118,10 @@ struct scene {
 	struct usb_type *type;
 };
 
-static inline void scene_look(struct scene *scene, const char *plugged)
+static inline void scene_scan(struct scene *scene, const char *plugged)
 {
 	sticks_plug_all(&scene->node, plugged);
-	sticks_look(&scene->node);
+	sticks_scan(&scene->node);
 	scene->this_node.inventory = scene->node.world.inventory;
 	usb_type_seen(scene->type);
 }
@@ -129,7 +129,7 @@ static inline void scene_look(struct scene *scene, const char *plugged)
 static inline void scene_again(struct scene *scene, const char *plugged)
 {
 	sticks_again(&scene->node);
-	scene_look(scene, plugged);
+	scene_scan(scene, plugged);
 }
 
 static inline void scene_open(struct scene *scene, const char *claim)
@@ -205,7 +205,8 @@ static inline void assert_owner(unsigned device, const char *wanted)
 	assert_string_equal(owner, wanted);
 }
 
-/* What a container gets of @ids (joined by blanks): "NAME=value node:permissions ..."; or the code. */
+/* What a container gets of @ids (joined by blanks): "NAME=value node:permissions ..."; or the
+ * code. */
 static inline int scene_allocate(struct scene *scene, const char *resource, const char *ids,
 				 struct str *ret_said)
 {
@@ -235,8 +236,8 @@ static inline int scene_allocate(struct scene *scene, const char *resource, cons
 	return r;
 }
 
-static inline void assert_gives(struct scene *scene, const char *resource, const char *ids,
-				const char *wanted)
+static inline void assert_allocates(struct scene *scene, const char *resource, const char *ids,
+				    const char *wanted)
 {
 	auto_str struct str said = STR_INIT;
 

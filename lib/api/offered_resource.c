@@ -1,4 +1,4 @@
-#include "api/resource_lent.h"
+#include "api/offered_resource.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,29 +14,30 @@ static const char *annotation(const struct api_meta *meta)
 	return meta ? api_meta_annotation(meta, NAMES_ANNOTATION_RESOURCE_NAME) : NULL;
 }
 
-static bool is_lendable(const char *name)
+static bool is_allowed(const char *name)
 {
-	return names_valid_lent_resource(name) && !names_kubevirts_resource(name);
+	return names_valid_offered_resource(name) && !names_kubevirts_resource(name);
 }
 
 /* The override annotation; NULL if there is none, or it is not an allowed name. */
-static const char *lendable_override(const struct api_meta *meta)
+static const char *allowed_override(const struct api_meta *meta)
 {
 	const char *name = annotation(meta);
 
-	return name && is_lendable(name) ? name : NULL;
+	return name && is_allowed(name) ? name : NULL;
 }
 
-const char *resource_lent_refused(const struct api_meta *seen, const struct pcideviceclaim *claim)
+const char *offered_resource_refused(const struct api_meta *seen,
+				     const struct pcideviceclaim *claim)
 {
 	const char *name = annotation(seen);
 
 	if (!name && claim)
 		name = annotation(&claim->meta);
-	return name && !is_lendable(name) ? name : NULL;
+	return name && !is_allowed(name) ? name : NULL;
 }
 
-const char *resource_lent_reason(const char *refused)
+const char *offered_resource_reason(const char *refused)
 {
 	return names_kubevirts_resource(refused) ? "devices.kubevirt.io is KubeVirt's own domain"
 						 : "kubelets refuse that resource name";
@@ -51,13 +52,13 @@ static char *own_resource(const struct pcidevice *device)
 	return xasprintf("%.*s/%s", (int)strcspn(pool, "/"), pool, part);
 }
 
-char *resource_lent(const struct pcidevice *device, const struct api_meta *seen,
-		    const struct pcideviceclaim *claim)
+char *offered_resource(const struct pcidevice *device, const struct api_meta *seen,
+		       const struct pcideviceclaim *claim)
 {
-	const char *name = lendable_override(seen);
+	const char *name = allowed_override(seen);
 
 	if (!name && claim)
-		name = lendable_override(&claim->meta);
+		name = allowed_override(&claim->meta);
 	if (!name && claim && claim->spec.disable_resource_pooling && device->status.resource_name)
 		return own_resource(device);
 	return xstrdup_or_null(name ? name : device->status.resource_name);

@@ -1,5 +1,5 @@
 /*
- * sriov_judge: may the spec of an SRIOVNetworkDevice be applied to its card?
+ * sriov_check: may the spec of an SRIOVNetworkDevice be applied to its card?
  *
  * Reasons of the condition Accepted. True: Accepted. False, in this order:
  *   DeviceNotFound      neither name nor address is that of a card of the node
@@ -35,8 +35,8 @@ struct sriov_verdict {
 };
 
 /* The case has an object. The caller releases *@ret_verdict. */
-void sriov_judge(const struct sriov_case *c, struct sriov_verdict *ret_verdict);
+void sriov_check(const struct sriov_case *c, struct sriov_verdict *ret_verdict);
 void sriov_verdict_done(struct sriov_verdict *verdict);
 
 /* "8086:10c9" of the card; the caller frees. */
-char *sriov_judge_device(const struct sriov_case *c);
+char *sriov_other_device(const struct sriov_case *c);

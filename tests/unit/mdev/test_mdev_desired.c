@@ -13,11 +13,11 @@
 
 /* The node's labels are gpu=t4 and zone=a. */
 /* clang-format off */
-static struct wish_case {
+static struct desired_case {
 	const char *name;
 	const char *types;   /* mediatedDevicesConfiguration, without its braces */
 	const char *devices; /* mediatedDevices, without its brackets            */
-	const char *wish;    /* "on: wanted / kept" */
+	const char *desired;    /* "on: wanted / kept" */
 } cases[] = {
 	{ "no configuration at all wants nothing", "", "", "on: /" },
 	{ "the cluster's list, in the user's order", ALL("\"B\",\"A\",\"C\""), "", "on: B A C /" },
@@ -46,7 +46,7 @@ static struct wish_case {
 };
 /* clang-format on */
 
-static struct config *config_of(const struct wish_case *c)
+static struct config *config_of(const struct desired_case *c)
 {
 	auto_free char *spec = xasprintf(
 		"'mediatedDevicesConfiguration':{%s},'mediatedDevices':[%s]", c->types, c->devices);
@@ -60,14 +60,14 @@ static void add_list(struct str *text, const struct json_strs *list)
 		str_addf(text, " %s", list->items[i]);
 }
 
-static void assert_wish(const struct mdev_wish *wish, const char *expected)
+static void assert_desired(const struct mdev_desired *desired, const char *expected)
 {
 	auto_str struct str text = STR_INIT;
 
-	str_add(&text, wish->enabled ? "on:" : "off:");
-	add_list(&text, &wish->types);
+	str_add(&text, desired->enabled ? "on:" : "off:");
+	add_list(&text, &desired->types);
 	str_add(&text, " /");
-	add_list(&text, &wish->kept);
+	add_list(&text, &desired->kept);
 	assert_string_equal(str_cstr(&text), expected);
 }
 
@@ -80,16 +80,16 @@ static struct json_pairs labels_of_node(void)
 	return labels;
 }
 
-static void wish_matches_table(void **state)
+static void desired_matches_table(void **state)
 {
-	const struct wish_case *c = *state;
+	const struct desired_case *c = *state;
 	struct config *config = config_of(c);
 	struct json_pairs labels = labels_of_node();
-	struct mdev_wish wish;
+	struct mdev_desired desired;
 
-	mdev_wish_make(config, &labels, &wish);
-	assert_wish(&wish, c->wish);
-	mdev_wish_done(&wish);
+	mdev_desired_make(config, &labels, &desired);
+	assert_desired(&desired, c->desired);
+	mdev_desired_done(&desired);
 	json_pairs_done(&labels);
 	config_free(config);
 }
@@ -98,14 +98,14 @@ static void what_is_not_known_yet_wants_nothing_to_be_done(void **state)
 {
 	struct config *config = config_of(&cases[1]);
 	struct json_pairs labels = labels_of_node();
-	struct mdev_wish wish;
+	struct mdev_desired desired;
 
-	mdev_wish_make(NULL, &labels, &wish);
-	assert_wish(&wish, "off: /");
-	mdev_wish_done(&wish);
-	mdev_wish_make(config, NULL, &wish);
-	assert_wish(&wish, "off: /");
-	mdev_wish_done(&wish);
+	mdev_desired_make(NULL, &labels, &desired);
+	assert_desired(&desired, "off: /");
+	mdev_desired_done(&desired);
+	mdev_desired_make(config, NULL, &desired);
+	assert_desired(&desired, "off: /");
+	mdev_desired_done(&desired);
 	json_pairs_done(&labels);
 	config_free(config);
 }
@@ -114,8 +114,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, wish_matches_table);
+	suite_rows(&suite, cases, desired_matches_table);
 	suite_add(&suite, "before config and labels are known nothing is made or removed",
 		  what_is_not_known_yet_wants_nothing_to_be_done, NULL);
-	return suite_run(&suite, "mdev_wish");
+	return suite_run(&suite, "mdev_desired");
 }

@@ -1,4 +1,4 @@
-/* usb_claim_judge: which device does a claim mean, may it be offered, and if not, why not? Pure. */
+/* usb_claim_check: which device does a claim mean, may it be offered, and if not, why not? Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,8 @@ struct usb_claim_verdict {
 	const char *reason; /* of the condition Accepted; static, or the inventory's */
 	char *message;
 	struct usb_sighting seen;
-	/* What the claim is for: HERE, MOVED, or, while the claim does not say it, what has its name. */
+	/* The device of the claim: HERE, MOVED, or, if the status names none yet, the device with
+	 * the claim's name. */
 	const struct usbdevice *device;
 };
 
@@ -22,5 +23,5 @@ struct usb_claim_verdict {
 bool usb_claim_spares(const struct usbdeviceclaim *claim, const struct usbdevice *device);
 
 /* The caller releases *@ret_verdict. */
-void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict);
+void usb_claim_check(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict);
 void usb_claim_verdict_done(struct usb_claim_verdict *verdict);

@@ -1,4 +1,4 @@
-#include "agent/usb/usb_units.h"
+#include "agent/usb/usb_bundles.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,25 +14,25 @@
 /* What goes into one making. */
 struct making {
 	struct usb_candidates *candidates;
-	struct usb_units *before;
-	struct usb_units *now;
+	struct usb_bundles *before;
+	struct usb_bundles *now;
 };
 
-static void unit_done(struct usb_unit *unit)
+static void bundle_done(struct usb_bundle *bundle)
 {
-	for (size_t i = 0; unit->members && i < unit->len; i++)
-		free(unit->members[i].serial);
-	free(unit->members);
-	free(unit->resource);
-	free(unit->id);
-	free((void *)unit->devices);
+	for (size_t i = 0; bundle->members && i < bundle->len; i++)
+		free(bundle->members[i].serial);
+	free(bundle->members);
+	free(bundle->resource);
+	free(bundle->id);
+	free((void *)bundle->devices);
 }
 
-void usb_units_done(struct usb_units *units)
+void usb_bundles_done(struct usb_bundles *bundles)
 {
-	for (size_t i = 0; i < units->len; i++)
-		unit_done(&units->items[i]);
-	array_done(units);
+	for (size_t i = 0; i < bundles->len; i++)
+		bundle_done(&bundles->items[i]);
+	array_done(bundles);
 }
 
 static bool is_id(const char *text, uint16_t id)
@@ -94,9 +94,11 @@ static struct usb_member member_of(const struct usbdevice *device)
 				    xstrdup_or_null(is->serial_number) };
 }
 
-/* The members are taken. @before: the unit of before with this ID; NULL: none, and all members are there. */
-static void unit_add(struct making *making, const struct config_usb *entry,
-		     struct usb_candidate **members, const char *id, const struct usb_unit *before)
+/* The members are taken. @before: the bundle of before with this ID; NULL: none, and all members
+ * are there. */
+static void bundle_add(struct making *making, const struct config_usb *entry,
+		       struct usb_candidate **members, const char *id,
+		       const struct usb_bundle *before)
 {
 	size_t len = entry->selectors.len;
 	const struct usbdevice **list = xcalloc(len, sizeof(const struct usbdevice *));
@@ -112,11 +114,11 @@ static void unit_add(struct making *making, const struct config_usb *entry,
 		members[i]->taken = true;
 		members[i]->by = entry->resource;
 	}
-	*array_add(making->now) = (struct usb_unit){ .resource = xstrdup(entry->resource),
-						     .id = xstrdup(id),
-						     .devices = list,
-						     .members = known,
-						     .len = len };
+	*array_add(making->now) = (struct usb_bundle){ .resource = xstrdup(entry->resource),
+						       .id = xstrdup(id),
+						       .devices = list,
+						       .members = known,
+						       .len = len };
 }
 
 /* Would @selector take the device that was in the socket @port, which is empty now? */
@@ -128,11 +130,11 @@ static bool takes_absent(const struct config_usb_selector *selector,
 	       (!selector->port_path || str_match(selector->port_path, port));
 }
 
-/* Is the unit of before still one? */
+/* Is the bundle of before still one? */
 static bool find_members(struct making *making, const struct config_usb *entry,
-			 const struct usb_unit *unit, struct usb_candidate **ret_members)
+			 const struct usb_bundle *bundle, struct usb_candidate **ret_members)
 {
-	auto_free char *copy = xstrdup(unit->id);
+	auto_free char *copy = xstrdup(bundle->id);
 	char *rest = copy;
 	const char *port;
 	size_t len = 0;
@@ -141,27 +143,27 @@ static bool find_members(struct making *making, const struct config_usb *entry,
 		struct usb_candidate *member = in_port(making->candidates, port);
 		const struct config_usb_selector *selector;
 
-		if (len == entry->selectors.len || len == unit->len)
+		if (len == entry->selectors.len || len == bundle->len)
 			return false;
 		selector = &entry->selectors.items[len];
 		if (member ? member->taken || !matches(selector, member->device)
-			   : !takes_absent(selector, &unit->members[len], port))
+			   : !takes_absent(selector, &bundle->members[len], port))
 			return false;
 		ret_members[len++] = member;
 	}
 	return len == entry->selectors.len;
 }
 
-static void keep_units(struct making *making, const struct config_usb *entry)
+static void keep_bundles(struct making *making, const struct config_usb *entry)
 {
 	struct usb_candidate *members[CONFIG_SELECTORS_MAX];
 
 	for (size_t i = 0; i < making->before->len; i++) {
-		struct usb_unit *unit = &making->before->items[i];
+		struct usb_bundle *bundle = &making->before->items[i];
 
-		if (strcmp(unit->resource, entry->resource) == 0 &&
-		    find_members(making, entry, unit, members))
-			unit_add(making, entry, members, unit->id, unit);
+		if (strcmp(bundle->resource, entry->resource) == 0 &&
+		    find_members(making, entry, bundle, members))
+			bundle_add(making, entry, members, bundle->id, bundle);
 	}
 }
 
@@ -178,7 +180,7 @@ static struct usb_candidate *pick(struct usb_candidates *candidates,
 }
 
 /* False if a selector finds no device any more. */
-static bool make_unit(struct making *making, const struct config_usb *entry)
+static bool make_bundle(struct making *making, const struct config_usb *entry)
 {
 	struct usb_candidate *members[CONFIG_SELECTORS_MAX];
 	auto_str struct str id = STR_INIT;
@@ -192,7 +194,7 @@ static bool make_unit(struct making *making, const struct config_usb *entry)
 		str_addf(&id, "%s%s", len ? "," : "", members[len]->device->status.port_path);
 	}
 	if (len == entry->selectors.len) {
-		unit_add(making, entry, members, str_cstr(&id), NULL);
+		bundle_add(making, entry, members, str_cstr(&id), NULL);
 		return true;
 	}
 	while (len > 0)
@@ -227,7 +229,8 @@ static char *selector_text(const struct config_usb_selector *selector)
 	return str_detach(&text);
 }
 
-/* The best match for the message about @selector: prefer a device that is taken to one that is not claimable. */
+/* The best match for the message about @selector: prefer a device that is taken to one that is not
+ * claimable. */
 static const struct usb_candidate *nearest(const struct config_usb_selector *selector,
 					   const struct usb_candidates *candidates)
 {
@@ -287,24 +290,24 @@ static char *lack_text(const struct config_usb_selector *selector,
 	return xasprintf("there is no%s device %s: plug one in", near ? " further" : "", wanted);
 }
 
-static bool has_unit(const struct usb_units *units, const char *resource)
+static bool has_bundle(const struct usb_bundles *bundles, const char *resource)
 {
-	for (size_t i = 0; i < units->len; i++) {
-		if (strcmp(units->items[i].resource, resource) == 0)
+	for (size_t i = 0; i < bundles->len; i++) {
+		if (strcmp(bundles->items[i].resource, resource) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* A unit is made once more, to see where it ends. */
-char *usb_units_unmet(const struct config_usb *entry, const struct usb_candidates *candidates,
-		      const struct usb_units *units, const char **ret_reason)
+/* A bundle is made once more, to see where it ends. */
+char *usb_bundles_unmet(const struct config_usb *entry, const struct usb_candidates *candidates,
+			const struct usb_bundles *bundles, const char **ret_reason)
 {
 	struct usb_candidates copy = { .facts = candidates->facts };
 	struct usb_candidate *picked;
 	char *text = NULL;
 
-	if (entry->external || has_unit(units, entry->resource))
+	if (entry->external || has_bundle(bundles, entry->resource))
 		return NULL;
 	for (size_t i = 0; i < candidates->len; i++)
 		*array_add(&copy) = candidates->items[i];
@@ -319,11 +322,11 @@ char *usb_units_unmet(const struct config_usb *entry, const struct usb_candidate
 	return text;
 }
 
-void usb_units_make(const struct config *config, struct usb_candidates *candidates,
-		    struct usb_units *units)
+void usb_bundles_make(const struct config *config, struct usb_candidates *candidates,
+		      struct usb_bundles *bundles)
 {
-	struct usb_units now = { 0 };
-	struct making making = { candidates, units, &now };
+	struct usb_bundles now = { 0 };
+	struct making making = { candidates, bundles, &now };
 	size_t len = config ? config->usb.len : 0;
 
 	if (candidates->len > 0)
@@ -334,14 +337,14 @@ void usb_units_make(const struct config *config, struct usb_candidates *candidat
 		if (entry->external)
 			leave(&making, entry);
 		else
-			keep_units(&making, entry);
+			keep_bundles(&making, entry);
 	}
 	for (size_t i = 0; i < len; i++) {
 		const struct config_usb *entry = &config->usb.items[i];
 
-		while (!entry->external && entry->selectors.len > 0 && make_unit(&making, entry))
+		while (!entry->external && entry->selectors.len > 0 && make_bundle(&making, entry))
 			;
 	}
-	usb_units_done(units);
-	*units = now;
+	usb_bundles_done(bundles);
+	*bundles = now;
 }

@@ -1,4 +1,4 @@
-#include "agent/usb/usb_gifts.h"
+#include "agent/usb/usb_owners.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,33 +28,33 @@ static const char boot_id_path[] = "/proc/sys/kernel/random/boot_id"; /* of all 
 enum { FOLDER_MODE = 0700, RECORD_MODE = 0600, RECORD_MAX = 1024, BOOT_ID_MAX = 64 };
 
 /* The node of the device in one socket. */
-struct gift {
+struct owner_record {
 	char *device_path;
-	struct usb_node owner; /* whose it was */
+	struct usb_node owner; /* before the change */
 };
 
-struct usb_gifts {
+struct usb_owners {
 	const struct usb_view *view;
-	struct map *items; /* port path -> struct gift */
+	struct map *items; /* port path -> struct owner_record */
 	char *boot;        /* NULL: not known          */
 };
 
 /* --- records -------------------------------------------------------------------------- */
 
-static int open_folder(const struct usb_gifts *gifts, struct err *err)
+static int open_folder(const struct usb_owners *owners, struct err *err)
 {
 	auto_close int dir = -1;
 	int fd;
 
-	(void)mkdir(gifts->view->node->helper.state_dir, FOLDER_MODE);
-	dir = open(gifts->view->node->helper.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)mkdir(owners->view->node->helper.state_dir, FOLDER_MODE);
+	dir = open(owners->view->node->helper.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || (mkdirat(dir, records, FOLDER_MODE) < 0 && errno != EEXIST))
 		return err_set(err, ERR_RETRY, -errno, "make the folder '%s/%s': %s",
-			       gifts->view->node->helper.state_dir, records, strerror(errno));
+			       owners->view->node->helper.state_dir, records, strerror(errno));
 	fd = openat(dir, records, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(err, ERR_RETRY, -errno, "open the folder '%s/%s': %s",
-			       gifts->view->node->helper.state_dir, records, strerror(errno));
+			       owners->view->node->helper.state_dir, records, strerror(errno));
 	return fd;
 }
 
@@ -66,35 +66,35 @@ static char *boot_id(void)
 	return file_read(AT_FDCWD, boot_id_path, BOOT_ID_MAX, &text, NULL, NULL) < 0 ? NULL : text;
 }
 
-static int keep(const struct usb_gifts *gifts, const char *port_path, const char *device_path,
+static int keep(const struct usb_owners *owners, const char *port_path, const char *device_path,
 		const struct usb_node *owner, struct err *err)
 {
 	auto_free char *name = xasprintf("%s%s", port_path, suffix);
 	auto_json json_t *json =
 		json_pack("{s:s, s:I, s:I, s:I, s:s*}", "devicePath", device_path, "inode",
 			  (json_int_t)owner->inode, "uid", (json_int_t)owner->uid, "gid",
-			  (json_int_t)owner->gid, "boot", gifts->boot);
+			  (json_int_t)owner->gid, "boot", owners->boot);
 	auto_free char *text = json_map_text(json);
-	auto_close int fd = open_folder(gifts, err);
+	auto_close int fd = open_folder(owners, err);
 
 	if (fd < 0)
 		return fd;
 	return file_replace_at(fd, name, text, strlen(text), RECORD_MODE, err);
 }
 
-static char *record_path(const struct usb_gifts *gifts, const char *port_path)
+static char *record_path(const struct usb_owners *owners, const char *port_path)
 {
-	return xasprintf("%s/%s/%s%s", gifts->view->node->helper.state_dir, records, port_path,
+	return xasprintf("%s/%s/%s%s", owners->view->node->helper.state_dir, records, port_path,
 			 suffix);
 }
 
-static void forget(const struct usb_gifts *gifts, const char *port_path)
+static void forget(const struct usb_owners *owners, const char *port_path)
 {
 	auto_free char *path = NULL;
 
-	if (!gifts->view->node->helper.state_dir)
+	if (!owners->view->node->helper.state_dir)
 		return;
-	path = record_path(gifts, port_path);
+	path = record_path(owners, port_path);
 	if (unlink(path) < 0 && errno != ENOENT)
 		log_warn("the record of a device node cannot be removed", log_str("file", path),
 			 log_str("reason", strerror(errno)));
@@ -102,46 +102,46 @@ static void forget(const struct usb_gifts *gifts, const char *port_path)
 
 /* --- nodes ---------------------------------------------------------------------------- */
 
-static void gift_free(struct gift *gift)
+static void owner_record_free(struct owner_record *record)
 {
-	if (!gift)
+	if (!record)
 		return;
-	free(gift->device_path);
-	free(gift);
+	free(record->device_path);
+	free(record);
 }
 
-static void set(struct usb_gifts *gifts, const char *port_path, const char *device_path,
+static void set(struct usb_owners *owners, const char *port_path, const char *device_path,
 		const struct usb_node *owner)
 {
-	struct gift *gift = xcalloc(1, sizeof(*gift));
+	struct owner_record *record = xcalloc(1, sizeof(*record));
 
-	*gift = (struct gift){ xstrdup(device_path), *owner };
-	gift_free(map_set(gifts->items, port_path, gift));
+	*record = (struct owner_record){ xstrdup(device_path), *owner };
+	owner_record_free(map_set(owners->items, port_path, record));
 }
 
-int usb_gifts_add(struct usb_gifts *gifts, const struct usbdevice_status *device,
-		  const struct usb_node *node, struct err *err)
+int usb_owners_add(struct usb_owners *owners, const struct usbdevice_status *device,
+		   const struct usb_node *node, struct err *err)
 {
-	const struct gift *before = map_get(gifts->items, device->port_path);
+	const struct owner_record *before = map_get(owners->items, device->port_path);
 
-	if (usb_node_is_given(node) || (before && before->owner.inode == node->inode))
+	if (usb_node_is_for_qemu(node) || (before && before->owner.inode == node->inode))
 		return 0;
-	if (gifts->view->node->helper.state_dir &&
-	    keep(gifts, device->port_path, device->device_path, node, err) < 0)
+	if (owners->view->node->helper.state_dir &&
+	    keep(owners, device->port_path, device->device_path, node, err) < 0)
 		return err_wrap(err, "record the owner of '%s'", device->device_path);
-	set(gifts, device->port_path, device->device_path, node);
+	set(owners, device->port_path, device->device_path, node);
 	return 0;
 }
 
 enum recalled { RECALLED_GOOD, RECALLED_STALE, RECALLED_UNREAD };
 
-/* Is it that of a node which is given, and still the same one? */
-static enum recalled look_at_node(const struct usb_gifts *gifts, const json_t *json,
-				  struct usb_node *ret_owner, struct err *err)
+/* Is the record about a changed node, which is still the same? */
+static enum recalled check_node(const struct usb_owners *owners, const json_t *json,
+				struct usb_node *ret_owner, struct err *err)
 {
-	struct usb_node_at at = { gifts->view->node->helper.dev_root,
+	struct usb_node_at at = { owners->view->node->helper.dev_root,
 				  json_string_value(json_object_get(json, "devicePath")),
-				  gifts->view->calls };
+				  owners->view->calls };
 	struct usb_node node = { 0 };
 	int r;
 
@@ -152,15 +152,15 @@ static enum recalled look_at_node(const struct usb_gifts *gifts, const json_t *j
 	};
 	if (!at.device_path)
 		return RECALLED_STALE;
-	r = usb_node_look(&at, &node, err);
+	r = usb_node_read(&at, &node, err);
 	if (r < 0)
 		return r == -ENOENT || err->kind == ERR_INVALID ? RECALLED_STALE : RECALLED_UNREAD;
-	return node.inode == ret_owner->inode && usb_node_is_given(&node) ? RECALLED_GOOD
-									  : RECALLED_STALE;
+	return node.inode == ret_owner->inode && usb_node_is_for_qemu(&node) ? RECALLED_GOOD
+									     : RECALLED_STALE;
 }
 
-static enum recalled read_record(const struct usb_gifts *gifts, const char *path, json_t **ret_json,
-				 struct usb_node *ret_owner, struct err *err)
+static enum recalled read_record(const struct usb_owners *owners, const char *path,
+				 json_t **ret_json, struct usb_node *ret_owner, struct err *err)
 {
 	auto_free char *text = NULL;
 	const char *boot;
@@ -172,50 +172,51 @@ static enum recalled read_record(const struct usb_gifts *gifts, const char *path
 	if (json_map_load(text, len, ret_json, NULL) < 0)
 		return RECALLED_STALE;
 	boot = json_string_value(json_object_get(*ret_json, "boot"));
-	if (boot && !gifts->boot) {
+	if (boot && !owners->boot) {
 		(void)err_set(err, ERR_RETRY, -EIO, "'%s' cannot be read", boot_id_path);
 		return RECALLED_UNREAD;
 	}
-	if (!boot || strcmp(boot, gifts->boot) != 0)
+	if (!boot || strcmp(boot, owners->boot) != 0)
 		return RECALLED_STALE;
-	return look_at_node(gifts, *ret_json, ret_owner, err);
+	return check_node(owners, *ret_json, ret_owner, err);
 }
 
-/* Without its record, a node would stay the pod's for good: one that could not be read is left to the next agent. */
-static void recall(struct usb_gifts *gifts, const char *port_path)
+/* Without its record, a node would stay the pod's for good: one that could not be read is left to
+ * the next agent. */
+static void recall(struct usb_owners *owners, const char *port_path)
 {
-	auto_free char *path = record_path(gifts, port_path);
+	auto_free char *path = record_path(owners, port_path);
 	auto_json json_t *json = NULL;
 	struct usb_node owner = { 0 };
 	struct err err = { 0 };
 
-	switch (read_record(gifts, path, &json, &owner, &err)) {
+	switch (read_record(owners, path, &json, &owner, &err)) {
 	case RECALLED_GOOD:
-		set(gifts, port_path, json_string_value(json_object_get(json, "devicePath")),
+		set(owners, port_path, json_string_value(json_object_get(json, "devicePath")),
 		    &owner);
 		return;
 	case RECALLED_STALE:
-		forget(gifts, port_path);
+		forget(owners, port_path);
 		return;
 	case RECALLED_UNREAD:
 		log_warn(
-			"a device node that a pod had cannot be looked at; it is given back when the "
+			"the owner of a device node cannot be restored yet; it is restored when the "
 			"agent starts again",
 			log_str("file", path), log_str("reason", err.msg));
 		return;
 	}
 }
 
-/* What processes before us gave. */
-static void recall_all(struct usb_gifts *gifts)
+/* Read the records of earlier agents. */
+static void recall_all(struct usb_owners *owners)
 {
-	auto_free char *path = xasprintf("%s/%s", gifts->view->node->helper.state_dir, records);
+	auto_free char *path = xasprintf("%s/%s", owners->view->node->helper.state_dir, records);
 	DIR *dir = opendir(path);
 	const size_t suffix_len = strlen(suffix);
 	const struct dirent *entry;
 
 	if (!dir && errno != ENOENT)
-		log_warn("device nodes that pods had cannot be looked up", log_str("folder", path),
+		log_warn("records of device nodes cannot be read", log_str("folder", path),
 			 log_str("reason", strerror(errno)));
 	while (dir && (entry = readdir(dir))) {
 		size_t len = strlen(entry->d_name);
@@ -226,68 +227,68 @@ static void recall_all(struct usb_gifts *gifts)
 		    strcmp(entry->d_name + len - suffix_len, suffix) != 0)
 			continue;
 		port_path = xstrndup(entry->d_name, len - suffix_len);
-		recall(gifts, port_path);
+		recall(owners, port_path);
 	}
 	if (dir)
 		closedir(dir);
 }
 
-void usb_gifts_give_back(struct usb_gifts *gifts, const char *port_path)
+void usb_owners_restore(struct usb_owners *owners, const char *port_path)
 {
-	struct gift *gift = map_remove(gifts->items, port_path);
-	struct usb_node_at at = { gifts->view->node->helper.dev_root, NULL, gifts->view->calls };
+	struct owner_record *record = map_remove(owners->items, port_path);
+	struct usb_node_at at = { owners->view->node->helper.dev_root, NULL, owners->view->calls };
 	struct err err = { 0 };
 	int r;
 
-	if (!gift)
+	if (!record)
 		return;
-	at.device_path = gift->device_path;
-	r = usb_node_give(&at, &gift->owner, &err);
+	at.device_path = record->device_path;
+	r = usb_node_set_owner(&at, &record->owner, &err);
 	if (r < 0 && r != -ENOENT && r != -ESTALE)
 		log_warn("cannot restore the owner of a device node",
-			 log_str("node", gift->device_path), log_str("reason", err.msg));
+			 log_str("node", record->device_path), log_str("reason", err.msg));
 	else if (r == 0)
-		log_info("restored the owner of a device node", log_str("node", gift->device_path),
-			 log_str("port", port_path));
-	forget(gifts, port_path);
-	gift_free(gift);
+		log_info("restored the owner of a device node",
+			 log_str("node", record->device_path), log_str("port", port_path));
+	forget(owners, port_path);
+	owner_record_free(record);
 }
 
-void usb_gifts_ports(const struct usb_gifts *gifts, struct json_strs *ret_ports)
+void usb_owners_ports(const struct usb_owners *owners, struct json_strs *ret_ports)
 {
 	const char *port;
 	size_t cursor = 0;
 
-	while (map_next(gifts->items, &cursor, &port, NULL))
+	while (map_next(owners->items, &cursor, &port, NULL))
 		json_strs_add(ret_ports, port);
 }
 
-size_t usb_gifts_len(const struct usb_gifts *gifts)
+size_t usb_owners_len(const struct usb_owners *owners)
 {
-	return map_len(gifts->items);
+	return map_len(owners->items);
 }
 
-struct usb_gifts *usb_gifts_new(const struct usb_view *view)
+struct usb_owners *usb_owners_new(const struct usb_view *view)
 {
-	struct usb_gifts *gifts = xcalloc(1, sizeof(*gifts));
+	struct usb_owners *owners = xcalloc(1, sizeof(*owners));
 
-	*gifts = (struct usb_gifts){ .view = view, .items = map_new(), .boot = boot_id() };
+	*owners = (struct usb_owners){ .view = view, .items = map_new(), .boot = boot_id() };
 	if (view->node->helper.state_dir)
-		recall_all(gifts);
-	return gifts;
+		recall_all(owners);
+	return owners;
 }
 
-struct usb_gifts *usb_gifts_free(struct usb_gifts *gifts)
+struct usb_owners *usb_owners_free(struct usb_owners *owners)
 {
 	size_t cursor = 0;
-	void *gift;
+	void *record;
 
-	if (!gifts)
+	if (!owners)
 		return NULL;
-	while (map_next(gifts->items, &cursor, NULL, &gift))
-		gift_free(gift);
-	map_free(gifts->items);
-	free(gifts->boot);
-	free(gifts);
+	while (map_next(owners->items, &cursor, NULL, &record))
+		owner_record_free(record);
+	map_free(owners->items);
+	free(owners->boot);
+	free(owners);
 	return NULL;
 }

@@ -1,4 +1,4 @@
-#include "agent/usb/usb_lent.h"
+#include "agent/usb/usb_offer.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,11 +10,11 @@
 #include "agent/inventory/use_log.h"
 #include "agent/node/this_node.h"
 #include "agent/resource/offers.h"
-#include "agent/usb/usb_claim_judge.h"
+#include "agent/usb/usb_bundles.h"
+#include "agent/usb/usb_claim_check.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_node.h"
 #include "agent/usb/usb_type.h"
-#include "agent/usb/usb_units.h"
 #include "api/pcidevice.h"
 #include "api/resource_name.h"
 #include "api/usbdevice.h"
@@ -62,7 +62,7 @@ static char *reach_trouble(const struct usb_view *view, const struct usbdevice *
 				 USE_LOG_FREE_MS / 1000);
 	if (!at.device_path)
 		return xstrdup("it has no number on its bus");
-	if (usb_node_look(&at, &node, &err) < 0)
+	if (usb_node_read(&at, &node, &err) < 0)
 		return xstrdup(err.msg);
 	if (usb_node_is_out_of_reach(&node))
 		return usb_node_advice(at.device_path);
@@ -76,13 +76,13 @@ static char *device_trouble(const struct usb_view *view, const struct usbdevice 
 	return is_claimable(device) ? reach_trouble(view, device) : use_trouble(device);
 }
 
-bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device)
+bool usb_offer_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device)
 {
 	struct usb_node_at at = { view->node->helper.dev_root, device->status.device_path,
 				  view->calls };
 	struct usb_node node;
 
-	return at.device_path && usb_node_look(&at, &node, NULL) == 0 &&
+	return at.device_path && usb_node_read(&at, &node, NULL) == 0 &&
 	       usb_node_is_out_of_reach(&node);
 }
 
@@ -105,14 +105,14 @@ static char *claim_trouble(const struct usb_view *view, const struct usbdevicecl
 	return NULL;
 }
 
-static void add_device(struct usb_lent *lent, const struct usbdevice *device)
+static void add_device(struct usb_offer *offer, const struct usbdevice *device)
 {
-	lent->devices = xreallocarray((void *)lent->devices, lent->len + 1,
-				      sizeof(const struct usbdevice *));
-	lent->devices[lent->len++] = device;
+	offer->devices = xreallocarray((void *)offer->devices, offer->len + 1,
+				       sizeof(const struct usbdevice *));
+	offer->devices[offer->len++] = device;
 }
 
-static void add_claims(const struct usb_view *view, struct usb_lents *lents)
+static void add_claims(const struct usb_view *view, struct usb_offers *offers)
 {
 	const struct entry *entry;
 	size_t cursor = 0;
@@ -120,41 +120,42 @@ static void add_claims(const struct usb_view *view, struct usb_lents *lents)
 	while ((entry = store_next(view->claims, &cursor))) {
 		const struct usbdeviceclaim *claim = entry->object;
 		struct usb_sighting seen;
-		struct usb_lent *lent;
+		struct usb_offer *offer;
 
-		if (!claim || !usbdeviceclaim_lends(claim) ||
+		if (!claim || !usbdeviceclaim_is_offered(claim) ||
 		    !str_match(claim->status.node_name, view->node->name))
 			continue;
-		seen = usb_identity_look(claim, view->node->inventory, view->claims);
-		lent = array_add(lents);
-		*lent = (struct usb_lent){ .id = claim->status.port_path,
-					   .resource = resource_name_usb(claim->meta.name),
-					   .claimed = true,
-					   .trouble = claim_trouble(view, claim, &seen) };
+		seen = usb_identity_find(claim, view->node->inventory, view->claims);
+		offer = array_add(offers);
+		*offer = (struct usb_offer){ .id = claim->status.port_path,
+					     .resource = resource_name_usb(claim->meta.name),
+					     .claimed = true,
+					     .trouble = claim_trouble(view, claim, &seen) };
 		if (seen.sight == USB_HERE)
-			add_device(lent, seen.device);
+			add_device(offer, seen.device);
 	}
 }
 
-/* Is one of the unit's devices in a pod that got it as part of another unit? */
-static bool is_elsewhere(const struct usb_view *view, const struct usb_unit *unit, const char *port)
+/* Is one of the bundle's devices in a pod that got it as part of another bundle? */
+static bool is_elsewhere(const struct usb_view *view, const struct usb_bundle *bundle,
+			 const char *port)
 {
-	const struct pcidevice_allocations *own = offers_allocations(view->offers, unit->id);
+	const struct pcidevice_allocations *own = offers_allocations(view->offers, bundle->id);
 	const struct pcidevice_allocations *all = offers_allocations(view->offers, port);
 
 	return all && all->len > 0 && (!own || own->len == 0);
 }
 
-static char *unit_trouble(const struct usb_view *view, const struct usb_unit *unit)
+static char *bundle_trouble(const struct usb_view *view, const struct usb_bundle *bundle)
 {
 	char *trouble = NULL;
 
-	for (size_t i = 0; i < unit->len && !trouble; i++) {
-		const struct usbdevice *device = unit->devices[i];
+	for (size_t i = 0; i < bundle->len && !trouble; i++) {
+		const struct usbdevice *device = bundle->devices[i];
 
 		if (!device)
 			trouble = xstrdup("a port of it is empty");
-		else if (is_elsewhere(view, unit, device->status.port_path))
+		else if (is_elsewhere(view, bundle, device->status.port_path))
 			trouble = xstrdup("a pod has a device of it as part of another one");
 		else
 			trouble = device_trouble(view, device);
@@ -162,53 +163,55 @@ static char *unit_trouble(const struct usb_view *view, const struct usb_unit *un
 	return trouble;
 }
 
-/* What a pod has as another resource stays that one's: under two names the kubelet would give it to two pods. */
-static void keep_name(const struct usb_view *view, const struct usb_unit *unit,
-		      struct usb_lent *lent)
+/* A device that a pod has under another resource keeps that resource: under two names the kubelet
+ * would allocate it to two pods. */
+static void keep_name(const struct usb_view *view, const struct usb_bundle *bundle,
+		      struct usb_offer *offer)
 {
 	bool ours = false;
-	const char *held = offers_resource(view->offers, unit->id, &ours);
+	const char *held = offers_resource(view->offers, bundle->id, &ours);
 
-	if (held && ours && strcmp(held, lent->resource) != 0) {
-		free(lent->resource);
-		lent->resource = xstrdup(held);
+	if (held && ours && strcmp(held, offer->resource) != 0) {
+		free(offer->resource);
+		offer->resource = xstrdup(held);
 	}
-	for (size_t i = 0; i < unit->len && !lent->trouble; i++) {
-		held = unit->devices[i] ? offers_resource(view->offers,
-							  unit->devices[i]->status.port_path, &ours)
-					: NULL;
-		if (held && strcmp(held, lent->resource) != 0)
-			lent->trouble = xasprintf("a pod has a device of it as %s", held);
+	for (size_t i = 0; i < bundle->len && !offer->trouble; i++) {
+		held = bundle->devices[i]
+			       ? offers_resource(view->offers, bundle->devices[i]->status.port_path,
+						 &ours)
+			       : NULL;
+		if (held && strcmp(held, offer->resource) != 0)
+			offer->trouble = xasprintf("a pod has a device of it as %s", held);
 	}
 }
 
-static bool is_claims(const struct usb_lents *lents, const char *resource)
+static bool is_claims(const struct usb_offers *offers, const char *resource)
 {
-	for (size_t i = 0; i < lents->len; i++) {
-		if (lents->items[i].claimed && strcmp(lents->items[i].resource, resource) == 0)
+	for (size_t i = 0; i < offers->len; i++) {
+		if (offers->items[i].claimed && strcmp(offers->items[i].resource, resource) == 0)
 			return true;
 	}
 	return false;
 }
 
 /* A resource of a claim is the claimed device's alone. */
-static void add_units(const struct usb_view *view, const struct usb_units *units,
-		      struct usb_lents *lents)
+static void add_bundles(const struct usb_view *view, const struct usb_bundles *bundles,
+			struct usb_offers *offers)
 {
-	for (size_t i = 0; i < units->len; i++) {
-		const struct usb_unit *unit = &units->items[i];
-		struct usb_lent *lent;
+	for (size_t i = 0; i < bundles->len; i++) {
+		const struct usb_bundle *bundle = &bundles->items[i];
+		struct usb_offer *offer;
 
-		if (is_claims(lents, unit->resource))
+		if (is_claims(offers, bundle->resource))
 			continue;
-		lent = array_add(lents);
-		*lent = (struct usb_lent){ .id = unit->id,
-					   .resource = xstrdup(unit->resource),
-					   .trouble = unit_trouble(view, unit) };
-		keep_name(view, unit, lent);
-		for (size_t k = 0; k < unit->len; k++) {
-			if (unit->devices[k])
-				add_device(lent, unit->devices[k]);
+		offer = array_add(offers);
+		*offer = (struct usb_offer){ .id = bundle->id,
+					     .resource = xstrdup(bundle->resource),
+					     .trouble = bundle_trouble(view, bundle) };
+		keep_name(view, bundle, offer);
+		for (size_t k = 0; k < bundle->len; k++) {
+			if (bundle->devices[k])
+				add_device(offer, bundle->devices[k]);
 		}
 	}
 }
@@ -238,15 +241,15 @@ static void find_candidates(const struct usb_view *view, struct usb_candidates *
 
 static int by_resource(const void *a, const void *b)
 {
-	const struct usb_lent *x = a;
-	const struct usb_lent *y = b;
+	const struct usb_offer *x = a;
+	const struct usb_offer *y = b;
 	int order = strcmp(x->resource, y->resource);
 
 	return order ? order : strcmp(x->id, y->id);
 }
 
-static void tell(const struct config_usb *entry, const char *reason, const char *text,
-		 struct config_troubles *troubles)
+static void add_trouble(const struct config_usb *entry, const char *reason, const char *text,
+			struct config_troubles *troubles)
 {
 	config_troubles_add(troubles, &(struct config_trouble_value){
 					      .list = CONFIG_LIST_USB,
@@ -257,7 +260,8 @@ static void tell(const struct config_usb *entry, const char *reason, const char 
 				      });
 }
 
-/* What is the matter with the device's node, for the caller to free; NULL: nothing. *@ret_reason is one of config.h's. */
+/* What is the matter with the device's node, for the caller to free; NULL: nothing. *@ret_reason is
+ * one of config.h's. */
 static char *node_trouble(const struct usb_view *view, const struct usbdevice *device,
 			  const char **ret_reason)
 {
@@ -268,7 +272,7 @@ static char *node_trouble(const struct usb_view *view, const struct usbdevice *d
 
 	if (!at.device_path)
 		return NULL;
-	if (usb_node_look(&at, &node, &err) < 0) {
+	if (usb_node_read(&at, &node, &err) < 0) {
 		*ret_reason = err.code == -ENOENT ? CONFIG_NODE_MISSING : CONFIG_NODE_UNUSABLE;
 		return xstrdup(err.msg);
 	}
@@ -276,12 +280,12 @@ static char *node_trouble(const struct usb_view *view, const struct usbdevice *d
 	return usb_node_is_out_of_reach(&node) ? usb_node_advice(at.device_path) : NULL;
 }
 
-/* True: a device of the unit has a node that is not its own, or cannot be given away. */
-static bool tell_node(const struct usb_view *view, const struct config_usb *entry,
-		      const struct usb_unit *unit, struct config_troubles *troubles)
+/* True: a device of the bundle has a wrong node, or one whose owner cannot be changed. */
+static bool add_node_trouble(const struct usb_view *view, const struct config_usb *entry,
+			     const struct usb_bundle *bundle, struct config_troubles *troubles)
 {
-	for (size_t i = 0; i < unit->len; i++) {
-		const struct usbdevice *device = unit->devices[i];
+	for (size_t i = 0; i < bundle->len; i++) {
+		const struct usbdevice *device = bundle->devices[i];
 		const char *reason = NULL;
 		auto_free char *trouble = device ? node_trouble(view, device, &reason) : NULL;
 		auto_free char *text = NULL;
@@ -289,72 +293,73 @@ static bool tell_node(const struct usb_view *view, const struct config_usb *entr
 		if (!trouble)
 			continue;
 		text = xasprintf("the device in port %s: %s", device->status.port_path, trouble);
-		tell(entry, reason, text, troubles);
+		add_trouble(entry, reason, text, troubles);
 		return true;
 	}
 	return false;
 }
 
-/* Of the entry's units the first one says it. */
-static void tell_nodes(const struct usb_view *view, const struct config_usb *entry,
-		       const struct usb_units *units, struct config_troubles *troubles)
+/* Report the first bundle of the entry that has trouble. */
+static void add_node_troubles(const struct usb_view *view, const struct config_usb *entry,
+			      const struct usb_bundles *bundles, struct config_troubles *troubles)
 {
-	bool told = false;
+	bool found = false;
 
-	for (size_t i = 0; i < units->len && !told; i++)
-		told = str_match(units->items[i].resource, entry->resource) &&
-		       tell_node(view, entry, &units->items[i], troubles);
+	for (size_t i = 0; i < bundles->len && !found; i++)
+		found = str_match(bundles->items[i].resource, entry->resource) &&
+			add_node_trouble(view, entry, &bundles->items[i], troubles);
 }
 
-static void tell_unmet(const struct usb_view *view, const struct usb_candidates *candidates,
-		       const struct usb_units *units, const struct usb_lents *lents,
-		       struct config_troubles *troubles)
+static void add_unmet(const struct usb_view *view, const struct usb_candidates *candidates,
+		      const struct usb_bundles *bundles, const struct usb_offers *offers,
+		      struct config_troubles *troubles)
 {
 	const struct config *config = view->config;
 
 	for (size_t i = 0; config && i < config->usb.len; i++) {
 		const struct config_usb *entry = &config->usb.items[i];
 		const char *reason = NULL;
-		auto_free char *text = usb_units_unmet(entry, candidates, units, &reason);
+		auto_free char *text = usb_bundles_unmet(entry, candidates, bundles, &reason);
 
-		if (!entry->external && is_claims(lents, entry->resource))
-			tell(entry, CONFIG_NAME_TAKEN,
-			     "the resource is that of a USBDeviceClaim on this node: give it "
-			     "another name",
-			     troubles);
+		if (!entry->external && is_claims(offers, entry->resource))
+			add_trouble(
+				entry, CONFIG_NAME_TAKEN,
+				"the resource is that of a USBDeviceClaim on this node: give it "
+				"another name",
+				troubles);
 		else if (text)
-			tell(entry, reason, text, troubles);
+			add_trouble(entry, reason, text, troubles);
 		else if (!entry->external)
-			tell_nodes(view, entry, units, troubles);
+			add_node_troubles(view, entry, bundles, troubles);
 	}
 }
 
-void usb_lents_look(const struct usb_view *view, struct usb_units *units,
-		    struct usb_lents *ret_lents, struct config_troubles *troubles)
+void usb_offers_find(const struct usb_view *view, struct usb_bundles *bundles,
+		     struct usb_offers *ret_offers, struct config_troubles *troubles)
 {
 	struct usb_candidates candidates = { 0 };
 
-	*ret_lents = (struct usb_lents){ 0 };
+	*ret_offers = (struct usb_offers){ 0 };
 	if (!view->node->inventory)
 		return;
 	candidates.facts = view->node->inventory->facts;
 	find_candidates(view, &candidates);
-	usb_units_make(view->config, &candidates, units);
-	add_claims(view, ret_lents);
+	usb_bundles_make(view->config, &candidates, bundles);
+	add_claims(view, ret_offers);
 	if (troubles)
-		tell_unmet(view, &candidates, units, ret_lents, troubles);
-	add_units(view, units, ret_lents);
-	if (ret_lents->len > 0)
-		qsort(ret_lents->items, ret_lents->len, sizeof(*ret_lents->items), by_resource);
+		add_unmet(view, &candidates, bundles, ret_offers, troubles);
+	add_bundles(view, bundles, ret_offers);
+	if (ret_offers->len > 0)
+		qsort(ret_offers->items, ret_offers->len, sizeof(*ret_offers->items), by_resource);
 	array_done(&candidates);
 }
 
-void usb_lents_done(struct usb_lents *lents)
+void usb_offers_done(struct usb_offers *offers)
 {
-	for (size_t i = 0; i < lents->len; i++) {
-		free(lents->items[i].resource);
-		free(lents->items[i].trouble);
-		free((void *)lents->items[i].devices);
+	for (size_t i = 0; i < offers->len; i++) {
+		free(offers->items[i].resource);
+		free(offers->items[i].trouble);
+		free((void *)offers->items[i].devices);
 	}
-	array_done(lents);
+	array_done(offers);
 }

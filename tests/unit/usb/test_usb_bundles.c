@@ -1,5 +1,5 @@
-/* usb_units: what selectors make of the devices of a node. */
-#include "agent/usb/usb_units.h"
+/* usb_bundles: what selectors make of the devices of a node. */
+#include "agent/usb/usb_bundles.h"
 
 #include "agent/config/config.h"
 #include "base/array.h"
@@ -21,7 +21,7 @@ static char serial_b[] = "B";
 static char port_3[] = "1-3";
 
 /* A device: "1-2 0951:1666 SERIAL", with a '!' before it if it is not usable, or "hub". */
-static struct units_case {
+static struct bundles_case {
 	const char *name;
 	const char *devices[6];
 	struct {
@@ -30,28 +30,28 @@ static struct units_case {
 	} entries[ENTRIES];
 	const char *
 		before; /* "RESOURCE=ID ...", of a stick with serial number A, then of a keyboard */
-	const char *units; /* likewise, with '!' after an ID with an empty socket */
-	const char *unmet; /* "RESOURCE REASON: why|" of each entry without unit; NULL: none */
+	const char *bundles; /* likewise, with '!' after an ID with an empty socket */
+	const char *unmet;   /* "RESOURCE REASON: why|" of each entry without bundle; NULL: none */
 } cases[] = {
 	/* clang-format off */
-	{ "each device that matches is a unit", { "1-2 0951:1666", "1-3 0951:1666", "1-4 046d:c31c" },
+	{ "each device that matches is a bundle", { "1-2 0951:1666", "1-3 0951:1666", "1-4 046d:c31c" },
 	  { { "a/stick", { STICKS } } }, "", "a/stick=1-2 a/stick=1-3", NULL },
 	{ "whatever the order of the scan is", { "1-3 0951:1666", "1-2 0951:1666" },
 	  { { "a/stick", { STICKS } } }, "", "a/stick=1-2 a/stick=1-3", NULL },
-	{ "none matches: no unit, which is told", { "1-2 046d:c31c" }, { { "a/stick", { STICKS } } }, "", "",
+	{ "none matches: no bundle, which is reported", { "1-2 046d:c31c" }, { { "a/stick", { STICKS } } }, "", "",
 	  "a/stick NoDevice: there is no device 0951:1666: plug one in|" },
-	{ "a serial number and a socket that no device has are told", { "1-2 0951:1666 A" },
+	{ "a serial number and a socket that no device has are reported", { "1-2 0951:1666 A" },
 	  { { "a/stick", { { 0x951, 0x1666, serial_b, port_3 } } } }, "", "",
 	  "a/stick NoDevice: there is no device 0951:1666, serial number 'B', port 1-3: plug one in|" },
-	{ "a bundle that lacks one is told, and which", { "1-2 046d:c31c" }, { { "a/desk", { KEYS, STICKS } } }, "", "",
+	{ "a bundle that lacks one is reported, and which", { "1-2 046d:c31c" }, { { "a/desk", { KEYS, STICKS } } }, "", "",
 	  "a/desk NoDevice: there is no device 0951:1666: plug one in|" },
-	{ "a bundle of two that are alike is told with one of them", { "1-1 0951:1666" },
+	{ "a bundle of two that are alike is reported with one of them", { "1-1 0951:1666" },
 	  { { "a/pair", { STICKS, STICKS } } }, "", "",
 	  "a/pair NoDevice: there is no further device 0951:1666: plug one in|" },
-	{ "a bundle of which another entry has a device is told", { "1-1 0951:1666", "1-2 046d:c31c" },
+	{ "a bundle of which another entry has a device is reported", { "1-1 0951:1666", "1-2 046d:c31c" },
 	  { { "a/stick", { STICKS } }, { "a/desk", { KEYS, STICKS } } }, "", "a/stick=1-1",
 	  "a/desk DevicesTaken: the device in port 1-1 (0951:1666) is already offered as 'a/stick': change one of the two claims or entries|" },
-	{ "what only the node needs is told", { "! 1-2 0951:1666" }, { { "a/stick", { STICKS } } }, "", "",
+	{ "what only the node needs is reported", { "! 1-2 0951:1666" }, { { "a/stick", { STICKS } } }, "", "",
 	  "a/stick DevicesRefused: the device in port 1-2 (0951:1666) cannot be offered: see the condition Claimable of its USBDevice|" },
 	{ "a hub is not answered with a request for another", { "hub 1-1 0951:1666", "1-2 046d:c31c" },
 	  { { "a/stick", { STICKS } }, { "a/desk", { KEYS, STICKS } } }, "", "",
@@ -81,7 +81,7 @@ static struct units_case {
 	  { { "a/stick", { STICKS } }, { "their.io/stick", { STICKS } }, { "a/keys", { KEYS } } }, "", "a/keys=1-4",
 	  "a/stick DevicesTaken: the device in port 1-2 (0951:1666) is already offered as 'their.io/stick': change one of the two "
 	  "claims or entries|" },
-	{ "a unit that there was stays while its port is empty", { "1-3 0951:1666" },
+	{ "a bundle that there was stays while its port is empty", { "1-3 0951:1666" },
 	  { { "a/stick", { STICKS } } }, "a/stick=1-2 a/stick=1-3", "a/stick=1-2! a/stick=1-3", NULL },
 	{ "also if the selector says more than before", { "1-3 046d:c31c" },
 	  { { "a/stick", { { 0x951, 0x1666, serial_a, NULL } } } }, "a/stick=1-2", "a/stick=1-2!", NULL },
@@ -100,14 +100,14 @@ static struct units_case {
 	{ "but not once another device is in it", { "1-2 046d:c31c" },
 	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "",
 	  "a/stick NoDevice: there is no device 0951:1666: plug one in|" },
-	{ "a bundle that lost a device is not put together anew", { "1-1 0951:1666", "1-2 0951:1666", "1-4 046d:c31c" },
+	{ "a bundle that lost a device is not put together again", { "1-1 0951:1666", "1-2 0951:1666", "1-4 046d:c31c" },
 	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-1,1-3 a/desk=1-2,1-4", "a/desk=1-1,1-3! a/desk=1-2,1-4", NULL },
-	{ "a device in an earlier socket makes no other units", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
+	{ "a device in an earlier socket makes no other bundles", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
 	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2,1-3", "a/desk=1-2,1-3", NULL },
-	{ "one that is in use by the node now stays in its unit", { "! 1-2 0951:1666" },
+	{ "one that is in use by the node now stays in its bundle", { "! 1-2 0951:1666" },
 	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "a/stick=1-2", NULL },
-	{ "an entry that is gone takes its units along", { "1-2 0951:1666" }, .before = "a/stick=1-2", .units = "" },
-	{ "a unit of other selectors than before is made anew", { "1-2 0951:1666", "1-3 046d:c31c" },
+	{ "an entry that is gone takes its bundles along", { "1-2 0951:1666" }, .before = "a/stick=1-2", .bundles = "" },
+	{ "a bundle of other selectors than before is created again", { "1-2 0951:1666", "1-3 046d:c31c" },
 	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2", "a/desk=1-2,1-3", NULL },
 	/* clang-format on */
 };
@@ -150,7 +150,7 @@ static void candidates_of(const struct sticks *node, const struct json_strs *unu
 	}
 }
 
-static void config_of(const struct units_case *row, struct config *config)
+static void config_of(const struct bundles_case *row, struct config *config)
 {
 	for (size_t i = 0; i < ENTRIES && row->entries[i].resource; i++) {
 		struct config_usb *entry = array_add(&config->usb);
@@ -171,19 +171,19 @@ static void config_clear(struct config *config)
 	array_done(&config->usb);
 }
 
-static void add_member(struct usb_unit *unit)
+static void add_member(struct usb_bundle *bundle)
 {
 	static const struct usb_member known[] = { { 0x951, 0x1666, NULL },
 						   { 0x46d, 0xc31c, NULL } };
-	size_t at = unit->len++;
+	size_t at = bundle->len++;
 
 	assert_true(at < ARRAY_LEN(known));
-	unit->members = xreallocarray(unit->members, unit->len, sizeof(*unit->members));
-	unit->members[at] = known[at];
-	unit->members[at].serial = at == 0 ? xstrdup(serial_a) : NULL;
+	bundle->members = xreallocarray(bundle->members, bundle->len, sizeof(*bundle->members));
+	bundle->members[at] = known[at];
+	bundle->members[at].serial = at == 0 ? xstrdup(serial_a) : NULL;
 }
 
-static void units_of(const char *before, struct usb_units *units)
+static void bundles_of(const char *before, struct usb_bundles *bundles)
 {
 	auto_free char *copy = xstrdup(before);
 	char *rest = copy;
@@ -191,44 +191,44 @@ static void units_of(const char *before, struct usb_units *units)
 
 	while ((word = strsep(&rest, " "))) {
 		char *id = strchr(word, '=');
-		struct usb_unit *unit;
+		struct usb_bundle *bundle;
 
 		if (!id)
 			continue;
 		*id++ = '\0';
-		unit = array_add(units);
-		*unit = (struct usb_unit){ .resource = xstrdup(word), .id = xstrdup(id) };
-		add_member(unit);
+		bundle = array_add(bundles);
+		*bundle = (struct usb_bundle){ .resource = xstrdup(word), .id = xstrdup(id) };
+		add_member(bundle);
 		for (const char *comma = id; (comma = strchr(comma, ',')); comma++)
-			add_member(unit);
+			add_member(bundle);
 	}
 }
 
-static void assert_units(const struct usb_units *units, const char *wanted)
+static void assert_bundles(const struct usb_bundles *bundles, const char *wanted)
 {
 	auto_str struct str said = STR_INIT;
 
-	for (size_t i = 0; i < units->len; i++) {
-		const struct usb_unit *unit = &units->items[i];
+	for (size_t i = 0; i < bundles->len; i++) {
+		const struct usb_bundle *bundle = &bundles->items[i];
 		bool whole = true;
 
-		for (size_t k = 0; k < unit->len; k++)
-			whole = whole && unit->devices[k];
-		str_addf(&said, "%s%s=%s%s", i ? " " : "", unit->resource, unit->id,
+		for (size_t k = 0; k < bundle->len; k++)
+			whole = whole && bundle->devices[k];
+		str_addf(&said, "%s%s=%s%s", i ? " " : "", bundle->resource, bundle->id,
 			 whole ? "" : "!");
 	}
 	assert_string_equal(str_cstr(&said), wanted);
 }
 
 static void assert_unmet(const struct config *config, const struct usb_candidates *candidates,
-			 const struct usb_units *units, const char *wanted)
+			 const struct usb_bundles *bundles, const char *wanted)
 {
 	auto_str struct str said = STR_INIT;
 
 	for (size_t i = 0; i < config->usb.len; i++) {
 		const struct config_usb *entry = &config->usb.items[i];
 		const char *reason = NULL;
-		auto_free char *text = usb_units_unmet(entry, candidates, units, &reason);
+		auto_free char *text = usb_bundles_unmet(entry, candidates, bundles, &reason);
 
 		if (text)
 			str_addf(&said, "%s %s: %s|", entry->resource, reason, text);
@@ -236,12 +236,12 @@ static void assert_unmet(const struct config *config, const struct usb_candidate
 	assert_string_equal(str_cstr(&said), wanted ? wanted : "");
 }
 
-static void are_units(void **state)
+static void are_bundles(void **state)
 {
-	const struct units_case *row = suite_row(state);
+	const struct bundles_case *row = suite_row(state);
 	struct usb_candidates candidates = { 0 };
 	struct json_strs unusable = { 0 };
-	struct usb_units units = { 0 };
+	struct usb_bundles bundles = { 0 };
 	struct config config = { 0 };
 	struct sticks *node = *state;
 
@@ -249,16 +249,16 @@ static void are_units(void **state)
 		plug(node, row->devices[i], &unusable);
 	world_look(&node->world, &(struct inventory_options){ .node_name = "node1" });
 	config_of(row, &config);
-	units_of(row->before, &units);
+	bundles_of(row->before, &bundles);
 	for (int i = 0; i < 2; i++) { /* the second look finds the same */
 		candidates_of(node, &unusable, &candidates);
 		candidates.facts = node->world.facts;
-		usb_units_make(&config, &candidates, &units);
-		assert_units(&units, row->units);
-		assert_unmet(&config, &candidates, &units, row->unmet);
+		usb_bundles_make(&config, &candidates, &bundles);
+		assert_bundles(&bundles, row->bundles);
+		assert_unmet(&config, &candidates, &bundles, row->unmet);
 		array_done(&candidates);
 	}
-	usb_units_done(&units);
+	usb_bundles_done(&bundles);
 	config_clear(&config);
 	json_strs_done(&unusable);
 }
@@ -268,6 +268,6 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &sticks_fixture);
-	suite_rows(&suite, cases, are_units);
-	return suite_run(&suite, "usb_units");
+	suite_rows(&suite, cases, are_bundles);
+	return suite_run(&suite, "usb_bundles");
 }

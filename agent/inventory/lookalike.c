@@ -1,4 +1,4 @@
-#include "agent/inventory/twin.h"
+#include "agent/inventory/lookalike.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +24,13 @@ static bool may_change_places(const struct pci_facts *a, const struct pci_facts 
 	return a->address[strlen(a->address) - 1] == b->address[strlen(b->address) - 1];
 }
 
-bool twin_may_swap(const struct pci_facts *a, const struct pci_facts *b)
+bool lookalike_may_swap(const struct pci_facts *a, const struct pci_facts *b)
 {
 	return a != b && is_model(a, b) && may_change_places(a, b);
 }
 
-enum device_identity_match twin_compare(const char *serial, const char *identity,
-					const char *other_serial, const char *other_identity)
+enum device_identity_match lookalike_compare(const char *serial, const char *identity,
+					     const char *other_serial, const char *other_identity)
 {
 	if (serial && *serial && other_serial && *other_serial)
 		return strcmp(serial, other_serial) == 0 ? DEVICE_IDENTITY_SAME
@@ -44,7 +44,7 @@ struct known {
 	const char *serial;
 	struct str identity;
 	struct known *next; /* an earlier one of its model */
-	const struct pci_facts *twin;
+	const struct pci_facts *lookalike;
 };
 
 static void know(struct known *known, const struct pci_facts *pci,
@@ -79,39 +79,40 @@ static struct known *chain_models(const struct facts *facts)
 	return known;
 }
 
-static void find_twin(struct known *self)
+static void find_lookalike(struct known *self)
 {
 	for (struct known *other = self->next; other; other = other->next) {
-		if ((self->twin && other->twin) || !twin_may_swap(self->pci, other->pci) ||
-		    twin_compare(self->serial, str_cstr(&self->identity), other->serial,
-				 str_cstr(&other->identity)) != DEVICE_IDENTITY_UNKNOWN)
+		if ((self->lookalike && other->lookalike) ||
+		    !lookalike_may_swap(self->pci, other->pci) ||
+		    lookalike_compare(self->serial, str_cstr(&self->identity), other->serial,
+				      str_cstr(&other->identity)) != DEVICE_IDENTITY_UNKNOWN)
 			continue;
-		if (!self->twin)
-			self->twin = other->pci;
-		if (!other->twin)
-			other->twin = self->pci;
+		if (!self->lookalike)
+			self->lookalike = other->pci;
+		if (!other->lookalike)
+			other->lookalike = self->pci;
 	}
 }
 
-struct twin *twins_find(const struct facts *facts)
+struct lookalike *lookalikes_find(const struct facts *facts)
 {
-	struct twin *twins = xcalloc(facts->pci.len + 1, sizeof(*twins));
+	struct lookalike *lookalikes = xcalloc(facts->pci.len + 1, sizeof(*lookalikes));
 	struct known *known = chain_models(facts);
 	struct map *by_address = map_new();
 
 	for (size_t i = 0; i < facts->pci.len; i++) {
-		find_twin(&known[i]);
+		find_lookalike(&known[i]);
 		map_set(by_address, facts->pci.items[i].address, &known[i]);
 	}
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const char *pf = facts->pci.items[i].physical_function;
 		const struct known *self = pf ? map_get(by_address, pf) : &known[i];
 
-		twins[i].pci = self ? self->twin : NULL;
+		lookalikes[i].pci = self ? self->lookalike : NULL;
 	}
 	for (size_t i = 0; i < facts->pci.len; i++)
 		str_done(&known[i].identity);
 	map_free(by_address);
 	free(known);
-	return twins;
+	return lookalikes;
 }

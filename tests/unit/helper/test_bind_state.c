@@ -1,5 +1,5 @@
-/* bind_look: functions, their groups, and what the kernel would let be in a group. */
-#include "agent/helper/sys/bind_look.h"
+/* bind_state: functions, their groups, and what the kernel would let be in a group. */
+#include "agent/helper/sys/bind_state.h"
 
 #include <endian.h>
 
@@ -12,11 +12,11 @@
 #define LONG "a123456789b123456789c123456789d123456789e123456789f123456789g123456789h123456789"
 
 /* clang-format off */
-static struct look_case {
+static struct state_case {
 	const char *name;
 	const char *entries[8];
-	struct bind_seen seen;
-} looks[] = {
+	struct bind_state seen;
+} reads[] = {
 	{ "a function that is not there", { "sys/" }, { .group = -1 } },
 	{ "a function that is just going has no ids any more", { AT "class=0x020000\n" }, { .group = -1 } },
 	{ "a driver, no override, a group",
@@ -88,17 +88,17 @@ static struct node_case {
 };
 /* clang-format on */
 
-static void look_matches_table(void **state)
+static void state_matches_table(void **state)
 {
-	const struct look_case *c = suite_row(state);
-	struct bind_seen seen;
+	const struct state_case *c = suite_row(state);
+	struct bind_state seen;
 	struct err err = { 0 };
 	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 
 	tree_make(tree, c->entries);
 	sysfs_fd = tree_open(tree, "sys");
-	assert_int_equal(bind_look(sysfs_fd, A, &seen, &err), 0);
+	assert_int_equal(bind_state_read(sysfs_fd, A, &seen, &err), 0);
 	assert_int_equal(seen.present, c->seen.present);
 	assert_int_equal(seen.group, c->seen.group);
 	assert_string_equal(seen.id, c->seen.id);
@@ -110,19 +110,19 @@ static void look_matches_table(void **state)
 static void what_cannot_be_read_is_not_gone(void **state)
 {
 	const struct unread_case *c = suite_row(state);
-	struct bind_seen seen;
+	struct bind_state seen;
 	struct err err = { 0 };
 	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 
 	tree_make(tree, c->entries);
 	sysfs_fd = tree_open(tree, "sys");
-	assert_true(bind_look(sysfs_fd, A, &seen, &err) < 0);
+	assert_true(bind_state_read(sysfs_fd, A, &seen, &err) < 0);
 	assert_string_equal(err.msg, c->message);
-	assert_true(bind_look(sysfs_fd, A, &seen, NULL) < 0);
+	assert_true(bind_state_read(sysfs_fd, A, &seen, NULL) < 0);
 }
 
-static void a_member_that_cannot_be_read_is_told(void **state)
+static void a_member_that_cannot_be_read_is_reported(void **state)
 {
 	const struct unread_case *c = suite_row(state);
 	auto_members struct bind_members found = { 0 };
@@ -132,7 +132,7 @@ static void a_member_that_cannot_be_read_is_told(void **state)
 
 	tree_make(tree, c->entries);
 	sysfs_fd = tree_open(tree, "sys");
-	assert_true(bind_look_members(sysfs_fd, 12, &found, &err) < 0);
+	assert_true(bind_members_read(sysfs_fd, 12, &found, &err) < 0);
 	assert_string_equal(err.msg, c->message);
 }
 
@@ -153,9 +153,9 @@ static void node_matches_table(void **state)
 	tree_make(tree, c->entries);
 	sysfs_fd = tree_open(tree, "sys");
 	dev_fd = tree_open(tree, "dev");
-	assert_int_equal(bind_look_node(sysfs_fd, dev_fd, 12, A), c->found);
+	assert_int_equal(bind_has_node(sysfs_fd, dev_fd, 12, A), c->found);
 	/* A file is no answer of the kernel's. */
-	assert_false(bind_look_is_free(dev_fd, 12));
+	assert_false(bind_group_is_free(dev_fd, 12));
 }
 
 /* The bridge above the functions, a function with and one without driver. */
@@ -177,7 +177,7 @@ static void members_are_listed(void **state)
 
 	tree_make(tree, entries);
 	sysfs_fd = tree_open(tree, "sys");
-	assert_int_equal(bind_look_members(sysfs_fd, 12, &found, &err), 0);
+	assert_int_equal(bind_members_read(sysfs_fd, 12, &found, &err), 0);
 	assert_int_equal(found.len, 3);
 	assert_true(found.items[0].port);
 	assert_string_equal(found.items[0].driver, "pcieport");
@@ -211,7 +211,7 @@ static void serial_is_the_devices(void **state)
 	tree_write(tree, AT "config", space, sizeof(space));
 	sysfs_fd = tree_open(tree, "sys");
 	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
-		bind_look_serial(sysfs_fd, addresses[i], serial);
+		bind_read_serial(sysfs_fd, addresses[i], serial);
 		assert_string_equal(serial, serials[i]);
 	}
 }
@@ -222,11 +222,11 @@ int main(void)
 
 	suite_rows(&suite, members, member_matches_table);
 	suite_fixture(&suite, &tree_fixture);
-	suite_rows(&suite, looks, look_matches_table);
+	suite_rows(&suite, reads, state_matches_table);
 	suite_rows(&suite, unreads, what_cannot_be_read_is_not_gone);
-	suite_rows(&suite, unread_members, a_member_that_cannot_be_read_is_told);
+	suite_rows(&suite, unread_members, a_member_that_cannot_be_read_is_reported);
 	suite_rows(&suite, nodes, node_matches_table);
 	suite_add(&suite, "the members of a group are listed", members_are_listed, NULL);
 	suite_add(&suite, "a serial number is that of the device", serial_is_the_devices, NULL);
-	return suite_run(&suite, "bind_look");
+	return suite_run(&suite, "bind_state_read");
 }

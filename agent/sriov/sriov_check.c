@@ -1,4 +1,4 @@
-#include "agent/sriov/sriov_judge.h"
+#include "agent/sriov/sriov_check.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static bool refuse(struct sriov_verdict *v, const char *reason, char *message)
 	return true;
 }
 
-char *sriov_judge_device(const struct sriov_case *c)
+char *sriov_other_device(const struct sriov_case *c)
 {
 	return xasprintf("%s:%s", c->pf->vendor, c->pf->device);
 }
@@ -57,7 +57,7 @@ static const struct pci_facts *find_moved(const struct sriov_case *c)
 	return NULL;
 }
 
-static bool judge_gone(const struct sriov_case *c, struct sriov_verdict *v)
+static bool check_gone(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const char *address = c->object->spec.address;
 	const struct pci_facts *moved;
@@ -82,7 +82,7 @@ static bool judge_gone(const struct sriov_case *c, struct sriov_verdict *v)
 			      "spec: delete it, or put the card back"));
 }
 
-static bool judge_duplicate(const struct sriov_case *c, struct sriov_verdict *v)
+static bool check_duplicate(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const char *first = sriov_card_object(c->objects, c->pf->address);
 
@@ -93,10 +93,10 @@ static bool judge_duplicate(const struct sriov_case *c, struct sriov_verdict *v)
 		xasprintf("%s is about the same card and older: delete one of the two", first));
 }
 
-static bool judge_identity(const struct sriov_case *c, struct sriov_verdict *v)
+static bool check_identity(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const struct sriovnetworkdevice_status *was = &c->object->status;
-	auto_free char *device = sriov_judge_device(c);
+	auto_free char *device = sriov_other_device(c);
 	const char *is = NULL;
 
 	if (!was->address || strcmp(was->address, c->pf->address) != 0)
@@ -114,7 +114,7 @@ static bool judge_identity(const struct sriov_case *c, struct sriov_verdict *v)
 				is, c->pf->address));
 }
 
-static bool judge_kind(const struct sriov_case *c, struct sriov_verdict *v)
+static bool check_kind(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	int want = c->object->spec.num_vfs;
 
@@ -130,8 +130,9 @@ static bool judge_kind(const struct sriov_case *c, struct sriov_verdict *v)
 	return false;
 }
 
-/* The node needs the card itself: what is done to its virtual functions, its driver does to the card. */
-static bool judge_critical(const struct sriov_case *c, struct sriov_verdict *v)
+/* The node needs the card itself: what is done to its virtual functions, its driver does to the
+ * card. */
+static bool check_critical(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const struct verdict *verdict = sriov_card_verdict(c->inventory, c->pf->address);
 	const char *critical = verdict ? sriov_card_critical(verdict) : NULL;
@@ -150,8 +151,8 @@ static bool judge_critical(const struct sriov_case *c, struct sriov_verdict *v)
 				verdict->message));
 }
 
-/* The node may need the card itself, and what would tell cannot be read. */
-static bool judge_unread(const struct sriov_case *c, struct sriov_verdict *v)
+/* The node may need the card itself, and that cannot be read. */
+static bool check_unread(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const char *unread = sriov_card_unread(c->inventory, c->pf);
 
@@ -164,10 +165,10 @@ static bool judge_unread(const struct sriov_case *c, struct sriov_verdict *v)
 }
 
 /* Their number is to change. */
-static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
+static bool check_change(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	int want = c->object->spec.num_vfs;
-	bool passed = native_driver_lends(c->pf->driver);
+	bool passed = native_driver_is_passthrough(c->pf->driver);
 
 	if (want > 0 && (c->claimed || passed))
 		return refuse(v, "PassedThrough",
@@ -191,7 +192,7 @@ static char *lower_case(const char *text)
 }
 
 /* One address twice on a card: the frames of both would go to one of them. */
-static bool judge_addresses(const struct sriov_case *c, int count, struct sriov_verdict *v)
+static bool check_addresses(const struct sriov_case *c, int count, struct sriov_verdict *v)
 {
 	const struct sriovnetworkdevice_vfs *vfs = &c->object->spec.virtual_functions;
 	struct map *seen = map_new();
@@ -216,7 +217,7 @@ static bool judge_addresses(const struct sriov_case *c, int count, struct sriov_
 }
 
 /* The node itself needs one of those that are to be set, or may need it. */
-static bool judge_own(const struct sriov_case *c, struct sriov_verdict *v)
+static bool check_own(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const struct json_strs *functions = &c->pf->virtual_functions;
 
@@ -238,9 +239,9 @@ static bool judge_own(const struct sriov_case *c, struct sriov_verdict *v)
 	return false;
 }
 
-static bool judge_settings(const struct sriov_case *c, int count, struct sriov_verdict *v)
+static bool check_settings(const struct sriov_case *c, int count, struct sriov_verdict *v)
 {
-	if (judge_own(c, v) || judge_addresses(c, count, v))
+	if (check_own(c, v) || check_addresses(c, count, v))
 		return true;
 	if (c->pf->interface)
 		return false;
@@ -251,7 +252,7 @@ static bool judge_settings(const struct sriov_case *c, int count, struct sriov_v
 			  c->pf->address));
 }
 
-void sriov_judge(const struct sriov_case *c, struct sriov_verdict *ret_verdict)
+void sriov_check(const struct sriov_case *c, struct sriov_verdict *ret_verdict)
 {
 	struct sriov_verdict v = { 0 };
 	int have = c->pf ? (int)c->pf->virtual_functions.len : 0;
@@ -261,10 +262,10 @@ void sriov_judge(const struct sriov_case *c, struct sriov_verdict *ret_verdict)
 		count = c->object->spec.num_vfs;
 	v.change = count != have;
 	v.settings = sriov_job_has_settings(c->object, count);
-	if (!(judge_gone(c, &v) || judge_duplicate(c, &v) || judge_identity(c, &v) ||
-	      judge_kind(c, &v) ||
-	      ((v.change || v.settings) && (judge_critical(c, &v) || judge_unread(c, &v))) ||
-	      (v.change && judge_change(c, &v)) || (v.settings && judge_settings(c, count, &v)))) {
+	if (!(check_gone(c, &v) || check_duplicate(c, &v) || check_identity(c, &v) ||
+	      check_kind(c, &v) ||
+	      ((v.change || v.settings) && (check_critical(c, &v) || check_unread(c, &v))) ||
+	      (v.change && check_change(c, &v)) || (v.settings && check_settings(c, count, &v)))) {
 		v.ok = true;
 		v.reason = "Accepted";
 		v.message = xstrdup("may be carried out");

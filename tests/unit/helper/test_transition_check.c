@@ -1,4 +1,5 @@
-/* transition: is it still the device, the group and the driver that were meant? Before, between and after. */
+/* transition: is it still the device, the group and the driver that were meant? Before, between and
+ * after. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -241,7 +242,8 @@ static void later_use_stops_it(void **state)
 	}
 }
 
-/* The device is there, and tells its index and maybe an address; the record or the job says @known. */
+/* The device is there, and tells its index and maybe an address; the record or the job says
+ * @known. */
 static struct identity_case {
 	const char *name;
 	const char *record, *job; /* NULL: nothing */
@@ -339,7 +341,8 @@ static void groups_are_compared(void **state)
 	assert_string_equal(left, "e1000e - -");
 }
 
-/* It asserts nothing: it runs in a child. What it could read may be without what tells the device from another. */
+/* It asserts nothing: it runs in a child. What it could read may be without what tells the device
+ * from another. */
 static bool ends_short(struct machine *m)
 {
 	struct rlimit before;
@@ -356,7 +359,7 @@ static bool ends_short(struct machine *m)
 		return false;
 	machine_run(m, TRANSITION_BIND, BARE, &said);
 	return strstr(str_cstr(&said), "'reason':'UseUnknown'") &&
-	       strstr(str_cstr(&said), A " cannot be looked at: Too many open files");
+	       strstr(str_cstr(&said), A " cannot be read: Too many open files");
 }
 
 /* A is a virtual function of B. Neither has a driver. */
@@ -413,5 +416,5 @@ int main(void)
 		  a_disk_may_be_reached_by_a_virtual_function, NULL);
 	suite_add(&suite, "a helper that ran short of descriptors changes nothing",
 		  a_helper_that_ran_short_of_descriptors_changes_nothing, NULL);
-	return suite_run(&suite, "transition_look");
+	return suite_run(&suite, "transition_check");
 }

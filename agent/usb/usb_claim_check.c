@@ -1,4 +1,4 @@
-#include "agent/usb/usb_claim_judge.h"
+#include "agent/usb/usb_claim_check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static bool refuse_controller(const struct usb_claim_case *c, const char *addres
 	return true;
 }
 
-static void judge_missing(const struct usb_claim_case *c, struct usb_claim_verdict *v)
+static void check_missing(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
 	if (is_hub(c))
 		refuse(v, "Hub", xstrdup("a hub: other devices are behind it"));
@@ -93,7 +93,7 @@ static void judge_missing(const struct usb_claim_case *c, struct usb_claim_verdi
 			       "get usbdevices"));
 }
 
-static void judge_gone(const struct usb_claim_case *c, struct usb_claim_verdict *v)
+static void check_gone(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
 	const struct usbdeviceclaim_status *status = &c->claim->status;
 
@@ -109,7 +109,7 @@ static void judge_gone(const struct usb_claim_case *c, struct usb_claim_verdict 
 				   status->port_path));
 }
 
-static void judge_different(const struct usb_claim_case *c, struct usb_claim_verdict *v)
+static void check_different(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
 	const struct usbdeviceclaim_status *claimed = &c->claim->status;
 	const struct usbdevice_status *is = &v->seen.device->status;
@@ -124,7 +124,7 @@ static void judge_different(const struct usb_claim_case *c, struct usb_claim_ver
 		       or_none(claimed->product_id), or_none(claimed->serial_number)));
 }
 
-static bool judge_new(const struct usb_claim_case *c, struct usb_claim_verdict *v)
+static bool check_new(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
 	const struct usbdevice_status *is = &v->device->status;
 	const struct usbdeviceclaim *other;
@@ -160,10 +160,10 @@ bool usb_claim_spares(const struct usbdeviceclaim *claim, const struct usbdevice
 
 	return !claimable || strcmp(claimable->status, "True") == 0 ||
 	       (override_lifts_usb(claimable->reason) &&
-		override_given(&claim->meta, claimable->reason));
+		override_applies(&claim->meta, claimable->reason));
 }
 
-static void judge_device(const struct usb_claim_case *c, struct usb_claim_verdict *v)
+static void check_device(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
 	const struct api_condition *claimable =
 		api_conditions_find(&v->device->status.conditions, "Claimable");
@@ -178,58 +178,58 @@ static void judge_device(const struct usb_claim_case *c, struct usb_claim_verdic
 }
 
 /* A device that the claim has not got yet. */
-static void judge_waiting(const struct usb_claim_case *c, const struct usbdevice *device,
+static void check_waiting(const struct usb_claim_case *c, const struct usbdevice *device,
 			  struct usb_claim_verdict *v)
 {
 	v->device = device;
-	if (judge_new(c, v))
-		judge_device(c, v);
+	if (check_new(c, v))
+		check_device(c, v);
 }
 
-static void judge_moved(const struct usb_claim_case *c, struct usb_claim_verdict *v)
+static void check_moved(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
-	if (c->held) { /* its unit has the socket's name */
-		judge_gone(c, v);
+	if (c->held) { /* its bundle has the socket's name */
+		check_gone(c, v);
 		return;
 	}
 	v->device = v->seen.device;
-	judge_device(c, v);
+	check_device(c, v);
 }
 
-void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict)
+void usb_claim_check(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict)
 {
 	struct usb_claim_verdict *v = ret_verdict;
 	const struct usbdevice *named;
 
-	*v = (struct usb_claim_verdict){ .seen = usb_identity_look(c->claim, c->inventory,
+	*v = (struct usb_claim_verdict){ .seen = usb_identity_find(c->claim, c->inventory,
 								   c->claims) };
 	switch (v->seen.sight) {
 	case USB_UNKNOWN:
 		named = inventory_find(c->inventory, INVENTORY_USB, c->claim->meta.name);
 		if (named)
-			judge_waiting(c, named, v);
+			check_waiting(c, named, v);
 		else
-			judge_missing(c, v);
+			check_missing(c, v);
 		return;
 	case USB_MOVED:
 		if (usbdeviceclaim_waits(c->claim))
-			judge_waiting(c, v->seen.device, v);
+			check_waiting(c, v->seen.device, v);
 		else
-			judge_moved(c, v);
+			check_moved(c, v);
 		return;
 	case USB_HERE:
 		if (usbdeviceclaim_waits(c->claim)) {
-			judge_waiting(c, v->seen.device, v);
+			check_waiting(c, v->seen.device, v);
 			return;
 		}
 		v->device = v->seen.device;
-		judge_device(c, v);
+		check_device(c, v);
 		return;
 	case USB_GONE:
-		judge_gone(c, v);
+		check_gone(c, v);
 		return;
 	case USB_DIFFERENT:
-		judge_different(c, v);
+		check_different(c, v);
 		return;
 	}
 }

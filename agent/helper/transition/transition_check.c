@@ -9,7 +9,7 @@
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/scan.h"
 #include "agent/helper/scan/use_scan.h"
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/bind_state.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/kernel.h"
 #include "agent/helper/sys/mdev.h"
@@ -32,14 +32,14 @@ static bool differ(const char *left, const char *right)
 	return left && right && left[0] && right[0] && strcmp(left, right) != 0;
 }
 
-/* Drivers that only hold a device for somebody: nothing goes back to them. */
+/* Passthrough drivers: no function is released to them. */
 static bool is_placeholder(const char *driver, const char *passthrough)
 {
 	return strcmp(driver, passthrough) == 0 || strcmp(driver, "vfio-pci") == 0 ||
 	       strcmp(driver, "pci-stub") == 0;
 }
 
-/* A file that says nothing useful is as good as none, but goes with the others. */
+/* A record without useful content counts as none, but is removed with the others. */
 static int read_record(struct transition *t, struct transition_part *part)
 {
 	struct err err = { 0 };
@@ -55,8 +55,9 @@ static int read_record(struct transition *t, struct transition_part *part)
 	return 0;
 }
 
-/* What the record or else the caller says; where neither knows, the driver that is there. A passthrough
- * driver is what somebody else has put it on before us, for as long as it has no driver of its own. */
+/* The native driver from the record or else from the caller; without both, the current driver. If a
+ * function without a native driver is on a passthrough driver, something else bound it before
+ * us. */
 static const char *find_native(const struct transition_part *part, const char *passthrough)
 {
 	const char *native = part->recorded ? part->record.native : part->word->native;
@@ -75,7 +76,8 @@ static bool is_overridden(const struct transition_part *part, const struct bind_
 	return before && strcmp(before, target->driver) == 0;
 }
 
-/* A passthrough driver that it had before the claim reads nothing of what is on it, so it may go back. */
+/* A passthrough driver that it had before the claim reads nothing of what is on it, so it may go
+ * back. */
 static bool stays_without_driver(const struct transition_part *part,
 				 const struct bind_target *target)
 {
@@ -84,13 +86,14 @@ static bool stays_without_driver(const struct transition_part *part,
 	return asked && !(target->native && is_placeholder(target->native, target->driver));
 }
 
-/* A record that names a driver of the host's says nothing of who has bound it: what that driver has, it keeps. */
+/* A record that names a native driver does not show what bound the function: the driver keeps
+ * it. */
 static bool is_hosts(const struct transition *t, const struct transition_part *part)
 {
 	const char *driver = part->first.driver;
 
 	return driver[0] && strcmp(driver, part->target.driver) == 0 &&
-	       !bind_look_hands_on(t->options->sysfs_fd, part->word->address, driver);
+	       !bind_driver_is_for_programs(t->options->sysfs_fd, part->word->address, driver);
 }
 
 static void aim(const struct transition *t, struct transition_part *part, bool binding)
@@ -109,7 +112,7 @@ static void aim(const struct transition *t, struct transition_part *part, bool b
 		target->want = WANT_NONE;
 	if (binding || !is_hosts(t, part))
 		return;
-	target->want = WANT_LEFT;
+	target->want = WANT_PASSTHROUGH;
 	target->overridden = true;
 }
 
@@ -123,7 +126,7 @@ static bool is_other_identity(const char *known, struct transition_part *part)
 	       device_identity_compare(known, str_cstr(&part->identity)) == DEVICE_IDENTITY_OTHER;
 }
 
-/* NULL, or what tells the device that is there from the one that is meant. */
+/* Return what distinguishes the present device from the expected one; NULL: nothing. */
 static const char *other_than_meant(struct transition_part *part, const char **ret_known)
 {
 	const struct device_record *record = part->recorded ? &part->record : NULL;
@@ -161,7 +164,7 @@ static int check_group(struct transition *t, const struct transition_part *part)
 	if (str_to_u64(t->job->group, &group) && group == (uint64_t)part->first.group)
 		return 0;
 	return run_stop(&t->run, REASON_DIFFERENT_DEVICE, 0,
-			"%s is in IOMMU group %d now, not %s; the group is looked at again",
+			"%s is in IOMMU group %d now, not %s; the group is planned again",
 			t->run.about, part->first.group, t->job->group);
 }
 
@@ -171,7 +174,7 @@ static int check_identity(struct transition *t, struct transition_part *part, bo
 	const char *known = NULL;
 	const char *other = part->first.present ? other_than_meant(part, &known) : NULL;
 
-	part->stranger = !part->first.present || other;
+	part->replaced = !part->first.present || other;
 	if (!binding)
 		return 0;
 	if (!part->first.present)
@@ -184,7 +187,7 @@ static int check_identity(struct transition *t, struct transition_part *part, bo
 	return check_group(t, part);
 }
 
-static int look_at(struct transition *t, struct transition_part *part, bool binding)
+static int check_function(struct transition *t, struct transition_part *part, bool binding)
 {
 	struct err err = { 0 };
 	enum bind_act act;
@@ -194,22 +197,21 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 	if (read_record(t, part) < 0)
 		return RUN_STOPPED;
 	/* What cannot be read is neither gone nor without a driver. */
-	if (bind_look(t->options->sysfs_fd, t->run.about, &part->first, &err) < 0)
+	if (bind_state_read(t->options->sysfs_fd, t->run.about, &part->first, &err) < 0)
 		return run_stop(&t->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	if (part->first.present) {
-		bind_look_serial(t->options->sysfs_fd, t->run.about, part->serial);
-		pci_identity_look(t->options->sysfs_fd, t->run.about, &part->identity);
+		bind_read_serial(t->options->sysfs_fd, t->run.about, part->serial);
+		pci_identity_read_at(t->options->sysfs_fd, t->run.about, &part->identity);
 	}
-	/* What tells it from another may be among what this process has no room to read. */
+	/* This process may lack the memory or descriptors to read what distinguishes it. */
 	if (sysfs_shortage() < 0)
 		return run_stop(&t->run, REASON_USE_UNKNOWN, sysfs_shortage(),
-				"%s cannot be looked at: %s", t->run.about,
-				strerror(-sysfs_shortage()));
+				"%s cannot be read: %s", t->run.about, strerror(-sysfs_shortage()));
 	part->seen = part->first;
 	aim(t, part, binding);
 	if (check_identity(t, part, binding) < 0)
 		return RUN_STOPPED;
-	if (part->stranger)
+	if (part->replaced)
 		return 0;
 	act = bind_step_next(&part->target, &part->first);
 	part->moving = act != ACT_DONE;
@@ -222,12 +224,12 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 		t->run.about, part->first.override);
 }
 
-int transition_look(struct transition *t, bool binding)
+int transition_check(struct transition *t, bool binding)
 {
 	for (size_t i = 0; i < t->job->len; i++)
 		t->parts[i].word = &t->job->items[i];
 	for (size_t i = 0; i < t->job->len; i++) {
-		if (look_at(t, &t->parts[i], binding) < 0)
+		if (check_function(t, &t->parts[i], binding) < 0)
 			return RUN_STOPPED;
 	}
 	return 0;
@@ -248,7 +250,7 @@ int transition_check_members(struct transition *t, bool after)
 	struct err err = { 0 };
 	int group = t->parts[0].first.group;
 
-	if (bind_look_members(t->options->sysfs_fd, group, &members, &err) < 0)
+	if (bind_members_read(t->options->sysfs_fd, group, &members, &err) < 0)
 		return run_stop(&t->run, REASON_GROUP_NOT_VIABLE, err.code, "%s", err.msg);
 	for (size_t i = 0; i < members.len; i++) {
 		const struct bind_member *member = &members.items[i];
@@ -269,7 +271,7 @@ bool transition_may_be_held(const struct transition_part *part, bool binding)
 {
 	enum bind_driver driver;
 
-	if (!part->moving || part->stranger)
+	if (!part->moving || part->replaced)
 		return false;
 	driver = bind_step_driver(&part->target, &part->first);
 	if (binding)
@@ -315,7 +317,7 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 {
 	auto_holders struct holders holders = { 0 };
 	auto_free char *group = xasprintf("%d", t->parts[0].first.group);
-	struct holders_look look = {
+	struct holders_query query = {
 		.sysfs_fd = t->options->sysfs_fd,
 		.proc_fd = t->options->proc_fd,
 		.dev_fd = t->options->dev_fd,
@@ -325,21 +327,21 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 
 	/* One call instead of a walk through all processes. A process that opens the group only now
 	 * is too late in any case. */
-	if (!binding && bind_look_is_free(t->options->dev_fd, t->parts[0].first.group))
+	if (!binding && bind_group_is_free(t->options->dev_fd, t->parts[0].first.group))
 		return 0;
-	if (binding && !can_be_open(t, taken, look.group))
+	if (binding && !can_be_open(t, taken, query.group))
 		return 0;
-	holders_find(&look, taken, &holders);
+	holders_find(&query, taken, &holders);
 	if (holders.len == 0)
 		return binding && holders.hidden ? check_hidden(t, taken) : 0;
-	run_tell_holders(&t->run, &holders);
+	run_report_holders(&t->run, &holders);
 	if (holders.len == 1)
 		return run_stop(&t->run, REASON_HELD, 0, "%s", holders.items[0].detail);
 	return run_stop(&t->run, REASON_HELD, 0, "%s, and %zu more", holders.items[0].detail,
 			holders.len - 1);
 }
 
-/* --- the host: does it use the device itself? -------------------------------------------------- */
+/* --- the host: does it use the device itself? ------------------------------------------------- */
 
 static int stop_unknown(struct transition *t, const char *address, int code, const char *why)
 {
@@ -371,7 +373,8 @@ static int check_virtual(struct transition *t, const struct job *taken)
 	return 0;
 }
 
-/* Unbinding the driver removes the mediated devices and waits until their users have closed them. */
+/* Unbinding the driver removes the mediated devices and waits until their users have closed
+ * them. */
 static int check_mediated(struct transition *t, const struct job *taken)
 {
 	for (size_t i = 0; i < taken->len; i++) {
@@ -506,8 +509,8 @@ static int open_disk(const struct transition *t, const struct blocks *blocks, si
 }
 
 /*
- * The kernel says EBUSY for a disk that a file system, ZFS, an array, a volume or a target of its own
- * has taken (bd_prepare_to_claim() of block/bdev.c), and keeps all of these from it while we have it.
+ * The kernel returns EBUSY for a disk that a filesystem, ZFS, an array, a volume or a target has
+ * claimed (bd_prepare_to_claim() of block/bdev.c), and refuses all of these while we hold the disk.
  */
 static int take_disk(struct transition *t, struct transition_part *part,
 		     const struct blocks *blocks, size_t block)
@@ -527,8 +530,8 @@ static int take_disk(struct transition *t, struct transition_part *part,
 				t->run.about, name);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
 		return stop_unknown(t, t->run.about, fd, strerror(-fd));
-	/* No such node, no medium, or no right: a pod that is not privileged may open no disk. What the
-	 * scan can tell has been asked before. */
+	/* No such node, no medium, or no permission: an unprivileged pod may open no disk. The
+	 * facts of the scan were checked before. */
 	return 0;
 }
 
@@ -564,8 +567,8 @@ static int check_host(struct transition *t, const struct job *taken, bool again)
 
 	if (r == 0)
 		r = check_mediated(t, taken);
-	/* With the disks in hand first, nothing is mounted after the look. Those that are in hand already
-	 * the kernel would not give twice. */
+	/* Open the disks first, so that nothing is mounted after the check. The kernel would not
+	 * open disks twice that are open already. */
 	if (r == 0 && !again)
 		r = take_disks(t, taken);
 	return r == 0 ? check_uses(t, taken) : r;
@@ -593,26 +596,28 @@ int transition_check_holders(struct transition *t, bool binding)
 }
 
 /*
- * Does the function have a driver that passes it to programs, so that the bind could take it from one? True if the driver
- * is not the claim's. If it is the claim's, another owner's program can have the function only if the driver was there
- * before the claim, as the native driver. Otherwise one of our pods has it and keeps it, even if its record is lost.
+ * Does the function have a driver that passes it to programs, so that the bind could take it from
+ * one? True if the driver is not the claim's. If it is the claim's, another owner's program can
+ * have the function only if the driver was there before the claim, as the native driver. Otherwise
+ * one of our pods has it and keeps it, even if its record is lost.
  */
-static bool is_lent_by_others(const struct transition *t, const struct transition_part *part)
+static bool is_bound_by_others(const struct transition *t, const struct transition_part *part)
 {
 	const struct job_function *word = part->word;
 	const char *driver = part->first.driver;
 
 	/* No program can open a function that is on pci-stub. */
 	if (!driver[0] || strcmp(driver, "pci-stub") == 0 ||
-	    !bind_look_hands_on(t->options->sysfs_fd, word->address, driver))
+	    !bind_driver_is_for_programs(t->options->sysfs_fd, word->address, driver))
 		return false;
 	if (strcmp(driver, word->driver) != 0)
 		return true;
 	return !part->recorded && word->native && strcmp(word->native, driver) == 0;
 }
 
-/* VFIO enables a function when a program opens it (vfio_pci_core_enable() in drivers/vfio/pci/vfio_pci_core.c).
- * An agent without capabilities sees no more of that program. */
+/* VFIO enables a function when a program opens it (vfio_pci_core_enable() in
+ * drivers/vfio/pci/vfio_pci_core.c). An agent without capabilities sees nothing else of that
+ * program. */
 static int check_enabled(struct transition *t, const struct job_function *word)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/enable", word->address);
@@ -628,7 +633,7 @@ static int check_enabled(struct transition *t, const struct job_function *word)
 			part->first.driver);
 }
 
-static int check_lent(struct transition *t, const struct job *taken)
+static int check_programs(struct transition *t, const struct job *taken)
 {
 	int r = check_processes(t, taken, false);
 
@@ -637,18 +642,18 @@ static int check_lent(struct transition *t, const struct job *taken)
 	return r;
 }
 
-int transition_check_lent(struct transition *t)
+int transition_check_foreign(struct transition *t)
 {
 	struct job taken = { .group = t->job->group };
 	int r = 0;
 
 	for (size_t i = 0; i < t->job->len; i++) {
-		if (is_lent_by_others(t, &t->parts[i]))
+		if (is_bound_by_others(t, &t->parts[i]))
 			*array_add(&taken) = t->job->items[i];
 	}
 	if (taken.len > 0) {
 		run_step(&t->run, taken.items[0].address, STEP_CHECK_HOLDERS);
-		r = check_lent(t, &taken);
+		r = check_programs(t, &taken);
 	}
 	array_done(&taken);
 	return r;
@@ -665,8 +670,8 @@ int transition_check_again(struct transition *t, const struct transition_part *p
 	r = check_processes(t, &taken, binding);
 	if (r == 0 && binding)
 		r = check_host(t, &taken, true);
-	if (r == 0 && binding && is_lent_by_others(t, part))
-		r = check_lent(t, &taken);
+	if (r == 0 && binding && is_bound_by_others(t, part))
+		r = check_programs(t, &taken);
 	array_done(&taken);
 	return r;
 }

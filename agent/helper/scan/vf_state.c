@@ -1,4 +1,4 @@
-#include "agent/helper/scan/vf_look.h"
+#include "agent/helper/scan/vf_state.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-/* The kernel accepts any name without blanks and slashes; a name that is not plain ASCII is ignored. */
+/* The kernel accepts any name without blanks and slashes; a name that is not plain ASCII is
+ * ignored. */
 static bool is_plain(const char *name)
 {
 	for (const char *c = name; *c; c++) {
@@ -19,7 +20,7 @@ static bool is_plain(const char *name)
 	return strlen(name) < VF_INTERFACE_SIZE;
 }
 
-static void read_interface(int dir_fd, struct vf_seen *seen)
+static void read_interface(int dir_fd, struct vf_state *seen)
 {
 	auto_names struct sysfs_names names = { 0 };
 
@@ -41,11 +42,11 @@ static int read_device(int dir_fd)
 	return str_to_hex(attr.text, &value) && value <= UINT16_MAX ? (int)value : 0;
 }
 
-void vf_look(int dir_fd, struct vf_seen *ret_seen)
+void vf_state_read(int dir_fd, struct vf_state *ret_seen)
 {
-	struct vf_seen seen = { 0 };
+	struct vf_state seen = { 0 };
 
-	for (int i = 0; i < VF_LOOK_MAX; i++) {
+	for (int i = 0; i < VF_LISTED_MAX; i++) {
 		char target[SYSFS_LINK_MAX + 1];
 		const char *address;
 		char name[16];
@@ -63,7 +64,7 @@ void vf_look(int dir_fd, struct vf_seen *ret_seen)
 	*ret_seen = seen;
 }
 
-void vf_seen_done(struct vf_seen *seen)
+void vf_state_done(struct vf_state *seen)
 {
 	sysfs_names_done(&seen->functions);
 	seen->interface[0] = '\0';

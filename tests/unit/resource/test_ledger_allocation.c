@@ -13,7 +13,7 @@
 #define NAMES(id)        ENTRIES(ENTRY("u", id))
 #define BOTH(nic, twin)  ENTRIES(ENTRY(nic, NIC) "," ENTRY(twin, TWIN))
 
-static struct gift_case {
+static struct allocation_case {
 	const char *name;
 	const char *before; /* the checkpoint as the device is given; NULL: there is none */
 	const char *after;  /* as it is written then; NULL: it is not                     */
@@ -72,16 +72,16 @@ static void write_down(struct scene *scene, const char *text)
 
 static void is_open(void **state)
 {
-	const struct gift_case *row = suite_row(state);
+	const struct allocation_case *row = suite_row(state);
 	struct scene *scene = *state;
 	struct ledger *ledger = ledger_of(scene);
 	struct json_strs ids = { 0 };
-	struct ledger_gift gift;
+	struct ledger_allocation allocation;
 
 	write_down(scene, row->before);
 	json_strs_add(&ids, NIC);
-	assert_null(ledger_gift(ledger, NIC).resource);
-	ledger_give(ledger, MODEL, &ids);
+	assert_null(ledger_allocation(ledger, NIC).resource);
+	ledger_allocate(ledger, MODEL, &ids);
 	if (row->listed) {
 		pods_serve(scene);
 		give(scene, "vm-1");
@@ -89,18 +89,19 @@ static void is_open(void **state)
 	}
 	pass(scene, row->ago_ms);
 	write_down(scene, row->after);
-	gift = ledger_gift(ledger, NIC);
-	assert_int_equal(gift.open, row->open);
-	assert_int_equal(gift.resource != NULL, row->given);
-	assert_int_equal(gift.call, 1);
-	assert_int_equal(gift.recent, row->ago_ms <= LEDGER_RECENT_MS);
+	allocation = ledger_allocation(ledger, NIC);
+	assert_int_equal(allocation.open, row->open);
+	assert_int_equal(allocation.resource != NULL, row->given);
+	assert_int_equal(allocation.call, 1);
+	assert_int_equal(allocation.recent, row->ago_ms <= LEDGER_RECENT_MS);
 	if (row->listed)
 		assert_int_equal(ledger_allocations(ledger, NIC)->len, 1);
 	json_strs_done(&ids);
 	ledger_free(ledger);
 }
 
-/* Its pod has been listed and is gone: no pod is being started with it any more, however short that was. */
+/* Its pod has been listed and is gone: no pod is being started with it any more, however short that
+ * was. */
 static void a_pod_that_ended_at_once_is_over(void **state)
 {
 	struct scene *scene = *state;
@@ -109,7 +110,7 @@ static void a_pod_that_ended_at_once_is_over(void **state)
 
 	pods_serve(scene);
 	json_strs_add(&ids, NIC);
-	ledger_give(ledger, MODEL, &ids);
+	ledger_allocate(ledger, MODEL, &ids);
 	give(scene, "vm-1");
 	ledger_ask(ledger);
 	pass(scene, 200);
@@ -118,7 +119,7 @@ static void a_pod_that_ended_at_once_is_over(void **state)
 	ledger_ask(ledger);
 	pass(scene, 1100);
 	assert_int_equal(ledger_allocations(ledger, NIC)->len, 0);
-	assert_null(ledger_gift(ledger, NIC).resource);
+	assert_null(ledger_allocation(ledger, NIC).resource);
 	json_strs_done(&ids);
 	ledger_free(ledger);
 }
@@ -193,7 +194,7 @@ static void is_same(void **state)
 	pass(scene, 5000);
 	json_strs_add(&ids, NIC);
 	if (row->given)
-		ledger_give(ledger, MODEL, &ids);
+		ledger_allocate(ledger, MODEL, &ids);
 	if (row->asked) {
 		ledger_ask(ledger);
 		pass(scene, 5000);
@@ -218,13 +219,13 @@ static void a_list_asked_for_before_says_nothing(void **state)
 	ledger_ask(ledger);
 	fake_clock_advance(scene->stage.fake, PODRESOURCES_SOON_MS);
 	fake_clock_settle(scene->stage.fake); /* asked, and not answered yet */
-	ledger_give(ledger, MODEL, &ids);
+	ledger_allocate(ledger, MODEL, &ids);
 	settle(scene);
 	assert_int_equal(ledger_allocations(ledger, NIC)->len, 1);
-	assert_non_null(ledger_gift(ledger, NIC).resource);
+	assert_non_null(ledger_allocation(ledger, NIC).resource);
 	ledger_ask(ledger);
 	pass(scene, 2000);
-	assert_null(ledger_gift(ledger, NIC).resource);
+	assert_null(ledger_allocation(ledger, NIC).resource);
 	json_strs_done(&ids);
 	ledger_free(ledger);
 }
@@ -240,5 +241,5 @@ int main(void)
 		  a_list_asked_for_before_says_nothing, NULL);
 	suite_add(&suite, "a pod that ended at once is over", a_pod_that_ended_at_once_is_over,
 		  NULL);
-	return suite_run(&suite, "ledger_gift");
+	return suite_run(&suite, "ledger_allocation");
 }

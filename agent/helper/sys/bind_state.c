@@ -1,4 +1,4 @@
-#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/bind_state.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -82,8 +82,8 @@ static int read_override(int dir_fd, char ret_text[BIND_NAME_SIZE], struct err *
 	return 0;
 }
 
-/* pci_device_can_probe() of drivers/pci/pci-driver.c: with drivers_autoprobe of the physical function off, a driver's
- * bind says ENODEV; an override lets it pass. */
+/* With drivers_autoprobe of the physical function off, binding a driver returns ENODEV unless an
+ * override names it (pci_device_can_probe() of drivers/pci/pci-driver.c). */
 static bool has_no_autoprobe(int dir_fd)
 {
 	struct sysfs_attr attr;
@@ -92,7 +92,8 @@ static bool has_no_autoprobe(int dir_fd)
 	       strcmp(attr.text, "0") == 0;
 }
 
-/* A file that cannot be read is an error and not absent: callers treat absent as gone or harmless. */
+/* A file that cannot be read is an error and not absent: callers treat absent as gone or
+ * harmless. */
 static int check_reads(struct err *err)
 {
 	const struct err *failure = sysfs_failure();
@@ -102,10 +103,10 @@ static int check_reads(struct err *err)
 	return failure->code;
 }
 
-int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, struct err *err)
+int bind_state_read(int sysfs_fd, const char *address, struct bind_state *ret_seen, struct err *err)
 {
 	auto_close int dir_fd = -1;
-	struct bind_seen seen = { .group = -1 };
+	struct bind_state seen = { .group = -1 };
 	int vendor;
 	int device;
 
@@ -131,7 +132,7 @@ int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, str
 	return 0;
 }
 
-void bind_look_serial(int sysfs_fd, const char *address, char ret_serial[PCI_SERIAL_SIZE])
+void bind_read_serial(int sysfs_fd, const char *address, char ret_serial[PCI_SERIAL_SIZE])
 {
 	auto_free char *first = xstrdup(address);
 	auto_close int own_fd = open_function(sysfs_fd, address);
@@ -166,7 +167,7 @@ static int read_member(int group_fd, const char *name, struct bind_member *ret_m
 	return read_link(dir_fd, "driver", ret_member->driver, err);
 }
 
-int bind_look_members(int sysfs_fd, int group, struct bind_members *ret_members, struct err *err)
+int bind_members_read(int sysfs_fd, int group, struct bind_members *ret_members, struct err *err)
 {
 	auto_members struct bind_members members = { 0 };
 	auto_names struct sysfs_names names = { 0 };
@@ -203,16 +204,16 @@ bool bind_member_blocks(const struct bind_member *member)
 	       strcmp(member->driver, "vfio-pci") != 0 && strcmp(member->driver, "pci-stub") != 0;
 }
 
-bool bind_look_hands_on(int sysfs_fd, const char *address, const char *driver)
+bool bind_driver_is_for_programs(int sysfs_fd, const char *address, const char *driver)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/vfio-dev", address);
 
-	/* Kernels before 6.1 have no such folder; all their drivers say what they are. */
+	/* Kernels before 6.1 have no such folder, and none of these drivers. */
 	return strstr(driver, "vfio") || strstr(driver, "uio") || strcmp(driver, "pci-stub") == 0 ||
 	       faccessat(sysfs_fd, path, F_OK, 0) == 0;
 }
 
-bool bind_look_node(int sysfs_fd, int dev_fd, int group, const char *address)
+bool bind_has_node(int sysfs_fd, int dev_fd, int group, const char *address)
 {
 	char path[DEVICE_PATH_SIZE + BIND_NAME_SIZE];
 	auto_free char *device = NULL;
@@ -231,7 +232,7 @@ bool bind_look_node(int sysfs_fd, int dev_fd, int group, const char *address)
 
 /* vfio_group_fops_open() in drivers/vfio/group.c: EBUSY while the group, or the character device of
  * one of its functions, is open. */
-bool bind_look_is_free(int dev_fd, int group)
+bool bind_group_is_free(int dev_fd, int group)
 {
 	auto_free char *path = xasprintf("vfio/%d", group);
 	auto_close int fd = openat(dev_fd, path, O_RDWR | O_CLOEXEC | O_NONBLOCK);

@@ -1,5 +1,5 @@
-/* resource_lent: under which of its names a device is offered. */
-#include "api/resource_lent.h"
+/* offered_resource: under which of its names a device is offered. */
+#include "api/offered_resource.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static struct name_case {
 	bool claimed;
 	const char *claim; /* the claim's annotation; NULL: none     */
 	bool alone;        /* the claim switches pooling off         */
-	const char *lent;
+	const char *offered;
 } cases[] = {
 	{ "the model's name, claimed or not", "n-1", NULL, false, NULL, false, "intel.com/NIC" },
 	{ "a claim alone changes nothing", "n-1", NULL, true, NULL, false, "intel.com/NIC" },
@@ -39,7 +39,7 @@ static struct name_case {
 	  false, "intel.com/NIC" },
 };
 
-static void is_lent_as(void **state)
+static void is_offered_as(void **state)
 {
 	const struct name_case *row = *state;
 	struct pcidevice *device = api_object_new(&pcidevice_kind);
@@ -57,9 +57,9 @@ static void is_lent_as(void **state)
 		json_pairs_set(&claim->meta.annotations, NAMES_ANNOTATION_RESOURCE_NAME,
 			       row->claim);
 	claim->spec.disable_resource_pooling = row->alone;
-	name = resource_lent(device, &seen->meta, row->claimed ? claim : NULL);
-	assert_string_equal(name, row->lent);
-	refused = resource_lent_refused(&seen->meta, row->claimed ? claim : NULL);
+	name = offered_resource(device, &seen->meta, row->claimed ? claim : NULL);
+	assert_string_equal(name, row->offered);
+	refused = offered_resource_refused(&seen->meta, row->claimed ? claim : NULL);
 	overridden = row->seen ? row->seen : row->claimed ? row->claim : NULL;
 	if (overridden && strcmp(overridden, name) != 0)
 		assert_string_equal(refused, overridden);
@@ -79,7 +79,7 @@ static void a_long_name_of_its_own_is_valid(void **state)
 	device->meta.name = xstrdup(LONG);
 	device->status.resource_name = xstrdup("intel.com/NIC");
 	claim->spec.disable_resource_pooling = true;
-	name = resource_lent(device, NULL, claim);
+	name = offered_resource(device, NULL, claim);
 	assert_true(names_valid_resource(name));
 	assert_int_equal(strncmp(name, "intel.com/node-", 15), 0);
 	api_object_free(&pcidevice_kind, device);
@@ -90,8 +90,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, is_lent_as);
+	suite_rows(&suite, cases, is_offered_as);
 	suite_add(&suite, "a long name of its own is cut to a valid one",
 		  a_long_name_of_its_own_is_valid, NULL);
-	return suite_run(&suite, "resource_lent");
+	return suite_run(&suite, "offered_resource");
 }

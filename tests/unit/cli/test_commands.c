@@ -1,0 +1,116 @@
+/* What whole commands print, and their exit status, with answers from a script. */
+#include "unit/suite.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "fake/fake_client.h" /* the build looks for it */
+#include "unit/captured.h"
+#include "unit/cli/made.h"
+#include "unit/cli/scene.h"
+
+/* Run @command; the caller frees what it prints on standard output. */
+static char *printed(struct scene *scene, const struct command *command,
+		     const struct command_settings *settings, const char *const *words,
+		     int *ret_status)
+{
+	struct command_run run = {
+		.command = command,
+		.settings = *settings,
+		.session = scene->session,
+		.words = (char *const *)(uintptr_t)words,
+	};
+	struct captured captured;
+	char *text;
+
+	while (words[run.words_len])
+		run.words_len++;
+	(void)fflush(stdout);
+	captured_begin_fd(&captured, STDOUT_FILENO);
+	*ret_status = command->run(&run);
+	(void)fflush(stdout);
+	text = captured_end(&captured);
+	str_done(&run.out.text);
+	return text;
+}
+
+/* clang-format off */
+#define DEVICE(name, address, more)                                                              \
+	"{'metadata':{'name':'" name "'},'status':{'nodeName':'n','address':'" address "'," \
+	"'resourceName':'x.com/y','iommuGroup':'1','iommuGroupMembers':['0000:01:00.0','0000:01:00.1']," \
+	"'kernelDriverInUse':'nvme','conditions':[" more "}}"
+#define FREE     DEVICE("a", "0000:01:00.0", MADE_CONDITION("Claimable", "True", "Available", "") "]")
+#define SHARED(name, address) DEVICE(name, address, MADE_CONDITION("Claimable", "True", "GroupShared", "") "]")
+#define BOTH     SHARED("a", "0000:01:00.0") "," SHARED("b", "0000:01:00.1")
+#define CRITICAL DEVICE("a", "0000:01:00.0", MADE_CONDITION("Claimable", "False", "HostNetwork", "") "]")
+#define IN_POD   DEVICE("a", "0000:01:00.0", MADE_CONDITION("Claimable", "True", "Available", "") \
+	"],'allocations':[{'namespace':'t','pod':'p','container':'c'}]")
+#define CLAIM    "{'metadata':{'name':'a'}}"
+#define LIST(items) "{'metadata':{'resourceVersion':'1'},'items':[" items "]}"
+#define DEVICES(items) { "/pcidevices?limit", 200, LIST(items) }
+#define CLAIMS(items)  { "/pcideviceclaims?limit", 200, LIST(items) }
+#define SAYS(status, message) { DRY_RUN, status, "{'kind':'Status','message':'" message "'}" }
+#define DRY_RUN "/pcideviceclaims?fieldManager=kubectl-hostdev&dryRun=All"
+#define CREATED { DRY_RUN, 201, CLAIM }
+/* clang-format on */
+
+/* --- plan --------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static struct plan_case {
+	const char *name;
+	bool release;
+	struct scene_line lines[6];
+	int status;
+	const char *text; /* the beginning of what is printed */
+} plans[] = {
+	{ "a claim that would be accepted", false,
+	  { DEVICES(FREE), CLAIMS(""), CREATED },
+	  COMMAND_OK, "a: would be accepted\n" },
+	{ "one that would wait for its group", false,
+	  { DEVICES(BOTH), CLAIMS(""), CREATED, CREATED },
+	  COMMAND_OK, "a: would wait: GroupShared\n" },
+	{ "one that would wait until the node can spare the device", false,
+	  { DEVICES(CRITICAL), CLAIMS(""), CREATED },
+	  COMMAND_OK, "a: would wait: HostNetwork\n" },
+	{ "one that would wait for a pod", false,
+	  { DEVICES(IN_POD), CLAIMS(""), CREATED },
+	  COMMAND_OK, "a: would wait\n  pod t/p has it: the agent waits until it ends\n" },
+	{ "one that would be refused", false,
+	  { DEVICES(FREE), CLAIMS(""), SAYS(403, "no") },
+	  COMMAND_FAILED, "a: would be refused\n  no\n" },
+	{ "one that nobody could check", false,
+	  { DEVICES(FREE), CLAIMS(""), SAYS(500, "no webhook") },
+	  COMMAND_FAILED, "a: could not be checked\n" },
+	{ "a release that the API server refuses while a pod has the device", true,
+	  { DEVICES(IN_POD), CLAIMS(CLAIM),
+	    { "/pcideviceclaims/a?", 409, "{'kind':'Status','message':'pod t/p has it'}" } },
+	  COMMAND_FAILED, "a: would wait\n  pod t/p has it\n" },
+};
+/* clang-format on */
+
+static void plan_has_its_status(void **state)
+{
+	const struct plan_case *c = suite_row(state);
+	const struct command_settings settings = { .release = c->release };
+	struct scene *scene = *state;
+	auto_free char *text = NULL;
+	static const char *const words[] = { "a", NULL };
+	int status = -1;
+
+	scene_begin(scene, c->lines);
+	text = printed(scene, &plan_command, &settings, words, &status);
+	assert_memory_equal(text, c->text, strlen(c->text));
+	assert_int_equal(status, c->status);
+}
+
+int main(void)
+{
+	struct suite suite = { .fixture = &scene_fixture };
+
+	suite_rows(&suite, plans, plan_has_its_status);
+	return suite_run(&suite, "commands");
+}

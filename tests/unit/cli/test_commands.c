@@ -12,9 +12,9 @@
 #include "unit/cli/made.h"
 #include "unit/cli/scene.h"
 
-/* Run @command; the caller frees what it prints on standard output. */
+/* Run @command; the caller frees what it prints on standard output, or on standard error with @errors. */
 static char *printed(struct scene *scene, const struct command *command,
-		     const struct command_settings *settings, const char *const *words,
+		     const struct command_settings *settings, const char *const *words, bool errors,
 		     int *ret_status)
 {
 	struct command_run run = {
@@ -29,7 +29,7 @@ static char *printed(struct scene *scene, const struct command *command,
 	while (words[run.words_len])
 		run.words_len++;
 	(void)fflush(stdout);
-	captured_begin_fd(&captured, STDOUT_FILENO);
+	captured_begin_fd(&captured, errors ? STDERR_FILENO : STDOUT_FILENO);
 	*ret_status = command->run(&run);
 	(void)fflush(stdout);
 	text = captured_end(&captured);
@@ -102,9 +102,53 @@ static void plan_has_its_status(void **state)
 	int status = -1;
 
 	scene_begin(scene, c->lines);
-	text = printed(scene, &plan_command, &settings, words, &status);
+	text = printed(scene, &plan_command, &settings, words, false, &status);
 	assert_memory_equal(text, c->text, strlen(c->text));
 	assert_int_equal(status, c->status);
+}
+
+/* --- claim --resource --------------------------------------------------------------------------- */
+
+#define RULES(verbs)                                                                               \
+	{                                                                                          \
+		"/selfsubjectrulesreviews", 201,                                                   \
+			"{'status':{'incomplete':false,'resourceRules':["                          \
+			"{'verbs':[" verbs                                                         \
+			"],'apiGroups':['devices.harvesterhci.io'],'resources':['pcidevices']}]}}" \
+	}
+
+/* clang-format off */
+static struct pick_case {
+	const char *name;
+	struct scene_line lines[6];
+	const char *text; /* a part of what is printed on standard error */
+} picks[] = {
+	{ "a shared group, for a user who may claim groups",
+	  { RULES("'claim','claim-group'"), DEVICES(BOTH), CLAIMS("") },
+	  "\n  2 in a shared IOMMU group, which needs --include-group: a, b\n" },
+	{ "for one who may not",
+	  { RULES("'claim'"), DEVICES(BOTH), CLAIMS("") },
+	  "\n  2 in a shared IOMMU group, which needs the verb claim-group: ask an administrator: a, b\n" },
+	{ "if rights are not known",
+	  { DEVICES(BOTH), CLAIMS("") },
+	  "\n  2 in a shared IOMMU group, which needs --include-group: a, b\n" },
+};
+/* clang-format on */
+
+static void pick_advises_by_rights(void **state)
+{
+	const struct pick_case *c = suite_row(state);
+	static const char *const words[] = { NULL };
+	char resource[] = "x.com/y";
+	const struct command_settings settings = { .resource = resource, .no_wait = true };
+	struct scene *scene = *state;
+	auto_free char *text = NULL;
+	int status = -1;
+
+	scene_begin(scene, c->lines);
+	text = printed(scene, &claim_command, &settings, words, true, &status);
+	assert_non_null(strstr(text, c->text));
+	assert_int_equal(status, COMMAND_FAILED);
 }
 
 int main(void)
@@ -112,5 +156,6 @@ int main(void)
 	struct suite suite = { .fixture = &scene_fixture };
 
 	suite_rows(&suite, plans, plan_has_its_status);
+	suite_rows(&suite, picks, pick_advises_by_rights);
 	return suite_run(&suite, "commands");
 }

@@ -151,11 +151,67 @@ static void pick_advises_by_rights(void **state)
 	assert_int_equal(status, COMMAND_FAILED);
 }
 
+/* --- why pod ------------------------------------------------------------------------------------ */
+
+#define POD(node, phase)                                                     \
+	{                                                                    \
+		"/namespaces/t/pods/p", 200,                                 \
+			"{'spec':{'nodeName':'" node                         \
+			"','containers':[{'resources':{'limits':{'x.com/y':" \
+			"'2'}}}]},'status':{'phase':'" phase "'}}"           \
+	}
+#define NODES(allocatable)                                                                    \
+	{                                                                                     \
+		"/nodes", 200,                                                                \
+			LIST("{'metadata':{'name':'n'},'status':{'allocatable':{" allocatable \
+			     "}}}")                                                           \
+	}
+
+/* clang-format off */
+static struct lack_case {
+	const char *name;
+	struct scene_line lines[6];
+	const char *warning; /* NULL: none */
+} lacks[] = {
+	{ "a node that lists none", { POD("n", "Pending"), DEVICES(FREE), NODES("'x.com/y':'0'") },
+	  "\nWarning:  node 'n' lists 0 of it as allocatable, so its kubelet does not start the pod\n" },
+	{ "a node that lists too few", { POD("n", "Failed"), DEVICES(FREE), NODES("'x.com/y':'1'") },
+	  "\nWarning:  node 'n' lists 1 of it as allocatable, so its kubelet does not start the pod\n" },
+	{ "a node that does not know it", { POD("n", "Pending"), DEVICES(FREE), NODES("'cpu':'1'") },
+	  "\nWarning:  node 'n' does not list it as allocatable, so its kubelet does not start the pod\n" },
+	{ "a node that has enough", { POD("n", "Pending"), DEVICES(FREE), NODES("'x.com/y':'2'") }, NULL },
+	{ "a pod that has them already", { POD("n", "Running"), DEVICES(FREE), NODES("'x.com/y':'0'") }, NULL },
+	{ "a pod without a node", { POD("", "Pending"), DEVICES(FREE), NODES("'x.com/y':'0'") }, NULL },
+	{ "a node that may not be read", { POD("n", "Pending"), DEVICES(FREE) }, NULL },
+};
+/* clang-format on */
+
+static void pod_is_warned_of_its_node(void **state)
+{
+	static const char *const words[] = { "pod", "t/p", NULL };
+	const struct lack_case *c = suite_row(state);
+	const struct command_settings settings = { 0 };
+	struct scene *scene = *state;
+	auto_free char *text = NULL;
+	int status = -1;
+
+	scene_begin(scene, c->lines);
+	text = printed(scene, &why_command, &settings, words, false, &status);
+	assert_int_equal(status, COMMAND_OK);
+	assert_non_null(
+		strstr(text, "x.com/y: 2 requested, 0 of 1 devices with this name available\n"));
+	if (c->warning)
+		assert_non_null(strstr(text, c->warning));
+	else
+		assert_null(strstr(text, "Warning:"));
+}
+
 int main(void)
 {
 	struct suite suite = { .fixture = &scene_fixture };
 
 	suite_rows(&suite, plans, plan_has_its_status);
 	suite_rows(&suite, picks, pick_advises_by_rights);
+	suite_rows(&suite, lacks, pod_is_warned_of_its_node);
 	return suite_run(&suite, "commands");
 }

@@ -246,6 +246,7 @@ int why_pod(struct command_run *run, const char *word)
 	auto_json json_t *pod = NULL;
 	struct cluster *cluster;
 	struct err err = { 0 };
+	unsigned hidden;
 
 	if (!strchr(word, '/'))
 		return command_misused(run, "name the pod as NAMESPACE/NAME, not '%s'", word);
@@ -258,7 +259,8 @@ int why_pod(struct command_run *run, const char *word)
 		return command_fail(run, &err);
 	}
 	command_tell_missing(&missing, ~0U);
-	cluster_hide_claims(cluster, missing.forbidden & CLUSTER_CLAIMS);
+	hidden = missing.forbidden & CLUSTER_CLAIMS;
+	cluster_hide_claims(cluster, hidden, hidden);
 	add_requests(json_object_get(json_object_get(pod, "spec"), "containers"), true, &requests);
 	add_requests(json_object_get(json_object_get(pod, "spec"), "initContainers"), false,
 		     &requests);

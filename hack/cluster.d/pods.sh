@@ -31,7 +31,7 @@ load_guest_images() {
 	done
 }
 
-# write_overlay: an overlay in which the webhook answers this cluster's API server and nobody else, and pods of
+# write_overlay: an overlay with the map, in which the webhook answers this cluster's API server and nobody else, and pods of
 # another image are replaced: the image is part of what a pod is.
 write_overlay() {
 	local folder=$LOCAL/manifests tree
@@ -42,7 +42,7 @@ write_overlay() {
 		apiVersion: kustomize.config.k8s.io/v1beta1
 		kind: Kustomization
 		resources: [$tree/overlays/local]
-		components: [$tree/components/webhook-clients]
+		components: [$tree/components/webhook-clients, $tree/components/map]
 		configMapGenerator:
 		- {name: hostdev-webhook-clients, namespace: hostdev-system, files: [ca.crt]}
 		patches:

@@ -120,6 +120,12 @@ static void exclude_devices(struct picking *p)
 		else if (p->want.groups &&
 			 !rights_allow(p->rights, plural, device->name, "claim-group"))
 			refuse(p, device, "whose IOMMU group you may not claim", NULL);
+		else if (!p->want.groups && pick_is_shared(device) &&
+			 !rights_allow(p->rights, plural, device->name, "claim-group"))
+			refuse(p, device,
+			       "in a shared IOMMU group, which needs the verb claim-group: ask an "
+			       "administrator",
+			       NULL);
 	}
 }
 

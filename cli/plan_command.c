@@ -451,8 +451,11 @@ static const struct options_prose prose = {
 		"webhook would do or refuse. For a device that shares its IOMMU group with "
 		"others it prints the command that claims them all. Nothing is changed.",
 	.exit_status =
-		"0 when it would be accepted, or nothing would change; 1 when not, or when that could "
-		"not be checked; 2 for a wrong flag.",
+		"0 when it would be accepted, also where it says \"would wait\" because the claim, or "
+		"the release, is then pending until what the lines below name ends, or nothing would "
+		"change; 1 when it would be refused or could not be checked, also where a release "
+		"\"would wait\" because the API server refuses it as long as a pod has the device; 2 for "
+		"a wrong flag.",
 	.examples = " kubectl hostdev plan vm1-000001000\n"
 		    " kubectl hostdev plan vm1/01:00.0 --release",
 };

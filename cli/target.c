@@ -274,7 +274,8 @@ int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_ta
 		(void)command_fail(run, &err);
 		return session_late(run->session) ? COMMAND_LATE : COMMAND_FAILED;
 	}
-	cluster_hide_claims(ret_targets->cluster, ret_targets->denied & CLUSTER_CLAIMS);
+	cluster_hide_claims(ret_targets->cluster, ret_targets->denied & CLUSTER_CLAIMS,
+			    ret_targets->missing.forbidden & CLUSTER_CLAIMS);
 	return find_all(run, ret_targets);
 }
 

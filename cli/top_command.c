@@ -99,7 +99,8 @@ static int run_top(struct command_run *run)
 			     "devices?");
 	if (status == COMMAND_OK) {
 		command_tell_missing(&missing, ~0U);
-		cluster_hide_claims(cluster, missing.forbidden & CLUSTER_CLAIMS);
+		cluster_hide_claims(cluster, missing.forbidden & CLUSTER_CLAIMS,
+				    missing.forbidden & CLUSTER_CLAIMS);
 		print_pools(run, cluster, &look);
 	}
 	cluster_free(cluster);

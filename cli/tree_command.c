@@ -81,7 +81,7 @@ static bool take_tree(struct command_run *run, const struct follow *follow,
 	bool other;
 
 	follow_fill(follow, cluster);
-	cluster_hide_claims(cluster, hidden);
+	cluster_hide_claims(cluster, hidden, hidden);
 	if (want->selector)
 		narrow_to_listed(cluster);
 	if (run->settings.ns)
@@ -152,7 +152,7 @@ static int run_tree(struct command_run *run)
 	} else {
 		command_tell_missing(&missing, ~0U);
 		hidden = missing.forbidden & CLUSTER_CLAIMS;
-		cluster_hide_claims(cluster, hidden);
+		cluster_hide_claims(cluster, hidden, hidden);
 		if (run->settings.ns)
 			narrow_to_namespace(cluster, run->settings.ns);
 		status = print(run, cluster, want.node, &text);

@@ -252,6 +252,9 @@ static bool is_shown(const struct cluster_device *device, const struct api_condi
 
 	if (device->verdict.state == STATE_REFUSED && is_condition(c, "Claimable", "True", NULL))
 		return false;
+	if (device->claim &&
+	    is_condition(c, "Claimed", "True", NULL)) /* the line Claim says more */
+		return false;
 	return !taken || !is_condition(c, "Claimable", "True", "Available");
 }
 

@@ -8,10 +8,12 @@
 #include "api/json_map.h"
 #include "api/json_values.h"
 #include "api/names.h"
+#include "api/node.h"
 #include "api/pcidevice.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/str.h"
 #include "cli/client/lists.h"
 #include "cli/client/pod_facts.h"
@@ -97,6 +99,43 @@ static const char *message_of(const json_t *status)
 	return own;
 }
 
+static const char *phase_of(const json_t *pod)
+{
+	return str_or_empty(
+		json_string_value(json_object_get(json_object_get(pod, "status"), "phase")));
+}
+
+static const char *node_of(const json_t *pod)
+{
+	return json_string_value(json_object_get(json_object_get(pod, "spec"), "nodeName"));
+}
+
+/*
+ * Why the pod does not start on its node: the node lists fewer of the resource than it requests. The scheduler does not
+ * choose such a node, but a pod with spec.nodeName never meets the scheduler, and devices may become unhealthy. NULL:
+ * the node lists enough, or is not known. The caller frees.
+ */
+static char *lack_of(struct cluster *cluster, const json_t *pod, const struct request *request)
+{
+	const char *name = node_of(pod);
+	const struct node *node = name ? cluster_get(cluster, CLUSTER_NODE, name) : NULL;
+	const char *phase = phase_of(pod);
+	uint64_t listed = 0;
+	const char *text;
+
+	if (!node || strcmp(phase, "Running") == 0 || strcmp(phase, "Succeeded") == 0)
+		return NULL;
+	text = json_pairs_get(&node->status.allocatable, request->resource);
+	if (text && (!str_to_u64(text, &listed) || (long long)listed >= request->wanted))
+		return NULL;
+	return text ? xasprintf("node '%s' lists %s of it as allocatable, so its kubelet does not "
+				"start the pod",
+				name, text)
+		    : xasprintf("node '%s' does not list it as allocatable, so its kubelet does "
+				"not start the pod",
+				name);
+}
+
 /* --- what is printed ---------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
@@ -131,9 +170,11 @@ static void add_row(struct table *table, const struct cluster_device *device)
 	table_add(table, device->verdict.message);
 }
 
-static void print_request(const struct cluster_view *view, const struct request *request,
+static void print_request(struct cluster *cluster, const json_t *pod, const struct request *request,
 			  struct out *out)
 {
+	const struct cluster_view *view = cluster_view(cluster);
+	auto_free char *lack = lack_of(cluster, pod, request);
 	size_t offered = 0, available = 0;
 	struct table table;
 
@@ -151,45 +192,47 @@ static void print_request(const struct cluster_view *view, const struct request 
 	out_text(&out->text, request->resource);
 	str_addf(&out->text, ": %lld requested, %zu of %zu devices with this name available\n",
 		 request->wanted, available, offered);
+	add_field(out, "Warning:", lack);
 	if (table.len > 0)
 		table_print(&table, out, true, &out->text);
 	table_done(&table);
 }
 
-static void print_text(const json_t *pod, const char *word, const struct cluster_view *view,
+static void print_text(const json_t *pod, const char *word, struct cluster *cluster,
 		       const struct requests *requests, struct out *out)
 {
-	const json_t *status = json_object_get(pod, "status");
-	const json_t *spec = json_object_get(pod, "spec");
-
 	add_field(out, "Pod:", word);
-	add_field(out, "Phase:", json_string_value(json_object_get(status, "phase")));
-	add_field(out, "Node:", json_string_value(json_object_get(spec, "nodeName")));
-	add_field(out, "Message:", message_of(status));
+	add_field(out, "Phase:", phase_of(pod));
+	add_field(out, "Node:", node_of(pod));
+	add_field(out, "Message:", message_of(json_object_get(pod, "status")));
 	if (requests->len == 0)
 		str_add(&out->text, "\nIt requests no resource that devices are offered as.\n");
 	for (size_t i = 0; i < requests->len; i++)
-		print_request(view, &requests->items[i], out);
+		print_request(cluster, pod, &requests->items[i], out);
 }
 
-static void print_json(const json_t *pod, const char *word, const struct cluster_view *view,
+static void print_json(const json_t *pod, const char *word, struct cluster *cluster,
 		       const struct requests *requests, struct out *out)
 {
+	const struct cluster_view *view = cluster_view(cluster);
 	json_t *list = json_array();
 	auto_json json_t *all = json_pack("{ss,so}", "pod", word, "resources", list);
 
 	out_set_text(all, "message", message_of(json_object_get(pod, "status")));
 	for (size_t i = 0; i < requests->len; i++) {
 		const struct request *request = &requests->items[i];
+		auto_free char *lack = lack_of(cluster, pod, request);
 		json_t *devices = json_array();
+		json_t *json;
 
 		for (size_t k = 0; k < view->len; k++) {
 			if (strcmp(view->devices[k].resource, request->resource) == 0)
 				json_array_append_new(devices, device_json(&view->devices[k]));
 		}
-		json_array_append_new(list, json_pack("{ss,sI,so}", "name", request->resource,
-						      "requested", (json_int_t)request->wanted,
-						      "devices", devices));
+		json = json_pack("{ss,sI,so}", "name", request->resource, "requested",
+				 (json_int_t)request->wanted, "devices", devices);
+		out_set_text(json, "message", lack);
+		json_array_append_new(list, json);
 	}
 	out_json(out, all);
 }
@@ -203,6 +246,7 @@ int why_pod(struct command_run *run, const char *word)
 	auto_json json_t *pod = NULL;
 	struct cluster *cluster;
 	struct err err = { 0 };
+	unsigned hidden;
 
 	if (!strchr(word, '/'))
 		return command_misused(run, "name the pod as NAMESPACE/NAME, not '%s'", word);
@@ -215,14 +259,15 @@ int why_pod(struct command_run *run, const char *word)
 		return command_fail(run, &err);
 	}
 	command_tell_missing(&missing, ~0U);
-	cluster_hide_claims(cluster, missing.forbidden & CLUSTER_CLAIMS);
+	hidden = missing.forbidden & CLUSTER_CLAIMS;
+	cluster_hide_claims(cluster, hidden, hidden);
 	add_requests(json_object_get(json_object_get(pod, "spec"), "containers"), true, &requests);
 	add_requests(json_object_get(json_object_get(pod, "spec"), "initContainers"), false,
 		     &requests);
 	if (out_is_json(&run->out))
-		print_json(pod, word, cluster_view(cluster), &requests, &run->out);
+		print_json(pod, word, cluster, &requests, &run->out);
 	else
-		print_text(pod, word, cluster_view(cluster), &requests, &run->out);
+		print_text(pod, word, cluster, &requests, &run->out);
 	array_done(&requests);
 	cluster_free(cluster);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;

@@ -29,6 +29,7 @@ static const struct shape {
 	const char *condition; /* always written; NULL: the kind has none                */
 	const char *sometimes; /* written if the inventory has it; NULL: none            */
 	const char *offered;   /* written if it is offered without a claim; NULL: none   */
+	const char *claimed;   /* written while it has a claim; NULL: none               */
 	size_t conditions;
 	size_t allocations; /* 0: the kind has none */
 } shapes[] = {
@@ -39,6 +40,7 @@ static const struct shape {
 		.condition = claimable,
 		.sometimes = "Distinguishable",
 		.offered = "Offered",
+		.claimed = "Claimed",
 		.conditions = offsetof(struct pcidevice, status.conditions),
 		.allocations = offsetof(struct pcidevice, status.allocations),
 	},
@@ -74,7 +76,8 @@ static struct api_conditions *conditions_of(const struct shape *shape, void *obj
 /* In our order, whatever the API server's is. What others wrote may even lack its type. */
 static void keep_own(const struct shape *shape, struct api_conditions *list)
 {
-	const char *const types[] = { shape->condition, shape->sometimes, shape->offered };
+	const char *const types[] = { shape->condition, shape->sometimes, shape->offered,
+				      shape->claimed };
 	struct api_conditions kept = { 0 };
 
 	for (size_t t = 0; t < ARRAY_LEN(types); t++) {
@@ -154,6 +157,22 @@ static void take_offered(const struct publish_case *c, const struct shape *shape
 	set_condition(shape, object, seen, &value, c->now_wall_ms);
 }
 
+/* Claimable is what the node says, with a claim or without. Beside it, readers see that somebody has the device already,
+ * but not who: not everybody who may read devices may read claims. */
+static void take_claimed(const struct publish_case *c, const struct shape *shape, void *object,
+			 void *seen)
+{
+	const struct api_condition_value value = {
+		.type = shape->claimed,
+		.status = API_TRUE,
+		.reason = "Claimed",
+		.message = "the PCIDeviceClaim of the same name shows for whom, and its state",
+	};
+
+	if (c->claimed)
+		set_condition(shape, object, seen, &value, c->now_wall_ms);
+}
+
 /* What the inventory says, or else what somebody else knows of it. */
 static void take_conditions(const struct publish_case *c, const struct shape *shape, void *object,
 			    void *seen)
@@ -172,6 +191,8 @@ static void take_conditions(const struct publish_case *c, const struct shape *sh
 		set_condition(shape, object, seen, &value, c->now_wall_ms);
 	if (shape->offered)
 		take_offered(c, shape, object, seen);
+	if (shape->claimed)
+		take_claimed(c, shape, object, seen);
 }
 
 static json_t *status_body(json_t *status)

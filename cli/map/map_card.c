@@ -151,7 +151,8 @@ static void usb_device(struct str *out, const struct usbdevice *device)
 }
 
 char *map_card_usb(const char *id, const struct usbdevice *device,
-		   const struct usbdeviceclaim *claim, const struct node_fault *fault)
+		   const struct usbdeviceclaim *claim, const struct node_fault *fault,
+		   enum state_conflict conflict)
 {
 	const struct api_meta *meta = device ? &device->meta : &claim->meta;
 	struct str out = STR_INIT;
@@ -168,6 +169,7 @@ char *map_card_usb(const char *id, const struct usbdevice *device,
 				     .allocations = device ? &device->status.allocations : NULL,
 				     .claim = claim ? &claim->meta : NULL,
 				     .claim_conditions = claim ? &claim->status.conditions : NULL,
+				     .conflict = conflict,
 				     .fault = fault,
 			     });
 	if (device) {

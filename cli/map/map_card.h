@@ -26,7 +26,8 @@ char *map_card_pci(const char *id, const struct pcidevice *device,
 		   const struct pcideviceclaim *claim, const struct node_fault *fault,
 		   enum state_conflict conflict);
 char *map_card_usb(const char *id, const struct usbdevice *device,
-		   const struct usbdeviceclaim *claim, const struct node_fault *fault);
+		   const struct usbdeviceclaim *claim, const struct node_fault *fault,
+		   enum state_conflict conflict);
 char *map_card_mdev(const char *id, const struct mediateddevice *device,
 		    const struct node_fault *fault);
 /* The card of a part of a device (cli/model/part.h); NULL: it does not exist, and no object asks

@@ -86,11 +86,13 @@ static int fail(const struct command_run *run, int r, struct err *err)
 /* Run until a signal, which is the usual end. */
 static int serve(struct command_run *run, struct session *session, struct clock *clock)
 {
+	auto_free char *user = session_caller(session);
 	struct map_view_options options = {
 		.loop = session_loop(session),
 		.clock = clock,
 		.client = session_client(session),
 		.cluster = session_server(session),
+		.user = user,
 		.port = (unsigned)run->settings.port,
 		.say = say_line,
 	};

@@ -124,10 +124,11 @@ int map_view_new(const struct map_view_options *options, struct map_view **ret_v
 		return r;
 	}
 	view->options = *options;
+	view->options.user = NULL; /* map_watch_new() copies it */
 	view->cluster = xstrdup(options->cluster);
 	view->changes = clock_timer_new(options->clock, on_changes, view);
 	view->beat = clock_timer_new(options->clock, on_beat, view);
-	view->watch = map_watch_new(&deps, on_changed, view);
+	view->watch = map_watch_new(&deps, options->user, on_changed, view);
 	clock_timer_start(options->clock, view->beat, BEAT_MS);
 	*ret_view = view;
 	return 0;

@@ -18,6 +18,7 @@ struct map_view_options {
 	struct clock *clock;
 	struct kube_client *client;
 	const char *cluster;           /* the name of the cluster on the page */
+	const char *user;              /* the caller's name; NULL: not known */
 	unsigned port;                 /* 0: any free one */
 	void (*say)(const char *line); /* print on standard error what cannot be read */
 };

@@ -223,6 +223,7 @@ struct map_watch {
 	struct map_nodes *nodes;
 	void (*changed)(void *arg);
 	void *arg;
+	char *user; /* whose rights the map has; NULL: not known */
 	bool hurried;
 };
 
@@ -270,28 +271,57 @@ static bool is_on(const struct usbdevice *usb, const struct pcidevice *controlle
 	       strcmp(address, controller->status.address) == 0;
 }
 
-/* Why a claim of @device is refused, as far as the page reads the objects. It does not read
+/* Claims of other functions of its IOMMU group, as in cli/model/cluster_view.c. */
+static enum state_conflict group_conflict(const struct map_watch *watch,
+					  const struct pcidevice *device)
+{
+	const struct json_strs *members = &device->status.iommu_group_members;
+	enum state_conflict conflict = CONFLICT_NONE;
+
+	for (size_t i = 0; device->status.node_name && i < members->len; i++) {
+		auto_free char *name = names_pcidevice(device->status.node_name, members->items[i]);
+		const struct pcideviceclaim *claim = object(watch, MAP_PCI_CLAIM, name);
+		const char *owner = claim ? str_or_empty(claim->spec.user_name) : "";
+
+		if (!claim || strcmp(name, device->meta.name) == 0)
+			continue;
+		if (owner[0] && watch->user && strcmp(owner, watch->user) != 0 &&
+		    !api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO))
+			return CONFLICT_OWNER;
+		if (claim->spec.include_iommu_group)
+			conflict = CONFLICT_GROUP;
+	}
+	return conflict;
+}
+
+/* Why a claim of @device is refused, or that this is not known, as far as the page reads the objects. It does not read
  * those that divide network cards. */
 static enum state_conflict conflict_of(const struct map_watch *watch,
 				       const struct pcidevice *device)
 {
+	bool controller = strncmp(str_or_empty(device->status.class_id), "0c03", 4) == 0;
+	enum state_conflict conflict;
 	const struct store *store = informer_store(watch->kinds[MAP_USB].informer);
 	const struct vgpudevice *vgpu = object(watch, MAP_VGPU, device->meta.name);
-	const char *class_id = device->status.class_id;
 	const struct entry *entry;
 	size_t cursor = 0;
 
+	if (!informer_synced(watch->kinds[MAP_PCI_CLAIM].informer))
+		return CONFLICT_HIDDEN;
 	if (vgpu && vgpu->spec.enabled)
 		return CONFLICT_DIVIDED;
-	while (class_id && strncmp(class_id, "0c03", 4) == 0 &&
-	       (entry = store_next(store, &cursor)) != NULL) {
+	while (controller && (entry = store_next(store, &cursor)) != NULL) {
 		const struct usbdevice *usb = entry->object;
 
 		if (usb && is_on(usb, device) &&
 		    (usb->status.allocations.len > 0 || object(watch, MAP_USB_CLAIM, entry->name)))
 			return CONFLICT_USB;
 	}
-	return CONFLICT_NONE;
+	conflict = group_conflict(watch, device);
+	if (conflict != CONFLICT_OWNER && controller &&
+	    !informer_synced(watch->kinds[MAP_USB_CLAIM].informer))
+		return CONFLICT_USB_HIDDEN;
+	return conflict;
 }
 
 static char *make_pci(struct making *making)
@@ -314,9 +344,11 @@ static char *make_usb(struct making *making)
 
 	if ((!device && !claim) || !read_both(making->watch, MAP_USB, MAP_USB_CLAIM))
 		return NULL;
-	return map_card_usb(making->id, device, claim,
-			    device ? fault_of(making, MAP_USB, device)
-				   : fault_of(making, MAP_USB_CLAIM, claim));
+	return map_card_usb(
+		making->id, device, claim,
+		device ? fault_of(making, MAP_USB, device) : fault_of(making, MAP_USB_CLAIM, claim),
+		informer_synced(making->watch->kinds[MAP_USB_CLAIM].informer) ? CONFLICT_NONE
+									      : CONFLICT_HIDDEN);
 }
 
 static char *make_mdev(struct making *making)
@@ -447,6 +479,20 @@ static void touch_controller(struct map_watch *watch, const struct usbdevice *us
 		touch(watch, MAP_PCI, name);
 }
 
+/* A claim concerns the other functions of the IOMMU group. */
+static void touch_group(struct map_watch *watch, const struct pcidevice *device)
+{
+	for (size_t i = 0;
+	     device && device->status.node_name && i < device->status.iommu_group_members.len;
+	     i++) {
+		auto_free char *name = names_pcidevice(device->status.node_name,
+						       device->status.iommu_group_members.items[i]);
+
+		if (object(watch, MAP_PCI, name))
+			touch(watch, MAP_PCI, name);
+	}
+}
+
 static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
 {
@@ -458,6 +504,8 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 		touch(watch, MAP_VGPU, name);
 	if (kind->what == MAP_VGPU && object(watch, MAP_PCI, name))
 		touch(watch, MAP_PCI, name);
+	if (kind->what == MAP_PCI_CLAIM)
+		touch_group(watch, object(watch, MAP_PCI, name));
 	if (kind->what == MAP_USB && before)
 		touch_controller(watch, before->object);
 	if (kind->what == MAP_USB || kind->what == MAP_USB_CLAIM)
@@ -482,6 +530,8 @@ static void on_synced(void *arg)
 		if (strcmp(map_kinds[what].prefix, map_kinds[kind->what].prefix) == 0)
 			touch_all(kind->watch, what, NULL);
 	}
+	if (kind->what == MAP_USB_CLAIM) /* of devices behind controllers */
+		touch_all(kind->watch, MAP_PCI, NULL);
 	kind->watch->changed(kind->watch->arg); /* the kind has been read */
 }
 
@@ -513,11 +563,12 @@ static void open_kind(struct map_watch *watch, enum map_kind what, const struct 
 	informer_start(kind->informer);
 }
 
-struct map_watch *map_watch_new(const struct informer_deps *deps, void (*changed)(void *arg),
-				void *arg)
+struct map_watch *map_watch_new(const struct informer_deps *deps, const char *user,
+				void (*changed)(void *arg), void *arg)
 {
 	struct map_watch *watch = xcalloc(1, sizeof(*watch));
 
+	watch->user = xstrdup_or_null(user);
 	watch->changed = changed;
 	watch->arg = arg;
 	watch->board = map_board_new(make_card, watch);
@@ -536,6 +587,7 @@ struct map_watch *map_watch_free(struct map_watch *watch)
 	map_troubles_done(watch->troubles, ARRAY_LEN(watch->troubles));
 	map_nodes_free(watch->nodes);
 	map_board_free(watch->board);
+	free(watch->user);
 	free(watch);
 	return NULL;
 }

@@ -22,8 +22,9 @@
 struct cluster {
 	struct map *objects[CLUSTER_KINDS]; /* by name */
 	struct cluster_made made;
-	char *caller;    /* NULL: not known */
-	unsigned hidden; /* kinds of claims */
+	char *caller;      /* NULL: not known */
+	unsigned hidden;   /* kinds of claims */
+	unsigned unlisted; /* likewise, that may not be listed */
 	bool nodes_known;
 	bool changed;
 };
@@ -128,15 +129,21 @@ void cluster_set_caller(struct cluster *cluster, const char *user)
 	cluster->changed = true;
 }
 
-void cluster_hide_claims(struct cluster *cluster, unsigned kinds)
+void cluster_hide_claims(struct cluster *cluster, unsigned kinds, unsigned unlisted)
 {
 	cluster->hidden = kinds;
+	cluster->unlisted = unlisted;
 	cluster->changed = true;
 }
 
 bool cluster_hides_claims(const struct cluster *cluster, enum cluster_kind kind)
 {
 	return cluster->hidden & CLUSTER_SET(kind);
+}
+
+bool cluster_lists_claims(const struct cluster *cluster, enum cluster_kind kind)
+{
+	return !(cluster->unlisted & CLUSTER_SET(kind));
 }
 
 bool cluster_is_others(const struct cluster *cluster, const char *user)

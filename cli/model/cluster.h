@@ -84,6 +84,7 @@ struct cluster_device {
 	const char *user; /* spec.userName of the claim, or "" */
 	bool others;      /* that is not the caller (cluster_set_caller()) */
 	bool claim_hidden; /* there may be a claim that the caller may not read (cluster_hide_claims()) */
+	bool usb_hidden; /* likewise, of USB devices behind it; of USB controllers */
 
 	/* Objects about the same PCI function; NULL: none. */
 	const struct sriovnetworkdevice *sriov;
@@ -144,9 +145,11 @@ size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind);
 /* The user who asks; NULL: not known. Copied. Another user's claim in an IOMMU group refuses the caller's. */
 void cluster_set_caller(struct cluster *cluster, const char *user);
 
-/* The caller may not read claims of @kinds, a set: whether a device is claimed whose claim is not here is not known. */
-void cluster_hide_claims(struct cluster *cluster, unsigned kinds);
+/* The caller may not read claims of @kinds, a set: whether a device is claimed whose claim is not here is not known. Of
+ * @unlisted they may not be listed, so that this is not known of the USB devices behind a controller. */
+void cluster_hide_claims(struct cluster *cluster, unsigned kinds, unsigned unlisted);
 bool cluster_hides_claims(const struct cluster *cluster, enum cluster_kind kind);
+bool cluster_lists_claims(const struct cluster *cluster, enum cluster_kind kind);
 
 /* Is @user, the owner of a claim, somebody else than the caller? False if the claim has no owner (""), or the caller is not
  * known. */

@@ -442,6 +442,12 @@ static bool is_others(const struct cluster_device *device)
 	       !api_meta_annotation(device->claim, NAMES_ANNOTATION_SKIP_VFIO);
 }
 
+/* May USB devices behind it be claimed by claims that the caller may not read? */
+static bool hides_usb(const struct cluster_device *device)
+{
+	return device->usb_hidden;
+}
+
 /* Is @fits true for another function of the IOMMU group of @device? */
 static bool has_sibling(const struct cluster_made *made, const struct cluster_device *device,
 			bool (*fits)(const struct cluster_device *sibling))
@@ -482,6 +488,8 @@ static enum state_conflict pci_conflict(const struct cluster_made *made,
 		return CONFLICT_USB;
 	if (has_sibling(made, device, is_others))
 		return CONFLICT_OWNER;
+	if (device->usb_hidden || has_sibling(made, device, hides_usb))
+		return CONFLICT_USB_HIDDEN;
 	return has_sibling(made, device, claims_group) ? CONFLICT_GROUP : CONFLICT_NONE;
 }
 
@@ -556,6 +564,8 @@ void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
 				       cluster_hides_claims(cluster, device->type == DEVICE_USB
 									     ? CLUSTER_USBCLAIM
 									     : CLUSTER_PCICLAIM);
+		device->usb_hidden = strncmp(device->class_id, "0c03", 4) == 0 &&
+				     !cluster_lists_claims(cluster, CLUSTER_USBCLAIM);
 	}
 	qsort(view->devices, view->len, sizeof(*view->devices), compare_devices);
 	index_devices(made);

@@ -78,6 +78,12 @@ static bool siblings_fit(struct cluster *cluster, const struct pick_want *want,
 	return true;
 }
 
+bool pick_is_shared(const struct cluster_device *device)
+{
+	return device->verdict.state == STATE_CLAIMABLE &&
+	       strcmp(device->verdict.reason, "GroupShared") == 0;
+}
+
 enum pick_state pick_judge(struct cluster *cluster, const struct pick_want *want,
 			   const struct cluster_device *device)
 {
@@ -96,7 +102,7 @@ enum pick_state pick_judge(struct cluster *cluster, const struct pick_want *want
 	/* The claim that has the whole group may be one that the caller holds. */
 	if (device->conflict == CONFLICT_GROUP && !want->groups)
 		return PICK_GROUP;
-	if (!want->groups && strcmp(device->verdict.reason, "GroupShared") == 0)
+	if (!want->groups && pick_is_shared(device))
 		return PICK_SHARED;
 	if (want->groups && !siblings_fit(cluster, want, device))
 		return PICK_SIBLING;

@@ -50,6 +50,9 @@ char *pick_key(const struct cluster_device *device);
 /* Does @device have the resource, and is it on the node? */
 bool pick_matches(const struct pick_want *want, const struct cluster_device *device);
 
+/* Is @device free, but only together with other functions of its IOMMU group? */
+bool pick_is_shared(const struct cluster_device *device);
+
 enum pick_state pick_judge(struct cluster *cluster, const struct pick_want *want,
 			   const struct cluster_device *device);
 

@@ -85,33 +85,41 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 	return by_condition(STATE_PENDING, ready);
 }
 
-/* Why a claim is refused because of other claims and objects, as in controller/admission. */
+/* Why a claim is refused because of other claims and objects, as in controller/admission, or why that is not known. */
 static const struct {
+	enum device_state state;
 	const char *reason;
 	const char *message;
 } conflicts[] = {
-	[CONFLICT_DIVIDED] = { "Divided",
+	[CONFLICT_DIVIDED] = { STATE_REFUSED, "Divided",
 			       "an SRIOVNetworkDevice, SRIOVGPUDevice or VGPUDevice divides it" },
-	[CONFLICT_VF] = { "VirtualFunctionClaimed", "a virtual function of it is claimed" },
-	[CONFLICT_PF] = { "PhysicalFunctionClaimed",
+	[CONFLICT_VF] = { STATE_REFUSED, "VirtualFunctionClaimed",
+			  "a virtual function of it is claimed" },
+	[CONFLICT_PF] = { STATE_REFUSED, "PhysicalFunctionClaimed",
 			  "it is a virtual function, and its physical function is claimed" },
-	[CONFLICT_USB] = { "USBDevicesClaimed",
+	[CONFLICT_USB] = { STATE_REFUSED, "USBDevicesClaimed",
 			   "USB devices behind this controller, or one of its IOMMU group, are "
 			   "claimed, or a pod has them" },
-	[CONFLICT_CONTROLLER] = { "ControllerClaimed",
+	[CONFLICT_CONTROLLER] = { STATE_REFUSED, "ControllerClaimed",
 				  "the USB controller of this device is claimed" },
-	[CONFLICT_OWNER] = { "GroupOwned",
+	[CONFLICT_OWNER] = { STATE_REFUSED, "GroupOwned",
 			     "another user has claimed a function of its IOMMU group, and all claims "
 			     "of a group must have one owner" },
-	[CONFLICT_GROUP] = { "GroupClaimed",
+	[CONFLICT_GROUP] = { STATE_CLAIMABLE, "GroupClaimed",
 			     "the claim of another function has its whole IOMMU group, which one "
 			     "pod at a time can use" },
+	[CONFLICT_HIDDEN] = { STATE_UNKNOWN, "NotRead",
+			      "whether it is claimed is not known: you may not read its claim" },
+	[CONFLICT_USB_HIDDEN] = { STATE_UNKNOWN, "NotRead",
+				  "whether USB devices behind it, or its IOMMU group, are claimed is not known: you may "
+				  "not read USBDeviceClaims" },
 };
 
 static struct state_verdict by_itself(const struct cluster_device *device)
 {
 	const struct api_condition *claimable = find(device->conditions, "Claimable");
 	const struct api_condition *offered = find(device->conditions, "Offered");
+	enum state_conflict conflict = device->claim_hidden ? CONFLICT_HIDDEN : device->conflict;
 
 	if (says(offered, "True"))
 		return by_condition(STATE_AVAILABLE, offered);
@@ -121,16 +129,9 @@ static struct state_verdict by_itself(const struct cluster_device *device)
 		return plain(
 			STATE_REFUSED, "NotLent",
 			"no entry of the HostDeviceConfig offers mediated devices of its type");
-	if (says(claimable, "True") && device->claim_hidden)
-		return plain(STATE_UNKNOWN, "NotRead",
-			     "whether it is claimed is not known: you may not read its claim");
-	/* Its claim is accepted and carried out; one pod at a time has functions of the group. */
-	if (says(claimable, "True") && device->conflict == CONFLICT_GROUP)
-		return plain(STATE_CLAIMABLE, conflicts[CONFLICT_GROUP].reason,
-			     conflicts[CONFLICT_GROUP].message);
-	if (says(claimable, "True") && device->conflict)
-		return plain(STATE_REFUSED, conflicts[device->conflict].reason,
-			     conflicts[device->conflict].message);
+	if (says(claimable, "True") && conflict)
+		return plain(conflicts[conflict].state, conflicts[conflict].reason,
+			     conflicts[conflict].message);
 	if (says(claimable, "True"))
 		return by_condition(STATE_CLAIMABLE, claimable);
 	if (says(claimable, "False") && claimable->reason &&

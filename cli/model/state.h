@@ -38,6 +38,8 @@ enum state_conflict {
 	CONFLICT_CONTROLLER, /* its USB controller is claimed */
 	CONFLICT_OWNER,      /* another function of its IOMMU group is another user's */
 	CONFLICT_GROUP,      /* another function is claimed with its whole IOMMU group; claimable */
+	CONFLICT_HIDDEN,     /* there may be a claim that the caller may not read; not known */
+	CONFLICT_USB_HIDDEN, /* likewise, of USB devices behind it or its IOMMU group */
 };
 
 struct state_look {

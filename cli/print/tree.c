@@ -167,7 +167,12 @@ static const struct table_column columns[COLUMNS] = {
 	{ .title = "CLAIM OF", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
 	{ .title = "POD", .least = NAME_LEAST, .final = TABLE_NAME_LEAST },
 	{ .title = "RESOURCE", .wide = true },
-	{ .title = "DESCRIPTION", .least = 24, .headed = true, .spare = 3 },
+	{ .title = "DESCRIPTION",
+	  .least = 24,
+	  .final = 16,
+	  .headed = true,
+	  .spare = 3,
+	  .kept = true },
 };
 
 /* The lines to the left of an entry, from the outermost: does each of these levels continue

@@ -31,14 +31,14 @@ load_guest_images() {
 	done
 }
 
-# write_overlay: an overlay in which the webhook answers this cluster's API server and nobody else, and pods of
+# write_overlay: an overlay with the map, in which the webhook answers this cluster's API server and nobody else, and pods of
 # another image are replaced: the image is part of what a pod is.
 write_overlay() {
 	local folder=$LOCAL/manifests tree components
 	mkdir -p "$folder"
 	tree=$(realpath --relative-to="$folder" "$ROOT/manifests")
 	cp "$LOCAL/pki/webhooks/ca.crt" "$folder/"
-	components=$tree/components/webhook-clients
+	components="$tree/components/webhook-clients, $tree/components/map"
 	if ((${GPUS:-0})); then components+=", $tree/components/privileged, $tree/components/nvidia"; fi
 	cat >"$folder/kustomization.yaml" <<-END
 		apiVersion: kustomize.config.k8s.io/v1beta1

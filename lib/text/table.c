@@ -167,10 +167,26 @@ static size_t least_width(const struct printing *p)
 
 	for (size_t i = 0; i < p->table->columns_len; i++) {
 		const struct table_column *column = &p->table->columns[i];
-		size_t least = column->spare && column->final ? column->final : column->least;
+		bool final = column->spare && column->final && !column->kept;
+		size_t least = final ? column->final : column->least;
 
 		if (is_shown(p, i) && least && p->widths[i] > least)
 			total -= p->widths[i] - least;
+	}
+	return total;
+}
+
+/* The width to which the table can be cut at all. */
+static size_t final_width(const struct printing *p)
+{
+	size_t total = total_width(p);
+
+	for (size_t i = 0; i < p->table->columns_len; i++) {
+		const struct table_column *column = &p->table->columns[i];
+		size_t final = column->final ? column->final : column->least;
+
+		if (is_shown(p, i) && final && p->widths[i] > final)
+			total -= p->widths[i] - final;
 	}
 	return total;
 }
@@ -214,6 +230,8 @@ static void hide_spare(struct printing *p)
 
 	while ((total_width(p) > p->out->width && (column = next_spare(p, true)) < columns) ||
 	       (least_width(p) > p->out->width && (column = next_spare(p, false)) < columns)) {
+		if (p->table->columns[column].kept && final_width(p) <= p->out->width)
+			break;
 		p->hidden[column] = true;
 		find_last(p);
 	}

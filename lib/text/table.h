@@ -27,6 +27,7 @@ struct table_column {
 	bool wraps;   /* only the last: broken into lines where the terminal ends */
 	int spare;    /* left out of a narrow terminal, the lowest first; 0: never */
 	bool first;   /* of spare columns: left out before any other column is cut */
+	bool kept; /* of spare columns: before it is left out, all columns are cut to their final width */
 	bool headed;  /* where it is cut, "class: name" loses the class first */
 	size_t final; /* width to which it is cut when all else is not enough; 0: never */
 };
@@ -56,7 +57,7 @@ void table_add_coloured(struct table *table, const char *text, enum out_colour c
  * headless. Where it is wider than out->width, empty columns that may be cut are left out, and
  * spare columns that go first, and the others are cut, the last one first, with an ellipsis. If that is not
  * enough, columns are cut to their final width: spare ones first, and if these do not fit either they are left out,
- * then the others. In a column that wraps, text that does not fit is broken into lines: the other columns are cut and
- * left out until it has room for them. If that is not enough, the others stay, and each text gets lines of its own.
- * -o wide is never cut or wrapped. */
+ * then the others. A spare column that is kept is left out only where even that is not enough. In a column that wraps,
+ * text that does not fit is broken into lines: the other columns are cut and left out until it has room for them. If
+ * that is not enough, the others stay, and each text gets lines of its own. -o wide is never cut or wrapped. */
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to);

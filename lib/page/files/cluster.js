@@ -198,6 +198,7 @@ async function askViewer() {
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const { object } = await request("POST", "apis/authentication.k8s.io/v1/selfsubjectreviews", review).catch(() => ({ object: {} }));
   viewer = ((object.status || {}).userInfo || {}).username || "";
+  model.setViewer(viewer);
   tellBeat();
 }
 

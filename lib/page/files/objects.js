@@ -28,9 +28,16 @@ const TOLD = { /* reasons of NodeReachable, the most important one first */
   AgentNotRunning: "a claim says that no pod of hostdev-agent runs on the node",
 };
 const CONFLICTS = {
-  Divided: "an SRIOVNetworkDevice, SRIOVGPUDevice or VGPUDevice divides it",
-  USBDevicesClaimed: "USB devices behind this controller, or one of its IOMMU group, are claimed, or a pod has them",
+  divided: ["refused", "Divided", "an SRIOVNetworkDevice, SRIOVGPUDevice or VGPUDevice divides it"],
+  usb: ["refused", "USBDevicesClaimed", "USB devices behind this controller, or one of its IOMMU group, are claimed, or a pod has them"],
+  owner: ["refused", "GroupOwned",
+    "another user has claimed a function of its IOMMU group, and all claims of a group must have one owner"],
+  group: ["claimable", "GroupClaimed", "the claim of another function has its whole IOMMU group, which one pod at a time can use"],
+  hidden: ["unknown", "NotRead", "whether it is claimed is not known: you may not read its claim"],
+  usbHidden: ["unknown", "NotRead",
+    "whether USB devices behind it, or its IOMMU group, are claimed is not known: you may not read USBDeviceClaims"],
 };
+const SKIP_VFIO = "pcidevices.harvesterhci.io/skip-vfio-binding"; /* such a claim leaves the device on its driver */
 
 /* --- parts of a card ---------------------------------------------------------------------------- */
 
@@ -94,7 +101,7 @@ function judgeDevice({ conditions, conflict, resource }) {
   if (resource === "") return verdict("refused", "NotLent", "no entry of the HostDeviceConfig offers mediated devices of its type");
   if (!claimable || !["True", "False"].includes(claimable.status))
     return verdict("unknown", "NotSaid", "no agent has said whether it may be claimed");
-  if (claimable.status === "True" && conflict) return verdict("refused", conflict, CONFLICTS[conflict]);
+  if (claimable.status === "True" && conflict) return verdict(...CONFLICTS[conflict]);
   if (claimable.status === "True") return byCondition("claimable", claimable);
   return byCondition(claimable.reason === "DeviceGone" ? "missing" : "refused", claimable);
 }
@@ -142,10 +149,10 @@ function pciCard(id, { device, claim, fault, conflict }) {
     conditions: conditionsPart(status.conditions), pods: podsPart(status.allocations) });
 }
 
-function usbCard(id, { device, claim, fault }) {
+function usbCard(id, { device, claim, fault, conflict }) {
   const { metadata: meta, status = {} } = device || {};
   const told = (claim && claim.status) || {};
-  const state = stateOf({ there: Boolean(device), conditions: status.conditions, allocations: status.allocations, claim, fault });
+  const state = stateOf({ there: Boolean(device), conditions: status.conditions, allocations: status.allocations, claim, fault, conflict });
   const head = { id, kind: "USBDevice", name: (device || claim).metadata.name,
     node: device ? nodeNameOf(status.nodeName, device) : nodeNameOf(told.nodeName, claim), ...state, claim: claim && claimPart(claim) };
   if (!device) return filled({ ...head, address: told.portPath, on: told.pciAddress });
@@ -214,6 +221,7 @@ class Model {
     this.touched = new Set();
     this.told = new Map(); /* node -> { reason: number of claims that say so } */
     this.hurried = false; /* show devices although not all kinds have been read */
+    this.viewer = ""; /* the user's name; "": not known */
   }
 
   get(key, name) {
@@ -248,9 +256,29 @@ class Model {
     this.touch(kind, name);
     if (kind.prefix === "pci" && this.get("vgpudevices", name)) this.touch(this.kinds.vgpudevices, name);
     if (kind.key === "vgpudevices" && this.get("pcidevices", name)) this.touch(this.kinds.pcidevices, name);
+    if (kind.key === "pcideviceclaims") this.touchGroup(this.get("pcidevices", name));
     if (kind.prefix === "usb") for (const one of [before, object, this.get("usbdevices", name)]) this.touchController(one);
     if (kind.key.endsWith("deviceclaims")) this.countTold(kind, before, object);
     if (kind.key === "nodes" && JSON.stringify(this.judgeNode(before)) !== JSON.stringify(this.judgeNode(object))) this.touchNode(name);
+  }
+
+  setViewer(name) {
+    this.viewer = name;
+    this.touchAll("pcidevices");
+  }
+
+  /* The objects of the other functions of its IOMMU group have these names, if there are such. */
+  siblings({ metadata: meta, status = {} }) {
+    const members = status.iommuGroupMembers || [];
+    if (members.length < 2 || !status.nodeName) return [];
+    const suffix = (address) => address.toLowerCase().replace(/[^0-9a-z]/g, "");
+    const prefix = meta.name.slice(0, meta.name.length - suffix(status.address || "").length);
+    return members.map((address) => prefix + suffix(address)).filter((name) => name !== meta.name);
+  }
+
+  /* A claim concerns the other functions of the group. */
+  touchGroup(device) {
+    for (const name of device ? this.siblings(device) : []) if (this.get("pcidevices", name)) this.touch(this.kinds.pcidevices, name);
   }
 
   /* A USB controller cannot be claimed while USB devices behind it are. */
@@ -283,6 +311,7 @@ class Model {
     if (!first) return;
     if (kind.key === "nodes") this.touchNode();
     for (const { key, prefix } of KINDS.slice(0, 4)) if (prefix === kind.prefix) this.touchAll(key);
+    if (kind.key === "usbdeviceclaims") this.touchAll("pcidevices"); /* of devices behind controllers */
     this.changed();
   }
 
@@ -313,14 +342,28 @@ class Model {
     return fault || (reason ? { reason, message: TOLD[reason] } : null);
   }
 
-  conflictOf({ metadata: meta, status = {} }) {
+  /* Claims of other functions of its IOMMU group. */
+  groupConflict(device) {
+    const claims = this.siblings(device).map((name) => this.get("pcideviceclaims", name)).filter(Boolean);
+    const isOthers = ({ metadata: meta, spec = {} }) => this.viewer && spec.userName && spec.userName !== this.viewer &&
+      (meta.annotations || {})[SKIP_VFIO] === undefined;
+    if (claims.some(isOthers)) return "owner";
+    return claims.some(({ spec = {} }) => spec.includeIOMMUGroup) ? "group" : "";
+  }
+
+  /* As in cli/map/map_watch.c. */
+  conflictOf(device) {
+    const { metadata: meta, status = {} } = device;
     const vgpu = this.get("vgpudevices", meta.name);
-    if (vgpu && (vgpu.spec || {}).enabled) return "Divided";
-    if (!(status.classId || "").startsWith("0c03") || !status.nodeName || !status.address) return "";
-    for (const [name, { status: usb = {} }] of this.kinds.usbdevices.objects)
-      if (usb.nodeName === status.nodeName && usb.pciAddress === status.address &&
-          ((usb.allocations || []).length || this.get("usbdeviceclaims", name))) return "USBDevicesClaimed";
-    return "";
+    const isController = (status.classId || "").startsWith("0c03");
+    if (!this.kinds.pcideviceclaims.read) return "hidden";
+    if (vgpu && (vgpu.spec || {}).enabled) return "divided";
+    if (isController && status.nodeName && status.address)
+      for (const [name, { status: usb = {} }] of this.kinds.usbdevices.objects)
+        if (usb.nodeName === status.nodeName && usb.pciAddress === status.address &&
+            ((usb.allocations || []).length || this.get("usbdeviceclaims", name))) return "usb";
+    const conflict = this.groupConflict(device);
+    return conflict !== "owner" && isController && !this.kinds.usbdeviceclaims.read ? "usbHidden" : conflict;
   }
 
   deviceCard(id, name, key, claims, make) {
@@ -329,7 +372,8 @@ class Model {
     const read = this.hurried || (this.kinds[key].read && this.kinds[claims].read);
     if ((!device && !claim) || !read) return null;
     const fault = this.faultOf(device ? this.nodeOf(this.kinds[key], device) : this.nodeOf(this.kinds[claims], claim));
-    return make(id, { device, claim, fault, conflict: device && key === "pcidevices" ? this.conflictOf(device) : "" });
+    const hidden = this.kinds[claims].read ? "" : "hidden";
+    return make(id, { device, claim, fault, conflict: device && key === "pcidevices" ? this.conflictOf(device) : hidden });
   }
 
   /* The card of that id; null: there is none. */

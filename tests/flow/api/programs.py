@@ -199,13 +199,13 @@ class Agent(Program):
 
 
 def essence(obj):
-    """Of an object what both sides know: no times, uids and versions, and nothing of its claim's owner."""
+    """Of an object what both sides know: no times, uids and versions, and nothing of its claim."""
     status = dict(obj.get("status", {}))
     if obj["kind"] == "USBDevice":
         for key in ("enabled", "status", "message"):
             status.pop(key, None)
     status["conditions"] = [{key: condition[key] for key in ("type", "status", "reason", "message")}
-                            for condition in status.get("conditions", [])]
+                            for condition in status.get("conditions", []) if condition["type"] != "Claimed"]
     meta = obj["metadata"]
     return {"labels": meta.get("labels", {}), "annotations": meta.get("annotations", {}), "status": status}
 

@@ -68,7 +68,7 @@ def test_not_ready_while_process_one_is_hidden(agents, machine, node):
 
 def test_kubectl_has_its_columns(kubectl, agent, node):
     lines = kubectl("get", "pcidevices", "-l", f"nodename={node}").stdout.splitlines()
-    assert lines[0].split() == ["NAME", "DRIVER", "CLAIMABLE", "DESCRIPTION"]
+    assert lines[0].split() == ["NAME", "DRIVER", "CLAIMABLE", "CLAIMED", "DESCRIPTION"]
     row = next(line for line in lines if line.startswith(pci_name(node, NIC) + " "))
     for text in ("Ethernet controller: Intel Corporation 82574L", "e1000e", "True"):
         assert text in row

@@ -374,15 +374,19 @@ LISTED = table(
     ("a device at a glance", "PCIDevice", ["pcidev"], {"status": {
         "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "shortDescription": "A100",
         "kernelDriverInUse": "nvidia", "conditions": [condition("Claimable", "False", "Console")]}},
-     "NAME DRIVER CLAIMABLE DESCRIPTION", "nvidia False A100"),
+     "NAME DRIVER CLAIMABLE CLAIMED DESCRIPTION", "nvidia False A100"),
+    ("a device that is claimed", "PCIDevice", ["pcidev"], {"status": {
+        "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "shortDescription": "A100",
+        "kernelDriverInUse": "vfio-pci", "conditions": [condition("Claimable"), condition("Claimed")]}},
+     "NAME DRIVER CLAIMABLE CLAIMED DESCRIPTION", "vfio-pci True True A100"),
     ("a device in full", "PCIDevice", ["pcidevices", "-o", "wide"], {"status": {
         "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "description": "A100 80GB",
         "shortDescription": "A100", "kernelDriverInUse": "nvidia", "iommuGroup": "27", "numaNode": 0, "role": "Function",
-        "resourceName": "nvidia.com/A100", "conditions": [condition("Claimable", "False", "Console")],
+        "resourceName": "nvidia.com/A100", "conditions": [condition("Claimable", "False", "Console"), condition("Claimed")],
         "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}]}},
-     "NAME DRIVER CLAIMABLE REASON AGE ADDRESS NODE_NAME VENDOR_ID DEVICE_ID KERNEL_DRIVER_IN_USE IOMMU_GROUP NUMA_NODE "
+     "NAME DRIVER CLAIMABLE CLAIMED REASON AGE ADDRESS NODE_NAME VENDOR_ID DEVICE_ID KERNEL_DRIVER_IN_USE IOMMU_GROUP NUMA_NODE "
      "ROLE RESOURCE_NAME POD DESCRIPTION FULL_DESCRIPTION",
-     f"nvidia False Console AGE {A} janus 10de 20b0 nvidia 27 0 Function nvidia.com/A100 vm-1 A100 A100 80GB"),
+     f"nvidia False True Console AGE {A} janus 10de 20b0 nvidia 27 0 Function nvidia.com/A100 vm-1 A100 A100 80GB"),
     ("a claim at a glance", "PCIDeviceClaim", ["pciclaim"], {
         "spec": {"address": A, "nodeName": "janus", "userName": "admin"},
         "status": {"kernelDriverToUnbind": "nvidia", "passthroughEnabled": True, "conditions": [condition("Ready")]}},

@@ -483,8 +483,8 @@ def test_tables_fit_the_terminal(plugin, lender, node, rest):
     def table(*words):
         return subprocess.run([plugin.kubectl, "get", "pcidevices", "-l", f"nodename={node}", *words], env=plugin.env,
                               check=True, capture_output=True, text=True).stdout.splitlines()
-    assert table()[0].split() == ["NAME", "DRIVER", "CLAIMABLE", "DESCRIPTION"]
-    assert max(map(len, table())) <= 120
+    assert table()[0].split() == ["NAME", "DRIVER", "CLAIMABLE", "CLAIMED", "DESCRIPTION"]
+    assert max(map(len, table())) <= 128
     assert "ADDRESS" in table("-o", "wide")[0] and table("-o", "wide")[0].endswith("DESCRIPTION")
 
 

@@ -154,6 +154,10 @@ def test_the_overlay_of_hack_up_has_the_webhook_answer_its_api_server_only(insta
     assert volume["configMap"] == {"name": config["metadata"]["name"]}
     [mount] = container["volumeMounts"]
     assert mount["name"] == volume["name"] and f"--webhook-client-ca={mount['mountPath']}/ca.crt" in container["args"]
+    # And the map, whose address hack/up prints.
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert f"--map-listen=:{ports[made['Service', 'hostdev-map']['spec']['ports'][0]['targetPort']]}" in container["args"]
+    assert "/api/v1/namespaces/hostdev-system/services/hostdev-map/proxy/" in (ROOT / "hack/up").read_text()
 
 
 def test_the_overlay_of_hack_up_with_gpus_has_an_agent_that_offers_them(installed, tmp_path):

@@ -251,6 +251,38 @@ def test_changes_are_followed_within_two_seconds(page, rack, scene):
     assert page.console == []
 
 
+def test_a_group_has_one_owner(page, rack, scene):
+    """Another user's claim refuses the other functions of its group, one's own does not, and a claim of all of it is named."""
+    members = ["0000:71:00.0", "0000:71:00.1"]
+    free, taken = (scene.pci("rack3-a", address, NIC, 71, iommuGroupMembers=members) for address in members)
+    made = [free, taken]
+    try:
+        page.wait(f"{card(free)}?.data.state === 'claimable'")
+        for owner, spec, state, reason in (("carol", {}, "refused", "GroupOwned"), ("ana", {}, "claimable", "Available"),
+                                           ("ana", {"includeIOMMUGroup": True}, "claimable", "GroupClaimed")):
+            claim = scene.claim(taken, user=owner)
+            made.append(claim)
+            scene.rest.request("PATCH", claim, {"spec": spec}, "application/merge-patch+json")
+            page.wait(f"{card(free)}.data.state === '{state}' && {card(free)}.data.reason === '{reason}'")
+            scene.rest.remove(claim)
+            page.wait(f"{card(free)}.data.reason === 'Available'")
+    finally:
+        for path in reversed(made):
+            scene.rest.remove(path)
+    assert page.console == []
+
+
+def test_what_may_not_be_listed_is_not_claimable(installed, browser, service, users, scene, people, rack):
+    """eve may list devices, but no claims."""
+    rules = [{"apiGroups": ["devices.harvesterhci.io"], "resources": ["pcidevices", "usbdevices"], "verbs": ["list", "watch"]}]
+    scene.create(f"{RIGHTS}/clusterroles", {"rules": rules, "metadata": {"name": "map-eve"}})
+    scene.create(f"{RIGHTS}/clusterrolebindings", binding("eve", "map-eve"))
+    with proxied(installed, people.user("eve")) as address:
+        browser.open(address + MAP)
+        shows(browser, f"{card(rack['claimable'])}?.data.state === 'unknown' && {card(rack['usb'])}?.data.reason === 'NotRead'")
+        assert not browser.run("[...cards.values()].filter(c => c.data.state === 'claimable').length")
+
+
 # --- claim and release ---
 
 

@@ -27,7 +27,7 @@ NO_REASONS = """
     MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod Secret
     SRIOVGPUDevice SRIOVNetworkDevice USBDevice USBDeviceClaim VGPUDevice ValidatingWebhookConfiguration VirtualMachine
   members and values of them: Function Halted InternalIP JSONPatch Manual None Normal NotOlderThan PhysicalFunction VirtualFunction
-    Strict Succeeded Warning AllocResp Data DeviceIDs DevicePlugin PodDeviceEntries PodUID ResourceName
+    Running Strict Succeeded Warning AllocResp Data DeviceIDs DevicePlugin PodDeviceEntries PodUID ResourceName
   answers of API servers: Accept AlreadyExists Authorization Conflict Expired Failure Forbidden NotFound
     ServiceUnavailable
   labels of metrics: Other

@@ -205,7 +205,8 @@ static void a_claimed_device_that_vanished_stays_as_long_as_the_claim(void **sta
 					    "c", "resourceVersion", "7");
 
 	bench_event(b, "pcideviceclaims", "ADDED", claim);
-	assert_int_equal(bench_serve(b), 0);
+	assert_int_equal(bench_serve(b), 1);
+	assert_has(b, "status", "\"type\":\"Claimed\"");
 	bench_look(b, nothing);
 	assert_int_equal(bench_serve(b), 1);
 	assert_has(b, "status", "DeviceGone");

@@ -27,6 +27,21 @@ static struct pcidevice *nic(int64_t at)
 	return device;
 }
 
+/* As the agent has said it of a device that is claimed. */
+static void say_claimed(struct pcidevice *seen)
+{
+	api_conditions_set(
+		&seen->status.conditions,
+		&(struct api_condition_value){
+			.type = "Claimed",
+			.status = API_TRUE,
+			.reason = "Claimed",
+			.message =
+				"the PCIDeviceClaim of the same name shows for whom, and its state",
+		},
+		THEN);
+}
+
 static void no_change(struct pcidevice *wanted, struct pcidevice *seen)
 {
 	(void)wanted;
@@ -269,6 +284,8 @@ static void plan_comes_to(const struct plan_case *c, bool claimed,
 	};
 	auto_json json_t *body = NULL;
 
+	if (claimed)
+		say_claimed(seen);
 	c->change(wanted, seen);
 	assert_int_equal(publish_plan(&question, &body), c->step);
 	check_body(c, body);
@@ -339,6 +356,7 @@ static void claim_tells_the_driver(void **state)
 	auto_json json_t *body = NULL;
 	auto_free char *text = NULL;
 
+	say_claimed(seen);
 	claim->status.kernel_driver_to_unbind = xstrdup(row->told);
 	set_driver(wanted, row->driver);
 	set_driver(seen, row->remembered);
@@ -349,6 +367,40 @@ static void claim_tells_the_driver(void **state)
 	api_object_free(&pcidevice_kind, wanted);
 	api_object_free(&pcidevice_kind, seen);
 	api_object_free(&pcideviceclaim_kind, claim);
+}
+
+/* Beside Claimable, which does not change: once, and no longer than that. */
+static void a_claim_is_said(void **state)
+{
+	struct pcidevice *wanted = nic(THEN);
+	struct pcidevice *seen = nic(THEN);
+	struct publish_case question = {
+		.kind = INVENTORY_PCI,
+		.wanted = wanted,
+		.seen = seen,
+		.claimed = true,
+		.now_wall_ms = NOW,
+	};
+	auto_json json_t *said = NULL;
+	auto_json json_t *taken_back = NULL;
+	auto_json json_t *none = NULL;
+	auto_free char *text = NULL;
+	auto_free char *after = NULL;
+
+	(void)state;
+	assert_int_equal(publish_plan(&question, &said), PUBLISH_STATUS);
+	text = json_map_text(said);
+	assert_non_null(strstr(text, "\"reason\":\"Available\""));
+	assert_non_null(strstr(text, "\"type\":\"Claimed\""));
+	say_claimed(seen);
+	assert_int_equal(publish_plan(&question, &none), PUBLISH_NOTHING);
+	question.claimed = false;
+	assert_int_equal(publish_plan(&question, &taken_back), PUBLISH_STATUS);
+	after = json_map_text(taken_back);
+	assert_non_null(strstr(after, "\"reason\":\"Available\""));
+	assert_null(strstr(after, "Claimed"));
+	api_object_free(&pcidevice_kind, wanted);
+	api_object_free(&pcidevice_kind, seen);
 }
 
 static void a_new_device_is_created(void **state)
@@ -618,6 +670,7 @@ int main(void)
 	suite_rows(&suite, offers, what_a_config_lends_is_said);
 	for (size_t i = 0; i < ARRAY_LEN(lents); i++)
 		suite_add(&suite, lents[i].plan.name, plan_of_lent_is, &lents[i]);
+	suite_add(&suite, "a claim is said", a_claim_is_said, NULL);
 	suite_add(&suite, "a new device is created, then gets its status", a_new_device_is_created,
 		  NULL);
 	suite_add(&suite, "a device that a pod has keeps the name that it has it as",

@@ -255,9 +255,9 @@ static void a_claim_that_may_not_be_read_may_be_there(void **state)
 	struct cluster *cluster = *state;
 	const struct cluster_device *d;
 
-	cluster_hide_claims(cluster, CLUSTER_SET(CLUSTER_USBCLAIM));
+	cluster_hide_claims(cluster, CLUSTER_SET(CLUSTER_USBCLAIM), 0);
 	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_CLAIMABLE);
-	cluster_hide_claims(cluster, CLUSTER_SET(CLUSTER_PCICLAIM));
+	cluster_hide_claims(cluster, CLUSTER_SET(CLUSTER_PCICLAIM), 0);
 	d = device(cluster, "vm1-000003001");
 	assert_int_equal(d->verdict.state, STATE_UNKNOWN);
 	assert_string_equal(d->verdict.reason, "NotRead");
@@ -266,6 +266,38 @@ static void a_claim_that_may_not_be_read_may_be_there(void **state)
 		 "{'metadata':{'name':'vm1-000003001'},'status':{'conditions':[" MADE_CONDITION(
 			 "Ready", "True", "Ready", "") "]}}");
 	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_AVAILABLE);
+}
+
+/* Nor a USB controller because the claims of what is behind it cannot be listed, and nor is a function of its group. */
+static void usb_claims_that_may_not_be_listed_may_be_there(void **state)
+{
+	static const char *const names[] = { "w-000001000", "w-000001001" };
+	struct cluster *cluster = *state;
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("w-000001000", "w", "0000:01:00.0",
+			  "'classId':'0c03','iommuGroupMembers':['0000:01:00.0','0000:01:00.1'],"
+			  "'conditions':[" MADE_CONDITION("Claimable", "True", "GroupShared",
+							  "") "]"));
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("w-000001001", "w", "0000:01:00.1",
+			  "'classId':'0200','iommuGroupMembers':['0000:01:00.0','0000:01:00.1'],"
+			  "'conditions':[" MADE_CONDITION("Claimable", "True", "GroupShared",
+							  "") "]"));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_int_equal(device(cluster, names[i])->verdict.state, STATE_CLAIMABLE);
+	cluster_hide_claims(cluster, 0, CLUSTER_SET(CLUSTER_USBCLAIM));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const struct cluster_device *d = device(cluster, names[i]);
+
+		assert_int_equal(d->verdict.state, STATE_UNKNOWN);
+		assert_string_equal(d->verdict.reason, "NotRead");
+		assert_string_equal(
+			d->verdict.message,
+			"whether USB devices behind it, or its IOMMU group, are claimed is not known: you may "
+			"not read USBDeviceClaims");
+	}
+	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_CLAIMABLE);
 }
 
 static void usb_devices_behind_a_controller_are_named(void **state)
@@ -443,6 +475,8 @@ int main(void)
 	suite_rows(&suite, claims, claim_gives_state);
 	suite_add(&suite, "a claim that may not be read may be there",
 		  a_claim_that_may_not_be_read_may_be_there, NULL);
+	suite_add(&suite, "USB claims that may not be listed may be there",
+		  usb_claims_that_may_not_be_listed_may_be_there, NULL);
 	suite_add(&suite, "USB devices behind a controller are named",
 		  usb_devices_behind_a_controller_are_named, NULL);
 	suite_add(&suite, "what a HostDeviceConfig offers is available",

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <uv.h>
 
 #include "base/err.h"
 #include "cli/claim_wait.h"
@@ -12,92 +11,10 @@
 #include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/target.h"
-#include "fake/fake_client.h"
+#include "fake/fake_client.h" /* the build looks for it */
 #include "unit/captured.h"
 #include "unit/cli/made.h"
-#include "unit/folder.h"
-
-struct line {
-	const char *asked; /* a part of the path; each line counts once */
-	int status;
-	const char *body; /* with ' for " */
-};
-
-struct scene {
-	struct session *session;
-	uv_idle_t idle;
-	const struct line *lines; /* NULL asked ends them */
-	bool used[16];
-	struct str log; /* method and path of each request */
-	struct cluster *cluster;
-	struct lists_missing missing;
-	struct err err;
-};
-
-static size_t find_line(const struct scene *scene, const char *path)
-{
-	size_t i = 0;
-
-	while (scene->lines[i].asked && (scene->used[i] || !strstr(path, scene->lines[i].asked)))
-		i++;
-	return i;
-}
-
-/* What no line is about is not there. */
-static void answer(uv_idle_t *idle)
-{
-	struct scene *scene = idle->data;
-	struct kube_client *client = session_client(scene->session);
-	const struct fake_request *request;
-	auto_free char *body = NULL;
-	size_t i;
-
-	if (fake_client_open(client) == 0)
-		return;
-	request = fake_client_request(client);
-	str_addf(&scene->log, "%s %s\n", request->method, request->path);
-	i = find_line(scene, request->path);
-	if (!scene->lines[i].asked) {
-		fake_client_answer(client, 404, "{}");
-		return;
-	}
-	scene->used[i] = true;
-	body = made_json(scene->lines[i].body);
-	fake_client_answer_later(client, scene->lines[i].status, body,
-				 scene->lines[i].status == 429 ? 1 : 0);
-}
-
-static const char kubeconfig[] = "current-context: c\n"
-				 "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
-				 "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"
-				 "users: [{name: u, user: {token: t}}]\n";
-
-static void scene_begin(struct scene *scene, const struct line *lines)
-{
-	struct session_settings settings = { .timeout_ms = 1000 };
-	auto_free char *path = NULL;
-	struct folder folder;
-
-	*scene = (struct scene){ .lines = lines, .cluster = cluster_new() };
-	folder_init(&folder);
-	folder_put(&folder, "config", kubeconfig);
-	path = folder_path(&folder, "config");
-	settings.kubeconfig = path;
-	assert_int_equal(session_new(&settings, &scene->session, NULL), 0);
-	uv_idle_init(session_loop(scene->session), &scene->idle);
-	scene->idle.data = scene;
-	uv_idle_start(&scene->idle, answer);
-}
-
-static void scene_end(struct scene *scene)
-{
-	uv_close((uv_handle_t *)&scene->idle, NULL);
-	session_free(scene->session);
-	str_done(&scene->log);
-	cluster_free(scene->cluster);
-}
-
-SUITE_CLOSING(scene, struct scene, scene_end);
+#include "unit/cli/scene.h"
 
 static int scene_read(struct scene *scene, const struct lists_want *want)
 {
@@ -141,7 +58,7 @@ static size_t scene_count(const struct scene *scene, enum cluster_kind kind)
 
 static void pages_are_read_to_the_end(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcidevices?limit=500&continue=t1", 200, PAGE("", DEVICE("c")) },
 		{ "/pcidevices?limit=500", 200, PAGE("t1", DEVICE("a") "," DEVICE("b")) },
 		{ NULL, 0, NULL },
@@ -156,7 +73,7 @@ static void pages_are_read_to_the_end(void **state)
 
 static void one_node_is_asked_for_by_its_label(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "labelSelector=nodename%3Dn1", 200, PAGE("", DEVICE("a")) },
 		{ "/pcideviceclaims", 200, PAGE("", "") },
 		{ NULL, 0, NULL },
@@ -175,7 +92,7 @@ static void one_node_is_asked_for_by_its_label(void **state)
 
 static void nodes_are_known_once_they_are_read(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/api/v1/nodes?fieldSelector=metadata.name%3Dn1", 200,
 		  PAGE("", "{'metadata':{'name':'n1'}}") },
 		{ "/api/v1/nodes?", 403, "{}" },
@@ -203,7 +120,7 @@ static void nodes_are_known_once_they_are_read(void **state)
 
 static void labels_are_the_servers_to_judge(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcidevices?labelSelector=nodename%3Dn%2Ca%3Db%2Cc%21%3Dd&limit=500", 200,
 		  PAGE("", DEVICE("a")) },
 		{ "/devicepools?labelSelector=a%3Db%2Cc%21%3Dd&limit=500", 200, PAGE("", "") },
@@ -233,7 +150,7 @@ static void labels_are_the_servers_to_judge(void **state)
 
 static void who_is_asked_to_come_again_does(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		BUSY("/pcidevices?limit=500"),
 		{ "/pcidevices?limit=500", 200, PAGE("t1", DEVICE("a")) },
 		BUSY("/pcidevices?limit=500&continue=t1"),
@@ -254,7 +171,7 @@ static void who_is_asked_to_come_again_does(void **state)
 
 static void who_is_asked_again_and_again_gives_up(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
 		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
 		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
@@ -272,7 +189,7 @@ static void who_is_asked_again_and_again_gives_up(void **state)
 
 static void who_is_nobody_is_told_so(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcidevices", 401, "{'kind':'Status','message':'Unauthorized'}" },
 		{ NULL, 0, NULL },
 	};
@@ -314,7 +231,7 @@ static void lists_say_something_or_not(void **state)
 
 static void what_is_refused_or_not_served_is_told(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcidevices", 200, PAGE("", DEVICE("a") ",{'metadata':{}}") },
 		{ "/usbdevices", 403, "{}" },
 		{ NULL, 0, NULL },
@@ -334,7 +251,7 @@ static void what_is_refused_or_not_served_is_told(void **state)
 
 static void what_must_be_there_is_an_error(void **state)
 {
-	static const struct line lines[] = { { NULL, 0, NULL } };
+	static const struct scene_line lines[] = { { NULL, 0, NULL } };
 	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
 	struct scene *scene = *state;
 
@@ -345,7 +262,7 @@ static void what_must_be_there_is_an_error(void **state)
 
 static void a_name_narrows_what_is_listed(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcidevices/a", 200, DEVICE("a") },
 		{ "/pcidevices?labelSelector=nodename%3Dn", 200, PAGE("", DEVICE("a")) },
 		{ NULL, 0, NULL },
@@ -358,7 +275,7 @@ static void a_name_narrows_what_is_listed(void **state)
 
 static void who_may_list_nothing_gets_along_with_names(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcidevices/a", 200, DEVICE("a") },
 		{ "/pcideviceclaims/a", 200, "{'metadata':{'name':'a'},'spec':{'userName':'u'}}" },
 		{ "/pcidevices?", 403, "{}" },
@@ -379,7 +296,7 @@ static void who_may_list_nothing_gets_along_with_names(void **state)
 /* Of what may not be listed, a command about one device names only what it would need. */
 static struct named_case {
 	const char *name;
-	struct line claim; /* the answer to a GET of the claim */
+	struct scene_line claim; /* the answer to a GET of the claim */
 	unsigned kinds;
 	const char *told;
 } named_cases[] = {
@@ -396,17 +313,17 @@ static struct named_case {
 static void a_named_device_needs_little(void **state)
 {
 	const struct named_case *c = suite_row(state);
-	const struct line lines[] = { { "/pcidevices/a", 200, DEVICE("a") },
-				      c->claim,
-				      NO("/pcidevices?"),
-				      NO("/pcideviceclaims?"),
-				      NO("/usbdevices?"),
-				      NO("/usbdeviceclaims?"),
-				      NO("/mediateddevices?"),
-				      NO("/nodes?"),
-				      { "/pcidevices/a", 200, DEVICE("a") },
-				      c->claim,
-				      { NULL, 0, NULL } };
+	const struct scene_line lines[] = { { "/pcidevices/a", 200, DEVICE("a") },
+					    c->claim,
+					    NO("/pcidevices?"),
+					    NO("/pcideviceclaims?"),
+					    NO("/usbdevices?"),
+					    NO("/usbdeviceclaims?"),
+					    NO("/mediateddevices?"),
+					    NO("/nodes?"),
+					    { "/pcidevices/a", 200, DEVICE("a") },
+					    c->claim,
+					    { NULL, 0, NULL } };
 	char word[] = "a";
 	char *words[] = { word, NULL };
 	struct command command = { .word = "test" };
@@ -427,7 +344,7 @@ static void a_named_device_needs_little(void **state)
 
 static void a_refusal_is_said_in_full(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcideviceclaims?fieldManager=kubectl-hostdev&dryRun=All", 403,
 		  "{'kind':'Status','message':'no, because a\\u001b[31mb'}" },
 		{ NULL, 0, NULL },
@@ -450,7 +367,7 @@ static void a_refusal_is_said_in_full(void **state)
 /* By a dry run of the claim, or, if there is one, of its change. What could not be asked is not refused. */
 static struct whole_case {
 	const char *name;
-	struct line lines[3];
+	struct scene_line lines[3];
 	const char *why; /* NULL: not refused */
 } wholes[] = {
 	{ "a user without the verb",
@@ -527,7 +444,7 @@ static void results_are_judged(void **state)
 
 static void the_parent_of_mediated_devices_is_no_device(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcidevices?", 200, PAGE("", "") },
 		{ "/mediateddeviceparents/vm1-mtty", 200, "{'metadata':{'name':'vm1-mtty'}}" },
 		{ NULL, 0, NULL },
@@ -570,7 +487,7 @@ static struct mine_case {
 
 static void a_claim_is_mine_or_not(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/selfsubjectreviews", 201, "{'status':{'userInfo':{'username':'ann'}}}" },
 		{ NULL, 0, NULL },
 	};
@@ -722,7 +639,7 @@ static void a_refusal_is_said_in_the_webhooks_words(void **state)
 /* A review that was not answered has no effect, so the request is sent again while there is time. */
 static void a_webhook_that_is_silent_is_asked_again(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcideviceclaims?", 500, SILENT("context deadline exceeded") },
 		{ "/pcideviceclaims?", 201, "{'metadata':{'name':'a'}}" },
 		{ NULL, 0, NULL },
@@ -763,8 +680,8 @@ static struct silence_case {
 static void a_silent_webhook_is_told(void **state)
 {
 	const struct silence_case *c = suite_row(state);
-	const struct line lines[] = { { "/pcideviceclaims/a", c->status, c->body },
-				      { NULL, 0, NULL } };
+	const struct scene_line lines[] = { { "/pcideviceclaims/a", c->status, c->body },
+					    { NULL, 0, NULL } };
 	char name[] = "a", node[] = "n", address[] = "0000:01:00.0";
 	const struct claim_target target = { DEVICE_PCI, name, node, address };
 	auto_answer struct session_answer said = { 0 };
@@ -803,7 +720,7 @@ static struct release_case {
 
 static void a_release_ends_when_the_device_shows_it(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcidevices/a", 200, DRIVEN("vfio-pci") },
 		{ "/pcidevices/a", 200, DRIVEN("vfio-pci") },
 		{ "/pcidevices/a", 200, DRIVEN("") },
@@ -837,7 +754,7 @@ static void a_release_ends_when_the_device_shows_it(void **state)
 /* The agent may see the claim of a function before that of the next one. */
 static void a_group_that_is_claimed_in_one_command_is_waited_for_in_silence(void **state)
 {
-	static const struct line lines[] = {
+	static const struct scene_line lines[] = {
 		{ "/pcideviceclaims/a", 200, SHARED("False", "GroupShared") },
 		{ "/pcideviceclaims/b", 200, SHARED("True", "Ready") },
 		{ "/pcideviceclaims/a", 200, SHARED("True", "Ready") },

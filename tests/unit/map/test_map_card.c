@@ -177,7 +177,7 @@ static void usb_device_is_on_its_controller(void **state)
 		&usbdevice_kind,
 		"{\"metadata\":{\"name\":\"u\"},\"status\":{\"nodeName\":\"n1\",\"portPath\":\"1-2\","
 		"\"pciAddress\":\"0000:00:14.0\",\"interfaces\":[{\"driver\":\"usbhid\"}]}}");
-	json_t *json = card_json(map_card_usb("usb/u", device, NULL, NULL));
+	json_t *json = card_json(map_card_usb("usb/u", device, NULL, NULL, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "on"), "0000:00:14.0");
 	assert_string_equal(member(json, "address"), "1-2");

@@ -15,9 +15,14 @@
 #include "cli/map/map_view.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "unit/made_json.h"
 
 #define DEVICES \
 	"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":\"n-1\",\"uid\":\"u\"}}]}"
+#define FREE                                                                                             \
+	"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":\"n1-1\",\"uid\":" \
+	"\"u\"},\"status\":{\"nodeName\":\"n1\",\"conditions\":[{\"type\":\"Claimable\",\"status\":"     \
+	"\"True\"}]}}]}"
 #define NOTHING "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"
 
 /* The page's program with a fake API server and clock, and real connections over loopback. */
@@ -61,7 +66,7 @@ static void say(const char *line)
 
 static void open_scene(struct scene *s)
 {
-	struct map_view_options options = { .cluster = "c", .say = say };
+	struct map_view_options options = { .cluster = "c", .user = "ann", .say = say };
 
 	said[0] = '\0';
 
@@ -231,11 +236,23 @@ static void a_device_waits_for_the_claims(void **state)
 	page_hears_after(s, 250, "\"id\":\"pci/n-1\"");
 }
 
+/* They are shown then, but not as claimable. */
+static void devices_whose_claims_stay_unread_are_unknown(void **state)
+{
+	struct scene *s = *state;
+
+	open_page(s);
+	answer(s, "pcidevices", FREE);
+	answer(s, "usbdevices", FREE);
+	for (int beats = 0; beats < 3; beats++)
+		fake_clock_advance(s->clock, 5000);
+	page_hears_after(s, 250, "\"id\":\"usb/n1-1\"");
+	page_hears(s, "\"id\":\"pci/n1-1\"");
+	page_hears(s, "\"state\":\"unknown\",\"reason\":\"NotRead\"");
+	assert_false(page_has_heard(s, "\"state\":\"claimable\""));
+}
+
 #define OF_N1 "\"spec\":{\"nodeName\":\"n1\"}"
-#define FREE                                                                                             \
-	"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":\"n1-1\",\"uid\":" \
-	"\"u\"},\"status\":{\"nodeName\":\"n1\",\"conditions\":[{\"type\":\"Claimable\",\"status\":"     \
-	"\"True\"}]}}]}"
 #define NODE(version, ready)                                                          \
 	"{\"metadata\":{\"name\":\"n1\",\"uid\":\"n\",\"resourceVersion\":\"" version \
 	"\"},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"" ready "\"}]}}"
@@ -291,6 +308,75 @@ static void devices_follow_a_claim_of_their_node(void **state)
 		"{\"metadata\":{\"name\":\"n1-2\",\"uid\":\"c\",\"resourceVersion\":\"6\"}," OF_N1
 		"}");
 	page_hears_after(s, 250, "\"state\":\"claimable\"");
+}
+
+#define LISTED(items) "{'metadata':{'resourceVersion':'5'},'items':[" items "]}"
+#define IN_GROUP(name, address)                                  \
+	"{'metadata':{'name':'" name "','uid':'" name            \
+	"'},'status':{'nodeName':'n1','address':'" address       \
+	"','iommuGroupMembers':['0000:01:00.0','0000:01:00.1']," \
+	"'conditions':[{'type':'Claimable','status':'True','reason':'GroupShared'}]}}"
+#define BOTH IN_GROUP("n1-000001000", "0000:01:00.0") "," IN_GROUP("n1-000001001", "0000:01:00.1")
+#define OWNED(owner, version, more)                                                              \
+	"{'metadata':{'name':'n1-000001001','uid':'c','resourceVersion':'" version "'" more "}," \
+	"'spec':{'nodeName':'n1','userName':'" owner "'}}"
+
+/* One change of a claim. */
+static void send_claim(struct scene *s, const char *type, const char *claim)
+{
+	auto_free char *json = made_json(claim);
+
+	send_change(s, "pcideviceclaims", type, json);
+}
+
+static void answer_made(struct scene *s, const char *plural, const char *body)
+{
+	auto_free char *json = made_json(body);
+
+	answer(s, plural, json);
+}
+
+/* All claims of an IOMMU group have one owner. */
+static void functions_follow_the_claims_of_their_group(void **state)
+{
+	struct scene *s = *state;
+
+	open_page(s);
+	answer_made(s, "pcidevices", LISTED(BOTH));
+	answer(s, "pcideviceclaims", NOTHING);
+	page_hears_after(s, 250, "\"state\":\"claimable\",\"reason\":\"GroupShared\"");
+	str_clear(&s->heard);
+	send_claim(s, "ADDED", OWNED("bob", "6", ""));
+	page_hears_after(s, 250, "\"state\":\"refused\",\"reason\":\"GroupOwned\"");
+	str_clear(&s->heard);
+	send_claim(s, "MODIFIED",
+		   OWNED("bob", "7",
+			 ",'annotations':{'pcidevices.harvesterhci.io/skip-vfio-binding':'true'}"));
+	page_hears_after(s, 250, "\"state\":\"claimable\",\"reason\":\"GroupShared\"");
+	send_claim(s, "MODIFIED", OWNED("bob", "8", ""));
+	page_hears_after(s, 250, "\"reason\":\"GroupOwned\"");
+	str_clear(&s->heard);
+	send_claim(s, "MODIFIED", OWNED("ann", "9", ""));
+	page_hears_after(s, 250, "\"state\":\"claimable\",\"reason\":\"GroupShared\"");
+}
+
+#define CONTROLLER                                                                           \
+	"{'metadata':{'name':'n1-000001000','uid':'p'},'status':{'nodeName':'n1','address':" \
+	"'0000:01:00.0','classId':'0c03','conditions':[{'type':'Claimable','status':'True'," \
+	"'reason':'Available'}]}}"
+
+/* What cannot be known is not free. */
+static void a_controller_waits_for_usb_claims(void **state)
+{
+	struct scene *s = *state;
+
+	open_page(s);
+	answer_made(s, "pcidevices", LISTED(CONTROLLER));
+	answer(s, "pcideviceclaims", NOTHING);
+	page_hears_after(s, 250, "\"state\":\"unknown\",\"reason\":\"NotRead\"");
+	str_clear(&s->heard);
+	answer(s, "usbdeviceclaims", NOTHING);
+	page_hears_after(s, 250, "\"state\":\"claimable\",\"reason\":\"Available\"");
 }
 
 static void streams_are_bounded(void **state)
@@ -367,6 +453,12 @@ int main(void)
 	suite_add(&suite, "devices follow their node", devices_follow_their_node, NULL);
 	suite_add(&suite, "devices follow a claim of their node",
 		  devices_follow_a_claim_of_their_node, NULL);
+	suite_add(&suite, "devices whose claims stay unread are unknown",
+		  devices_whose_claims_stay_unread_are_unknown, NULL);
+	suite_add(&suite, "functions follow the claims of their group",
+		  functions_follow_the_claims_of_their_group, NULL);
+	suite_add(&suite, "a controller waits for USB claims", a_controller_waits_for_usb_claims,
+		  NULL);
 	suite_add(&suite, "streams are bounded", streams_are_bounded, NULL);
 	suite_add(&suite, "who stalls does not keep others out",
 		  who_stalls_does_not_keep_others_out, NULL);

@@ -25,7 +25,11 @@ struct fake_server {
 	json_t *objects;            /* name -> object                                        */
 	json_t *answered;           /* name -> resourceVersion that was answered last        */
 	ARRAY(struct line) changes; /* that the watch has not shown                */
+	json_t *applied;            /* "manager name subresource" -> what was applied last   */
 	char *hidden;
+	enum fake_watch watch;
+	fake_asked_fn *on_asked;
+	void *asked_arg;
 	int version;
 	int uids;
 	size_t writes;
@@ -45,6 +49,7 @@ struct fake_server *fake_server_join(struct fake_server *first, const struct api
 	}
 	server->objects = json_object();
 	server->answered = json_object();
+	server->applied = json_object();
 	server->hidden = xstrdup("");
 	server->version = 100;
 	return server;
@@ -70,6 +75,7 @@ struct fake_server *fake_server_free(struct fake_server *server)
 	array_done(&server->changes);
 	json_decref(server->objects);
 	json_decref(server->answered);
+	json_decref(server->applied);
 	str_done(&server->log);
 	str_done(&server->told);
 	free(server->hidden);
@@ -80,6 +86,19 @@ struct fake_server *fake_server_free(struct fake_server *server)
 struct kube_client *fake_server_client(struct fake_server *server)
 {
 	return server->client;
+}
+
+void fake_server_set_watch(struct fake_server *server, enum fake_watch watch)
+{
+	server->watch = watch;
+	if (watch != FAKE_WATCH_BY_HAND)
+		(void)fake_server_show(server, SIZE_MAX);
+}
+
+void fake_server_listen(struct fake_server *server, fake_asked_fn *on_asked, void *arg)
+{
+	server->first->on_asked = on_asked;
+	server->first->asked_arg = arg;
 }
 
 /* --- objects ----------------------------------------------------------------------------- */
@@ -123,6 +142,11 @@ static void merge(json_t *target, json_t *patch)
 	}
 }
 
+static bool is_hidden(const struct fake_server *server, const char *name)
+{
+	return strcmp(name, server->hidden) == 0;
+}
+
 static void change(struct fake_server *server, const char *type, json_t *object)
 {
 	char version[16];
@@ -131,7 +155,7 @@ static void change(struct fake_server *server, const char *type, json_t *object)
 	(void)snprintf(version, sizeof(version), "%d", ++server->version);
 	set_meta(object, "resourceVersion", version);
 	server->writes++;
-	if (strcmp(meta_text(object, "name"), server->hidden) == 0)
+	if (is_hidden(server, meta_text(object, "name")))
 		return;
 	text = json_map_text(object);
 	array_add(&server->changes)->text =
@@ -144,30 +168,55 @@ static bool is_over(const json_t *object)
 	       json_array_size(json_object_get(meta_of(object), "finalizers")) == 0;
 }
 
-static void create(struct fake_server *server, const char *name, json_t *object)
+/* What it does not say of itself it gets. */
+static void add(struct fake_server *server, const char *name, json_t *object)
 {
 	auto_free char *uid = xasprintf("u%d", ++server->uids);
 
 	set_meta(object, "name", name);
-	set_meta(object, "uid", uid);
-	json_object_set_new(meta_of(object), "generation", json_integer(1));
-	json_object_del(object, "status");
+	if (!*meta_text(object, "uid"))
+		set_meta(object, "uid", uid);
+	if (!json_object_get(meta_of(object), "generation"))
+		json_object_set_new(meta_of(object), "generation", json_integer(1));
 	json_object_set(server->objects, name, object);
 	change(server, "ADDED", object);
+}
+
+static void create(struct fake_server *server, const char *name, json_t *object)
+{
+	json_object_del(object, "status");
+	json_object_del(meta_of(object), "uid");
+	json_object_del(meta_of(object), "generation");
+	add(server, name, object);
+}
+
+static json_int_t generation_of(const json_t *object)
+{
+	return json_integer_value(json_object_get(meta_of(object), "generation"));
+}
+
+static const json_t *label_of(const json_t *object)
+{
+	return json_object_get(json_object_get(meta_of(object), "labels"), "nodename");
 }
 
 /* Put @changed in the place of the object @name. */
 static void replace(struct fake_server *server, const char *name, json_t *changed)
 {
 	const json_t *before = json_object_get(server->objects, name);
-	json_int_t generation = json_integer_value(json_object_get(meta_of(before), "generation"));
 
 	if (json_equal(before, changed))
 		return;
 	if (json_object_get(changed, "spec") &&
 	    !json_equal(json_object_get(before, "spec"), json_object_get(changed, "spec")))
-		json_object_set_new(meta_of(changed), "generation", json_integer(generation + 1));
-	change(server, is_over(changed) ? "DELETED" : "MODIFIED", changed);
+		json_object_set_new(meta_of(changed), "generation",
+				    json_integer(1 + generation_of(before)));
+	if (is_hidden(server, name) && !label_of(before) && label_of(changed)) {
+		fake_server_hide(server, "");
+		change(server, "ADDED", changed);
+	} else {
+		change(server, is_over(changed) ? "DELETED" : "MODIFIED", changed);
+	}
 	if (is_over(changed))
 		json_object_del(server->objects, name);
 	else
@@ -204,6 +253,13 @@ static char *with_quotes(const char *text)
 	return made;
 }
 
+/* A user has changed something. */
+static void show_soon(struct fake_server *server)
+{
+	if (server->watch != FAKE_WATCH_BY_HAND)
+		(void)fake_server_show(server, SIZE_MAX);
+}
+
 void fake_server_write(struct fake_server *server, const char *name, const char *text)
 {
 	const json_t *object = json_object_get(server->objects, name);
@@ -214,10 +270,11 @@ void fake_server_write(struct fake_server *server, const char *name, const char 
 	assert(json);
 	if (!object) {
 		create(server, name, json);
-		return;
+	} else {
+		changed = patched(object, json, false);
+		replace(server, name, changed);
 	}
-	changed = patched(object, json, false);
-	replace(server, name, changed);
+	show_soon(server);
 }
 
 void fake_server_write_status(struct fake_server *server, const char *name, const char *text)
@@ -230,9 +287,20 @@ void fake_server_write_status(struct fake_server *server, const char *name, cons
 
 	assert(object);
 	replace(server, name, changed);
+	show_soon(server);
 }
 
-void fake_server_delete(struct fake_server *server, const char *name)
+void fake_server_put(struct fake_server *server, const char *name, const char *text)
+{
+	auto_free char *made = with_quotes(text);
+	auto_json json_t *json = json_loads(made, 0, NULL);
+
+	assert(json && !json_object_get(server->objects, name));
+	add(server, name, json);
+	show_soon(server);
+}
+
+static void delete_object(struct fake_server *server, const char *name)
 {
 	const json_t *object = json_object_get(server->objects, name);
 	auto_json json_t *changed = json_deep_copy(object);
@@ -240,7 +308,15 @@ void fake_server_delete(struct fake_server *server, const char *name)
 	if (!object || *meta_text(object, "deletionTimestamp"))
 		return;
 	set_meta(changed, "deletionTimestamp", "2026-01-02T03:04:05Z");
+	json_object_set_new(meta_of(changed), "generation",
+			    json_integer(1 + generation_of(object)));
 	replace(server, name, changed);
+}
+
+void fake_server_delete(struct fake_server *server, const char *name)
+{
+	delete_object(server, name);
+	show_soon(server);
 }
 
 void fake_server_hide(struct fake_server *server, const char *name)
@@ -306,7 +382,7 @@ static void serve_list(struct served *s)
 
 	(void)snprintf(version, sizeof(version), "%d", s->server->version);
 	json_object_foreach (s->server->objects, name, object) {
-		if (strcmp(name, s->server->hidden) != 0)
+		if (!is_hidden(s->server, name))
 			json_array_append(items, object);
 	}
 	forget_changes(s->server);
@@ -332,6 +408,40 @@ static size_t finalizers(const json_t *object)
 	return json_array_size(json_object_get(meta_of(object), "finalizers"));
 }
 
+/* Take off @target what @before has and @now has not: an apply without them. */
+static void give_up(json_t *target, json_t *before, const json_t *now)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (before, key, value) {
+		json_t *kept = json_object_get(now, key);
+
+		if (json_is_object(value) && json_is_object(json_object_get(target, key)))
+			give_up(json_object_get(target, key), value, kept);
+		else if (!kept)
+			json_object_del(target, key);
+	}
+}
+
+/* @object after the apply: it has what is applied, and no more what the manager applied before. */
+static json_t *applied_to(const struct served *s, const json_t *object)
+{
+	const char *manager = strstr(s->request->path, "fieldManager=");
+	auto_free char *key = xasprintf("%s %s %d", manager ? manager : "", s->name, s->is_status);
+	json_t *before = json_object_get(s->server->applied, key);
+	auto_json json_t *had = json_deep_copy(object);
+	json_t *changed;
+
+	if (before)
+		give_up(s->is_status ? json_object_get(had, "status") : had,
+			s->is_status ? json_object_get(before, "status") : before,
+			s->is_status ? json_object_get(s->body, "status") : s->body);
+	changed = patched(had, s->body, s->is_status);
+	json_object_set_new(s->server->applied, key, json_deep_copy(s->body));
+	return changed;
+}
+
 static void serve_patch(struct served *s, json_t *object)
 {
 	bool apply = strstr(s->request->content_type, "apply") != NULL;
@@ -354,7 +464,7 @@ static void serve_patch(struct served *s, json_t *object)
 		fail_with(s, 409, "Conflict");
 		return;
 	}
-	changed = patched(object, s->body, s->is_status);
+	changed = apply ? applied_to(s, object) : patched(object, s->body, s->is_status);
 	if (finalizers(changed) < finalizers(object))
 		assert(answered && strcmp(answered, meta_text(object, "resourceVersion")) == 0);
 	replace(s->server, s->name, changed);
@@ -377,7 +487,7 @@ static void serve_delete(struct served *s, json_t *object)
 		fail_with(s, 409, "Conflict");
 		return;
 	}
-	fake_server_delete(s->server, s->name);
+	delete_object(s->server, s->name);
 	object = json_object_get(s->server->objects, s->name);
 	if (object)
 		answer_object(s, object);
@@ -510,6 +620,12 @@ static void log_request(const struct served *s)
 	struct fake_server *first = s->server->first;
 	bool several = first->next != NULL;
 
+	if (first->on_asked)
+		first->on_asked(
+			first->asked_arg,
+			&(struct fake_asked){ s->server->kind, s->request->method,
+					      *s->name ? s->name : meta_text(s->body, "name"),
+					      s->is_status, s->body });
 	if (!*s->name && strcmp(s->request->method, "GET") == 0)
 		return;
 	str_addf(&first->log, "%s%s%s%s%s%s|", s->request->method, several || *s->name ? " " : "",
@@ -533,7 +649,13 @@ bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
 		text = json_map_text(s.answer);
 		if (fault == FAULT_OVERTAKEN)
 			overtake(&s);
+		if (s.server->watch == FAKE_WATCH_FIRST) {
+			(void)fake_server_show(s.server, SIZE_MAX);
+			(void)fake_client_choose_call(s.server->client);
+		}
 		fake_client_answer(server->client, s.status, text);
+		if (s.server->watch == FAKE_WATCH_NEXT)
+			(void)fake_server_show(s.server, SIZE_MAX);
 	}
 	free(s.name);
 	json_decref(s.body);

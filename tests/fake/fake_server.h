@@ -17,6 +17,24 @@ struct api_kind;
 struct fake_server;
 struct kube_client;
 
+/* When a watch shows a change that it has not shown. */
+enum fake_watch {
+	FAKE_WATCH_BY_HAND, /* when fake_server_show() is called */
+	FAKE_WATCH_FIRST,   /* before the write is answered      */
+	FAKE_WATCH_NEXT,    /* right after that                  */
+};
+
+/* A request, as it is served; borrowed. */
+struct fake_asked {
+	const struct api_kind *kind;
+	const char *method;
+	const char *name; /* "": of the collection */
+	bool is_status;
+	const json_t *body; /* NULL: none */
+};
+
+typedef void fake_asked_fn(void *arg, const struct fake_asked *asked);
+
 enum fake_fault {
 	FAULT_NONE,
 	FAULT_NO_ANSWER,  /* nothing was done                              */
@@ -44,12 +62,20 @@ struct fake_server *fake_server_free(struct fake_server *server);
 /* A client of it, to be freed by the caller. The same one at each call. */
 struct kube_client *fake_server_client(struct fake_server *server);
 
+/* At first by hand. What has not been shown is shown by that, if it is not by hand. */
+void fake_server_set_watch(struct fake_server *server, enum fake_watch watch);
+/* @on_asked is called for each request of all kinds, before it is served. */
+void fake_server_listen(struct fake_server *server, fake_asked_fn *on_asked, void *arg);
+
 /* A user creates the object @name, or changes it, by a merge patch; @text has ' for ". */
 void fake_server_write(struct fake_server *server, const char *name, const char *text);
 void fake_server_delete(struct fake_server *server, const char *name);
 /* Somebody changes the status of the object @name, likewise. */
 void fake_server_write_status(struct fake_server *server, const char *name, const char *text);
-/* Neither lists nor watch have the object @name from now on; "": all have. */
+/* There is the object @name, all of it as @text says, status and uid, too. */
+void fake_server_put(struct fake_server *server, const char *name, const char *text);
+/* Neither lists nor watch have the object @name from now on, until it gets a label of its node;
+ * "": all have. */
 void fake_server_hide(struct fake_server *server, const char *name);
 
 /* The object; NULL: there is none. */

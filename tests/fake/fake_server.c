@@ -696,6 +696,11 @@ const char *fake_server_log(struct fake_server *server)
 	return str_cstr(&server->told);
 }
 
+size_t fake_server_count(const struct fake_server *server)
+{
+	return json_object_size(server->objects);
+}
+
 size_t fake_server_writes(const struct fake_server *server)
 {
 	return server->writes;

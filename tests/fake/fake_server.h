@@ -78,6 +78,8 @@ void fake_server_put(struct fake_server *server, const char *name, const char *t
  * "": all have. */
 void fake_server_hide(struct fake_server *server, const char *name);
 
+/* How many objects there are. */
+size_t fake_server_count(const struct fake_server *server);
 /* The object; NULL: there is none. */
 const json_t *fake_server_get(const struct fake_server *server, const char *name);
 /* The text of its member "spec.userName"; "" without it. */

@@ -545,13 +545,14 @@ static void parse(struct served *s)
 }
 
 /* An object in the place of the one that was asked for; nothing of a collection. */
-static void answer_like(const struct served *s, bool unreadable)
+static void answer_like(const struct served *s, enum fake_fault fault)
 {
 	const char *name = *s->name ? s->name : meta_text(s->body, "name");
-	auto_free char *text = xasprintf(
-		"{\"metadata\":{\"name\":\"%s%s\",\"uid\":\"u\",\"resourceVersion\":\"1\"}"
-		"%s}",
-		name, unreadable ? "" : "-other", unreadable ? ",\"spec\":7" : "");
+	auto_free char *text =
+		xasprintf("{\"metadata\":{\"name\":\"%s%s\",\"uid\":\"u\"%s}%s}", name,
+			  fault == FAULT_ANOTHER ? "-other" : "",
+			  fault == FAULT_NO_VERSION ? "" : ",\"resourceVersion\":\"1\"",
+			  fault == FAULT_UNREADABLE ? ",\"spec\":7" : "");
 
 	fake_client_answer(s->server->client, 200, *name ? text : "{}");
 }
@@ -583,6 +584,9 @@ static bool serve_badly(struct served *s, enum fake_fault fault)
 	case FAULT_TOO_MANY:
 		fake_client_answer_later(client, 429, "{\"kind\":\"Status\"}", 1000);
 		return true;
+	case FAULT_DENIED:
+		fake_client_answer(client, 403, "{\"kind\":\"Status\"}");
+		return true;
 	case FAULT_CONFLICT:
 		fake_client_answer(client, 409, "{\"kind\":\"Status\"}");
 		return true;
@@ -592,9 +596,13 @@ static bool serve_badly(struct served *s, enum fake_fault fault)
 	case FAULT_STRANGE:
 		fake_client_answer(client, 200, "{}");
 		return true;
+	case FAULT_NO_JSON:
+		fake_client_answer(client, 200, "<html>");
+		return true;
 	case FAULT_ANOTHER:
+	case FAULT_NO_VERSION:
 	case FAULT_UNREADABLE:
-		answer_like(s, fault == FAULT_UNREADABLE);
+		answer_like(s, fault);
 		return true;
 	case FAULT_INVALID:
 		fake_client_answer(client, 422, "{\"kind\":\"Status\"}");

@@ -41,10 +41,13 @@ enum fake_fault {
 	FAULT_LOST,       /* it was done, and the answer does not come     */
 	FAULT_TROUBLE,    /* 500                                           */
 	FAULT_TOO_MANY,   /* 429                                           */
+	FAULT_DENIED,     /* 403                                           */
 	FAULT_CONFLICT,   /* 409                                           */
 	FAULT_GONE,       /* 410                                           */
 	FAULT_TOO_LARGE,  /* the answer passes the limit: it was done      */
 	FAULT_STRANGE,    /* 200 with something else                       */
+	FAULT_NO_JSON,    /* 200 with no JSON                              */
+	FAULT_NO_VERSION, /* 200 with an object without a version          */
 	FAULT_ANOTHER,    /* 200 with an object of another name            */
 	FAULT_UNREADABLE, /* 200 with the object, which does not decode    */
 	FAULT_NOT_SERVED, /* 404 that names nothing                        */

@@ -67,10 +67,33 @@ static void forget_changes(struct fake_server *server)
 	server->changes.len = 0;
 }
 
+static void leave(struct fake_server *server)
+{
+	struct fake_server *before = server->first;
+
+	while (before->next != server)
+		before = before->next;
+	before->next = server->next;
+}
+
+struct fake_server *fake_server_of(struct fake_server *first, const char *plural)
+{
+	struct fake_server *server = first;
+
+	while (server && strcmp(server->kind->plural, plural) != 0)
+		server = server->next;
+	assert(server);
+	return server;
+}
+
 struct fake_server *fake_server_free(struct fake_server *server)
 {
 	if (!server)
 		return NULL;
+	while (server->first == server && server->next)
+		fake_server_free(server->next);
+	if (server->first != server)
+		leave(server);
 	forget_changes(server);
 	array_done(&server->changes);
 	json_decref(server->objects);
@@ -686,6 +709,15 @@ bool fake_server_show(struct fake_server *server, size_t count)
 		shown = true;
 	}
 	return shown;
+}
+
+bool fake_server_step(struct fake_server *server)
+{
+	bool stepped = fake_server_serve(server, FAULT_NONE);
+
+	for (struct fake_server *s = server->first; s && !stepped; s = s->next)
+		stepped = fake_server_show(s, 1);
+	return stepped;
 }
 
 void fake_server_end_watch(struct fake_server *server)

@@ -57,9 +57,11 @@ enum fake_fault {
 };
 
 struct fake_server *fake_server_new(const struct api_kind *kind);
-/* The same for one more kind, by the client of @first, which serves its requests and has them in its
- * log; to be freed before @first. */
+/* The same for one more kind, by the client of @first, which serves its requests, has them in its log, and
+ * frees it unless that was done before. */
 struct fake_server *fake_server_join(struct fake_server *first, const struct api_kind *kind);
+/* The one of that kind, of @first and those that have joined. */
+struct fake_server *fake_server_of(struct fake_server *first, const char *plural);
 /* The client is to be freed before. Takes NULL, returns NULL. */
 struct fake_server *fake_server_free(struct fake_server *server);
 /* A client of it, to be freed by the caller. The same one at each call. */
@@ -91,6 +93,8 @@ const char *fake_server_text(const struct fake_server *server, const char *name,
 
 /* Serve the oldest request that is no watch. False: there is none. */
 bool fake_server_serve(struct fake_server *server, enum fake_fault fault);
+/* Serve one request, or show one change of any of the kinds. False: there was nothing. */
+bool fake_server_step(struct fake_server *server);
 /* Let the watch show the next @count changes. False: there was none, or there is no watch. */
 bool fake_server_show(struct fake_server *server, size_t count);
 /* End the watch; what it has not shown is in the next list. */

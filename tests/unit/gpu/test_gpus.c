@@ -353,7 +353,7 @@ static void a_vgpu_outlives_its_claim(void **state)
 	bench_settle(b);
 	bench_finish(b, DONE, NULL);
 	answer_na(b);
-	b->slow = CLAIMS;
+	bench_slow(b, CLAIMS);
 	bench_has(b, A_VGPU);
 	answer_na(b);
 	assert_non_null(bench_object(b, CLAIMS, FN4));
@@ -380,7 +380,7 @@ static void a_claim_waits_for_its_vgpu(void **state)
 	bench_settle(b);
 	bench_finish(b, DONE, NULL);
 	answer_na(b);
-	b->slow = VGPUS;
+	bench_slow(b, VGPUS);
 	forget(b);
 	bench_has(b, A_VGPU);
 	bench_run(b, 2000);
@@ -396,7 +396,7 @@ static void a_claim_is_not_made_for_what_is_outdated(void **state)
 	struct bench *b = *state;
 
 	begin_configured(b);
-	b->slow = VGPUS;
+	bench_slow(b, VGPUS);
 	bench_has(b, CARD, FUNCTIONS, VGPU(VF1, "1146", ",'7  : NVIDIA A2-1B'"),
 		  VGPU(VF2, "0", A2_TYPES));
 	assert_writes(b, "PATCH vgpu4/status Configured|");
@@ -415,10 +415,10 @@ static void a_claim_that_changes_at_once_is_known(void **state)
 	struct bench *b = *state;
 
 	begin_configured(b);
-	b->slow = CLAIMS;
+	bench_slow(b, CLAIMS);
 	bench_remove(b, CLAIMS, FN4);
 	bench_catch_up(b);
-	b->slow = CLAIMS;
+	bench_slow(b, CLAIMS);
 	bench_settle(b);
 	assert_writes(b, "POST claim4|");
 	bench_user_writes(b, CLAIMS, FN4, "{'metadata':{'labels':{'l':'1'}}}");
@@ -551,17 +551,24 @@ static void an_object_of_another_node_is_left_alone(void **state)
 	assert_programs("");
 }
 
+static void assert_labelled(const struct bench *b, const char *plural)
+{
+	assert_string_equal(fake_server_text(fake_server_of(b->server, plural), CARD_NAME,
+					     "metadata.labels.nodename"),
+			    "node1");
+}
+
 /* Somebody made it by hand, without the label by which it is seen. */
 static void an_object_without_the_label_gets_it(void **state)
 {
 	struct bench *b = *state;
 
 	bench_settle(b);
-	b->hidden = CARDS "/" CARD_NAME;
+	bench_hide(b, CARDS, CARD_NAME);
 	bench_user_writes(b, CARDS, CARD_NAME, ON);
 	bench_has(b, BARE_CARD);
 	assert_writes(b, "POST card|PATCH card|PATCH card/status Applying|");
-	assert_null(b->hidden);
+	assert_labelled(b, CARDS);
 	assert_programs("/sm -e " PF "|");
 }
 
@@ -571,13 +578,13 @@ static void a_question_finds_an_object_without_the_label(void **state)
 	struct bench *b = *state;
 
 	bench_settle(b);
-	b->hidden = MIGS "/" CARD_NAME;
+	bench_hide(b, MIGS, CARD_NAME);
 	bench_user_writes(b, MIGS, CARD_NAME,
 			  "{'spec':{'nodeName':'node1','gpuAddress':'" PF "'}}");
 	bench_has(b, NO_VGPU);
 	answer_smi(b, "Disabled", "");
 	assert_string_equal(bench_ready(b, MIGS, CARD_NAME), "Disabled");
-	assert_null(b->hidden);
+	assert_labelled(b, MIGS);
 }
 
 static struct foreign_case {
@@ -595,7 +602,7 @@ static void an_object_is_in_the_way(void **state)
 	struct bench *b = *state;
 
 	bench_settle(b);
-	b->hidden = CARDS "/" CARD_NAME;
+	bench_hide(b, CARDS, CARD_NAME);
 	bench_user_writes(b, CARDS, CARD_NAME, c->text);
 	bench_has(b, BARE_CARD);
 	bench_run(b, 20000);
@@ -603,7 +610,7 @@ static void an_object_is_in_the_way(void **state)
 			10 * strlen("POST card|")); /* refused, and not again and again */
 	assert_null(strstr(str_cstr(&b->writes), "PATCH"));
 	bench_remove(b, CARDS, CARD_NAME);
-	b->hidden = NULL;
+	bench_hide(b, CARDS, "");
 	forget(b);
 	bench_run(b, 60000);
 	assert_writes(b, "POST card|PATCH card/status Disabled|");
@@ -636,14 +643,13 @@ static void what_is_read_counts(void **state)
 	struct bench *b = *state;
 
 	begin_divided(b);
-	bench_user_writes(b, VGPUS, FN4, "{'status':{'managedType':'1146'}}");
+	fake_server_write_status(fake_server_of(b->server, VGPUS), FN4, "{'managedType':'1146'}");
 	bench_settle(b);
 	forget(b);
-	b->slow = VGPUS;
+	bench_slow(b, VGPUS);
 	bench_user_writes(b, VGPUS, FN4, A_TYPE);
 	bench_user_writes(b, VGPUS, FN4, OFF);
-	json_array_remove(b->unshown, 1); /* the last word comes with the object */
-	bench_catch_up(b);
+	assert_true(fake_server_show(fake_server_of(b->server, VGPUS), 1));
 	bench_settle(b);
 	assert_programs("");
 }
@@ -714,28 +720,27 @@ static void end_program(struct bench *b, struct card *card, bool fails)
 
 static void user_does(struct bench *b, uint64_t *seed)
 {
-	static const char *const kinds[] = { CARDS, VGPUS, VGPUS, CLAIMS };
-	const char *kind = kinds[suite_random(seed) % ARRAY_LEN(kinds)];
+	static const char *const plurals[] = { CARDS, VGPUS, VGPUS, CLAIMS };
+	const char *kind = plurals[suite_random(seed) % ARRAY_LEN(plurals)];
 	const char *name = functions[suite_random(seed) % ARRAY_LEN(functions)];
 
-	if (kind == kinds[0])
+	if (kind == plurals[0])
 		name = CARD_NAME;
 	if (!bench_object(b, kind, name))
 		return;
-	if (kind == kinds[3] || suite_random(seed) % 8 == 0)
+	if (kind == plurals[3] || suite_random(seed) % 8 == 0)
 		bench_remove(b, kind, name);
 	else if (suite_random(seed) % 2 == 0)
 		bench_user_writes(b, kind, name, OFF);
 	else
-		bench_user_writes(b, kind, name, kind == kinds[0] ? ON : A_TYPE);
+		bench_user_writes(b, kind, name, kind == plurals[0] ? ON : A_TYPE);
 }
 
 /* A new agent scans before anything else. */
 static void begin_again(struct bench *b, const struct card *card)
 {
 	bench_end(b);
-	b->slow = NULL;
-	json_array_clear(b->unshown);
+	bench_catch_up(b);
 	bench_begin(b);
 	bench_settle(b);
 	scan_card(b, card);
@@ -743,7 +748,7 @@ static void begin_again(struct bench *b, const struct card *card)
 
 static void one_random_thing(struct bench *b, struct card *card, uint64_t *seed)
 {
-	static const char *const kinds[] = { CARDS, VGPUS, CLAIMS };
+	static const char *const plurals[] = { CARDS, VGPUS, CLAIMS };
 
 	switch (suite_random(seed) % 16) {
 	case 0:
@@ -753,7 +758,7 @@ static void one_random_thing(struct bench *b, struct card *card, uint64_t *seed)
 		return;
 	case 3:
 		bench_catch_up(b);
-		b->slow = kinds[suite_random(seed) % ARRAY_LEN(kinds)];
+		bench_slow(b, plurals[suite_random(seed) % ARRAY_LEN(plurals)]);
 		return;
 	case 4:
 	case 5:

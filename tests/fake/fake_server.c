@@ -28,8 +28,10 @@ struct fake_server {
 	json_t *applied;            /* "manager name subresource" -> what was applied last   */
 	char *hidden;
 	enum fake_watch watch;
-	fake_asked_fn *on_asked;
-	void *asked_arg;
+	struct {
+		fake_asked_fn *on_asked;
+		void *arg;
+	} listeners[2];
 	int version;
 	int uids;
 	size_t writes;
@@ -120,8 +122,11 @@ void fake_server_set_watch(struct fake_server *server, enum fake_watch watch)
 
 void fake_server_listen(struct fake_server *server, fake_asked_fn *on_asked, void *arg)
 {
-	server->first->on_asked = on_asked;
-	server->first->asked_arg = arg;
+	size_t i = server->first->listeners[0].on_asked != NULL;
+
+	assert(!server->first->listeners[i].on_asked);
+	server->first->listeners[i].on_asked = on_asked;
+	server->first->listeners[i].arg = arg;
 }
 
 /* --- objects ----------------------------------------------------------------------------- */
@@ -391,9 +396,6 @@ static void answer_object(struct served *s, json_t *object)
 {
 	s->status = 200;
 	s->answer = json_incref(object);
-	if (!is_over(object))
-		json_object_set(s->server->answered, s->name,
-				json_object_get(meta_of(object), "resourceVersion"));
 }
 
 static void serve_list(struct served *s)
@@ -567,6 +569,26 @@ static void parse(struct served *s)
 	s->body = json_loads(s->request->body, 0, NULL);
 }
 
+/* The answer is about to be given; the request is still there. */
+static void tell(const struct served *s, int status, const char *version)
+{
+	struct fake_server *first = s->server->first;
+	const struct fake_asked asked = { s->server->kind,
+					  s->request->method,
+					  *s->name ? s->name : meta_text(s->body, "name"),
+					  s->is_status,
+					  s->body,
+					  status,
+					  version };
+
+	if (*version && *s->name && !is_over(s->answer))
+		json_object_set_new(s->server->answered, s->name, json_string(version));
+	for (size_t i = 0; i < ARRAY_LEN(first->listeners); i++) {
+		if (first->listeners[i].on_asked)
+			first->listeners[i].on_asked(first->listeners[i].arg, &asked);
+	}
+}
+
 /* An object in the place of the one that was asked for; nothing of a collection. */
 static void answer_like(const struct served *s, enum fake_fault fault)
 {
@@ -580,61 +602,48 @@ static void answer_like(const struct served *s, enum fake_fault fault)
 	fake_client_answer(s->server->client, 200, *name ? text : "{}");
 }
 
-/* True if something in place of an answer was given. */
-static bool serve_badly(struct served *s, enum fake_fault fault)
+/* What is answered in place of the right thing; status 0: nothing, with the code of the failure. */
+static const struct bad_answer {
+	int status;
+	int code;
+	bool done; /* what was asked for */
+} bad_answers[FAKE_FAULTS] = {
+	[FAULT_NO_ANSWER] = { .code = -ETIMEDOUT },
+	[FAULT_LOST] = { .code = -EIO, .done = true },
+	[FAULT_TOO_LARGE] = { .code = -EMSGSIZE, .done = true },
+	[FAULT_TROUBLE] = { 500 },
+	[FAULT_TOO_MANY] = { 429 },
+	[FAULT_DENIED] = { 403 },
+	[FAULT_CONFLICT] = { 409 },
+	[FAULT_GONE] = { 410 },
+	[FAULT_INVALID] = { 422 },
+	[FAULT_NOT_SERVED] = { 404 },
+	[FAULT_STRANGE] = { 200 },
+	[FAULT_NO_JSON] = { 200 },
+	[FAULT_ANOTHER] = { 200 },
+	[FAULT_NO_VERSION] = { 200 },
+	[FAULT_UNREADABLE] = { 200 },
+};
+
+static void serve_badly(struct served *s, enum fake_fault fault)
 {
+	const struct bad_answer *bad = &bad_answers[fault];
 	struct kube_client *client = s->server->client;
 
-	switch (fault) {
-	case FAULT_NONE:
-	case FAULT_OVERTAKEN:
-	case FAKE_FAULTS:
-		return false;
-	case FAULT_LOST:
+	if (bad->done)
 		serve(s);
-		fake_client_fail(client, -EIO);
-		return true;
-	case FAULT_TOO_LARGE:
-		serve(s);
-		fake_client_fail(client, -EMSGSIZE);
-		return true;
-	case FAULT_NO_ANSWER:
-		fake_client_fail(client, -ETIMEDOUT);
-		return true;
-	case FAULT_TROUBLE:
-		fake_client_answer(client, 500, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_TOO_MANY:
-		fake_client_answer_later(client, 429, "{\"kind\":\"Status\"}", 1000);
-		return true;
-	case FAULT_DENIED:
-		fake_client_answer(client, 403, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_CONFLICT:
-		fake_client_answer(client, 409, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_GONE:
-		fake_client_answer(client, 410, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_STRANGE:
+	tell(s, bad->status, "");
+	if (bad->status == 0)
+		fake_client_fail(client, bad->code);
+	else if (fault == FAULT_STRANGE)
 		fake_client_answer(client, 200, "{}");
-		return true;
-	case FAULT_NO_JSON:
+	else if (fault == FAULT_NO_JSON)
 		fake_client_answer(client, 200, "<html>");
-		return true;
-	case FAULT_ANOTHER:
-	case FAULT_NO_VERSION:
-	case FAULT_UNREADABLE:
+	else if (bad->status == 200)
 		answer_like(s, fault);
-		return true;
-	case FAULT_INVALID:
-		fake_client_answer(client, 422, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_NOT_SERVED:
-		fake_client_answer(client, 404, "{\"kind\":\"Status\"}");
-		return true;
-	}
-	return false;
+	else
+		fake_client_answer_later(client, bad->status, "{\"kind\":\"Status\"}",
+					 bad->status == 429 ? 1000 : 0);
 }
 
 /* Somebody labels the object, and the watch shows it before the answer that is under way. */
@@ -651,17 +660,30 @@ static void log_request(const struct served *s)
 	struct fake_server *first = s->server->first;
 	bool several = first->next != NULL;
 
-	if (first->on_asked)
-		first->on_asked(
-			first->asked_arg,
-			&(struct fake_asked){ s->server->kind, s->request->method,
-					      *s->name ? s->name : meta_text(s->body, "name"),
-					      s->is_status, s->body });
 	if (!*s->name && strcmp(s->request->method, "GET") == 0)
 		return;
 	str_addf(&first->log, "%s%s%s%s%s%s|", s->request->method, several || *s->name ? " " : "",
 		 several ? s->server->kind->plural : "", several && *s->name ? "/" : "", s->name,
 		 s->is_status ? "/status" : "");
+}
+
+static void serve_well(struct served *s, enum fake_fault fault)
+{
+	struct fake_server *server = s->server;
+	auto_free char *text = NULL;
+
+	serve(s);
+	text = json_map_text(s->answer);
+	if (fault == FAULT_OVERTAKEN)
+		overtake(s);
+	if (server->watch == FAKE_WATCH_FIRST) {
+		(void)fake_server_show(server, SIZE_MAX);
+		(void)fake_client_choose_call(server->client);
+	}
+	tell(s, s->status, meta_text(s->answer, "resourceVersion"));
+	fake_client_answer(server->client, s->status, text);
+	if (server->watch == FAKE_WATCH_NEXT)
+		(void)fake_server_show(server, SIZE_MAX);
 }
 
 bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
@@ -673,21 +695,10 @@ bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
 	s.request = fake_client_request(server->client);
 	parse(&s);
 	log_request(&s);
-	if (!serve_badly(&s, fault)) {
-		auto_free char *text = NULL;
-
-		serve(&s);
-		text = json_map_text(s.answer);
-		if (fault == FAULT_OVERTAKEN)
-			overtake(&s);
-		if (s.server->watch == FAKE_WATCH_FIRST) {
-			(void)fake_server_show(s.server, SIZE_MAX);
-			(void)fake_client_choose_call(s.server->client);
-		}
-		fake_client_answer(server->client, s.status, text);
-		if (s.server->watch == FAKE_WATCH_NEXT)
-			(void)fake_server_show(s.server, SIZE_MAX);
-	}
+	if (fault == FAULT_NONE || fault == FAULT_OVERTAKEN)
+		serve_well(&s, fault);
+	else
+		serve_badly(&s, fault);
 	free(s.name);
 	json_decref(s.body);
 	json_decref(s.answer);
@@ -709,6 +720,18 @@ bool fake_server_show(struct fake_server *server, size_t count)
 		shown = true;
 	}
 	return shown;
+}
+
+bool fake_server_show_any(struct fake_server *server, uint64_t which)
+{
+	size_t kinds = 0;
+
+	for (const struct fake_server *s = server->first; s; s = s->next)
+		kinds++;
+	server = server->first;
+	for (which %= kinds; which > 0; which--)
+		server = server->next;
+	return fake_server_show(server, 1);
 }
 
 bool fake_server_step(struct fake_server *server)
@@ -744,4 +767,13 @@ size_t fake_server_count(const struct fake_server *server)
 size_t fake_server_writes(const struct fake_server *server)
 {
 	return server->writes;
+}
+
+size_t fake_server_all_writes(const struct fake_server *server)
+{
+	size_t writes = 0;
+
+	for (server = server->first; server; server = server->next)
+		writes += server->writes;
+	return writes;
 }

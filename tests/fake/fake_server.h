@@ -12,6 +12,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct api_kind;
 struct fake_server;
@@ -24,13 +25,15 @@ enum fake_watch {
 	FAKE_WATCH_NEXT,    /* right after that                  */
 };
 
-/* A request, as it is served; borrowed. */
+/* A request, and its answer, which is about to be given; borrowed. */
 struct fake_asked {
 	const struct api_kind *kind;
 	const char *method;
 	const char *name; /* "": of the collection */
 	bool is_status;
-	const json_t *body; /* NULL: none */
+	const json_t *body;  /* NULL: none */
+	int status;          /* of the answer; 0: there is none                   */
+	const char *version; /* of the object that is the answer; "": it is none */
 };
 
 typedef void fake_asked_fn(void *arg, const struct fake_asked *asked);
@@ -69,7 +72,7 @@ struct kube_client *fake_server_client(struct fake_server *server);
 
 /* At first by hand. What has not been shown is shown by that, if it is not by hand. */
 void fake_server_set_watch(struct fake_server *server, enum fake_watch watch);
-/* @on_asked is called for each request of all kinds, before it is served. */
+/* @on_asked is called for each request of all kinds; not more than two listen. */
 void fake_server_listen(struct fake_server *server, fake_asked_fn *on_asked, void *arg);
 
 /* A user creates the object @name, or changes it, by a merge patch; @text has ' for ". */
@@ -97,6 +100,8 @@ bool fake_server_serve(struct fake_server *server, enum fake_fault fault);
 bool fake_server_step(struct fake_server *server);
 /* Let the watch show the next @count changes. False: there was none, or there is no watch. */
 bool fake_server_show(struct fake_server *server, size_t count);
+/* The same for one change of any of the kinds; @which chooses. */
+bool fake_server_show_any(struct fake_server *server, uint64_t which);
 /* End the watch; what it has not shown is in the next list. */
 void fake_server_end_watch(struct fake_server *server);
 
@@ -104,3 +109,5 @@ void fake_server_end_watch(struct fake_server *server);
  * are several kinds, "PATCH pods/a|". All changes so far. */
 const char *fake_server_log(struct fake_server *server);
 size_t fake_server_writes(const struct fake_server *server);
+/* The same of all kinds together. */
+size_t fake_server_all_writes(const struct fake_server *server);

@@ -21,14 +21,18 @@
 #include "fake/fake_server.h"
 #include "unit/suite.h"
 
-/* What a kind has. Each gets what open() has returned, but for the first. */
+/* What the kind lives with. */
+struct random_world {
+	struct fake_server *server;
+	struct fake_server *other; /* one with a client of its own; NULL: none */
+	struct fake_clock *clock;
+};
+
+/* What a kind has. All but the first get what that has returned. */
 struct random_kind {
 	const char *name;
-	void *(*open)(void);
+	void *(*open)(struct random_world *ret_world);
 	void (*close)(void *arg); /* frees it, too */
-	struct fake_server *(*server)(void *arg);
-	struct fake_server *(*other)(void *arg); /* one with a client of its own; NULL: none */
-	struct fake_clock *(*clock)(void *arg);
 	/* Something of users, of the node, or of helpers. */
 	void (*something)(void *arg, uint64_t *seed);
 	/* The program ends, and begins again; NULL: it does not. */
@@ -45,28 +49,27 @@ struct random_row {
 	uint64_t seed;
 };
 
-static inline bool random_step(const struct random_kind *kind, void *arg)
+static inline bool random_step(const struct random_world *world)
 {
-	return fake_server_step(kind->server(arg)) ||
-	       (kind->other && fake_server_step(kind->other(arg)));
+	return fake_server_step(world->server) || (world->other && fake_server_step(world->other));
 }
 
-static inline void random_settle(const struct random_kind *kind, void *arg)
+static inline void random_settle(const struct random_world *world)
 {
 	unsigned left = 5000;
 
 	do {
-		fake_clock_settle(kind->clock(arg));
+		fake_clock_settle(world->clock);
 		if (left-- == 0)
-			fail_msg("it does not come to rest: %s",
-				 fake_server_log(kind->server(arg)));
-	} while (random_step(kind, arg));
+			fail_msg("it does not come to rest: %s", fake_server_log(world->server));
+	} while (random_step(world));
 }
 
-static inline void random_thing(const struct random_kind *kind, void *arg, uint64_t *seed)
+static inline void random_thing(const struct random_kind *kind, const struct random_world *world,
+				void *arg, uint64_t *seed)
 {
 	struct fake_server *server =
-		kind->other && suite_random(seed) % 2 ? kind->other(arg) : kind->server(arg);
+		world->other && suite_random(seed) % 2 ? world->other : world->server;
 	enum fake_fault fault = FAULT_NONE;
 
 	switch (suite_random(seed) % 24) {
@@ -86,7 +89,7 @@ static inline void random_thing(const struct random_kind *kind, void *arg, uint6
 		return;
 	case 10:
 	case 11:
-		fake_clock_advance(kind->clock(arg), suite_random(seed) % 2000);
+		fake_clock_advance(world->clock, suite_random(seed) % 2000);
 		return;
 	case 12:
 		if (suite_random(seed) % 4 == 0)
@@ -104,20 +107,21 @@ static inline void random_thing(const struct random_kind *kind, void *arg, uint6
 	(void)fake_server_serve(server, fault);
 }
 
-static inline size_t random_writes(const struct random_kind *kind, void *arg)
+static inline size_t random_writes(const struct random_world *world)
 {
-	return fake_server_all_writes(kind->server(arg)) +
-	       (kind->other ? fake_server_all_writes(kind->other(arg)) : 0);
+	return fake_server_all_writes(world->server) +
+	       (world->other ? fake_server_all_writes(world->other) : 0);
 }
 
 /* Everything works, for longer than the longest pause. */
-static inline void random_end(const struct random_kind *kind, void *arg)
+static inline void random_end(const struct random_kind *kind, const struct random_world *world,
+			      void *arg)
 {
 	for (int i = 0; i < 40; i++) {
-		random_settle(kind, arg);
+		random_settle(world);
 		kind->end_well(arg);
-		random_settle(kind, arg);
-		fake_clock_advance(kind->clock(arg), 20000);
+		random_settle(world);
+		fake_clock_advance(world->clock, 20000);
 	}
 }
 
@@ -128,22 +132,23 @@ static inline void random_live(void **state)
 	const struct random_kind *kind = row->kind;
 	uint64_t seed = row->seed;
 	size_t writes;
+	struct random_world world = { 0 };
 	void *arg;
 
 	fake_reconcile_begin();
-	arg = kind->open();
-	fake_reconcile_listen(kind->server(arg));
-	if (kind->other)
-		fake_reconcile_listen(kind->other(arg));
+	arg = kind->open(&world);
+	fake_reconcile_listen(world.server);
+	if (world.other)
+		fake_reconcile_listen(world.other);
 	for (int i = 0; i < THINGS; i++) {
-		fake_clock_settle(kind->clock(arg));
-		random_thing(kind, arg, &seed);
+		fake_clock_settle(world.clock);
+		random_thing(kind, &world, arg, &seed);
 	}
-	random_end(kind, arg);
+	random_end(kind, &world, arg);
 	kind->assert_end(arg);
-	writes = random_writes(kind, arg);
-	random_end(kind, arg);
-	assert_int_equal(random_writes(kind, arg), writes); /* of an unchanged world */
+	writes = random_writes(&world);
+	random_end(kind, &world, arg);
+	assert_int_equal(random_writes(&world), writes); /* of an unchanged world */
 	kind->close(arg);
 	fake_reconcile_end();
 }

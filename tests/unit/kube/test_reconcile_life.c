@@ -7,19 +7,27 @@
 
 static const char *const names[] = { "a", "b", "w1", "wapply", "x1", "apply2" };
 
-static void *toys_open(void)
+static struct bench *open_toys(struct random_world *world)
 {
 	struct bench *b = xcalloc(1, sizeof(*b));
 
 	bench_open(b);
+	*world = (struct random_world){ .server = b->server, .clock = b->clock };
+	return b;
+}
+
+static void *toys_open(struct random_world *world)
+{
+	struct bench *b = open_toys(world);
+
 	b->starts_wanted = true;
 	return b;
 }
 
 /* One that has its changes wait. */
-static void *quiet_open(void)
+static void *quiet_open(struct random_world *world)
 {
-	struct bench *b = toys_open();
+	struct bench *b = toys_open(world);
 
 	bench_end(b);
 	b->quiet_ms = 300;
@@ -28,11 +36,10 @@ static void *quiet_open(void)
 }
 
 /* It makes and deletes nothing. */
-static void *digests_open(void)
+static void *digests_open(struct random_world *world)
 {
-	struct bench *b = xcalloc(1, sizeof(*b));
+	struct bench *b = open_toys(world);
 
-	bench_open(b);
 	begin_with_digests(b);
 	return b;
 }
@@ -41,16 +48,6 @@ static void toys_close(void *arg)
 {
 	bench_close(arg);
 	free(arg);
-}
-
-static struct fake_server *toys_server(void *arg)
-{
-	return ((struct bench *)arg)->server;
-}
-
-static struct fake_clock *toys_clock(void *arg)
-{
-	return ((struct bench *)arg)->clock;
 }
 
 static void user_does(struct bench *b, uint64_t *seed)
@@ -148,8 +145,6 @@ static const struct random_kind toys = {
 	.name = "toys",
 	.open = toys_open,
 	.close = toys_close,
-	.server = toys_server,
-	.clock = toys_clock,
 	.something = toys_something,
 	.begin_again = toys_begin_again,
 	.end_well = toys_end_well,

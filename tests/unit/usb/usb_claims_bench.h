@@ -163,23 +163,13 @@ static inline bool bench_is_out_of_reach(void *arg, const char *port)
 	return false;
 }
 
-static inline void bench_open(struct bench *b)
+/* The program begins, or begins again. */
+static inline void bench_begin(struct bench *b)
 {
 	const struct informer_handlers handlers = { .on_change = bench_on_change,
 						    .on_synced = bench_on_synced };
+	struct kube_client *client = fake_server_client(b->server);
 
-	struct kube_client *client;
-
-	*b = (struct bench){ .server = fake_server_new(&usbdeviceclaim_kind),
-			     .clock = fake_clock_new(),
-			     .metrics = metrics_new() };
-	fake_server_set_watch(b->server, FAKE_WATCH_FIRST);
-	fake_server_listen(b->server, bench_note, b);
-	b->devices = bench_join(b, &usbdevice_kind);
-	b->pci_claims = bench_join(b, &pcideviceclaim_kind);
-	fake_server_put(b->devices, STICK, DEVICE);
-	client = fake_server_client(b->server);
-	sticks_open(&b->node);
 	b->claim_informer =
 		kind_bench_informer(b, client, b->clock, &usbdeviceclaim_kind, handlers);
 	b->device_informer = kind_bench_informer(b, client, b->clock, &usbdevice_kind, handlers);
@@ -201,6 +191,29 @@ static inline void bench_open(struct bench *b)
 	informer_start(b->device_informer);
 	informer_start(b->pci_informer);
 	bench_settle(b);
+}
+
+static inline void bench_end(struct bench *b)
+{
+	b->claims = usb_claims_free(b->claims);
+	b->claim_informer = informer_free(b->claim_informer);
+	b->device_informer = informer_free(b->device_informer);
+	b->pci_informer = informer_free(b->pci_informer);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
+}
+
+static inline void bench_open(struct bench *b)
+{
+	*b = (struct bench){ .server = fake_server_new(&usbdeviceclaim_kind),
+			     .clock = fake_clock_new(),
+			     .metrics = metrics_new() };
+	fake_server_set_watch(b->server, FAKE_WATCH_FIRST);
+	fake_server_listen(b->server, bench_note, b);
+	b->devices = bench_join(b, &usbdevice_kind);
+	b->pci_claims = bench_join(b, &pcideviceclaim_kind);
+	fake_server_put(b->devices, STICK, DEVICE);
+	sticks_open(&b->node);
+	bench_begin(b);
 	sticks_look(&b->node);
 	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
@@ -208,15 +221,9 @@ static inline void bench_open(struct bench *b)
 
 static inline void bench_close(struct bench *b)
 {
-	usb_claims_free(b->claims);
+	bench_end(b);
 	fake_task_reset();
-	informer_free(b->claim_informer);
-	informer_free(b->device_informer);
-	informer_free(b->pci_informer);
-	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
 	kube_client_free(fake_server_client(b->server));
-	fake_server_free(b->devices);
-	fake_server_free(b->pci_claims);
 	fake_server_free(b->server);
 	fake_clock_free(b->clock);
 	metrics_free(b->metrics);

@@ -100,16 +100,9 @@ static inline struct fake_server *bench_join(struct bench *b, const struct api_k
 	return server;
 }
 
-/* Nothing is answered yet. */
-static inline void bench_open(struct bench *b)
+/* The program begins, or begins again. */
+static inline void bench_begin(struct bench *b)
 {
-	*b = (struct bench){ .server = fake_server_new(&pcidevice_kind),
-			     .clock = fake_clock_new() };
-	b->client = fake_server_client(b->server);
-	b->usb_devices = bench_join(b, &usbdevice_kind);
-	b->pci_claims = bench_join(b, &pcideviceclaim_kind);
-	b->usb_claims = bench_join(b, &usbdeviceclaim_kind);
-	fake_server_set_watch(b->server, FAKE_WATCH_NEXT);
 	bench_listen(b, &b->devices[INVENTORY_PCI], INVENTORY_PCI, &pcidevice_kind);
 	bench_listen(b, &b->devices[INVENTORY_USB], INVENTORY_USB, &usbdevice_kind);
 	bench_listen(b, &b->claims[INVENTORY_PCI], INVENTORY_PCI, &pcideviceclaim_kind);
@@ -130,7 +123,7 @@ static inline void bench_open(struct bench *b)
 	}
 }
 
-static inline void bench_close(struct bench *b)
+static inline void bench_end(struct bench *b)
 {
 	b->publish = publish_free(b->publish);
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++) {
@@ -138,10 +131,25 @@ static inline void bench_close(struct bench *b)
 		informer_free(b->claims[kind].informer);
 	}
 	assert_int_equal(fake_client_open(b->client), 0);
+}
+
+/* Nothing is answered yet. */
+static inline void bench_open(struct bench *b)
+{
+	*b = (struct bench){ .server = fake_server_new(&pcidevice_kind),
+			     .clock = fake_clock_new() };
+	b->client = fake_server_client(b->server);
+	b->usb_devices = bench_join(b, &usbdevice_kind);
+	b->pci_claims = bench_join(b, &pcideviceclaim_kind);
+	b->usb_claims = bench_join(b, &usbdeviceclaim_kind);
+	fake_server_set_watch(b->server, FAKE_WATCH_NEXT);
+	bench_begin(b);
+}
+
+static inline void bench_close(struct bench *b)
+{
+	bench_end(b);
 	kube_client_free(b->client);
-	fake_server_free(b->usb_devices);
-	fake_server_free(b->pci_claims);
-	fake_server_free(b->usb_claims);
 	fake_server_free(b->server);
 	fake_clock_free(b->clock);
 	world_close(&b->world);

@@ -26,12 +26,14 @@ struct known {
 	bool acted;     /* and nothing has been planned since   */
 	unsigned plans; /* of the run                           */
 	long version;   /* that the API server has answered     */
-	uint64_t answered_ms;
+	const struct fake_server *server;
+	uint64_t answered_ms; /* 0: that is not waited for any more   */
 	/* The last decision. */
 	enum step step;
 	char *reason; /* of its event; NULL: none             */
 	int status;   /* of its answer; 0: there is none yet  */
 	bool done;
+	bool reports; /* a status is under way while it acts  */
 	bool told;
 };
 
@@ -106,29 +108,42 @@ static uint64_t now_ms(const struct judged *j)
 static void hear(struct judged *j, const char *key)
 {
 	if (j && !store_get(reconcile_store(j->reconcile), key))
-		known_of(j, key)->version = 0;
+		known_of(j, key)->answered_ms = 0;
 }
 
-/* An answer to what was decided last is about to be given. */
+/* Is the request the one that was decided on? The kind reads and writes objects otherwise, too. */
+static bool is_asked(const struct judged *j, const struct known *k, const struct fake_asked *asked)
+{
+	const char *slash = strchr(k->key, '/');
+
+	return strcmp(j->spec.kind->plural, asked->kind->plural) == 0 &&
+	       strcmp(slash ? slash + 1 : k->key, asked->name) == 0 &&
+	       (k->reports || (k->step != STEP_REST && !k->done));
+}
+
+/* An answer is about to be given. */
+static void hear_answer(const struct judged *j, struct known *k, const struct fake_asked *asked)
+{
+	k->status = asked->status;
+	k->reports = false;
+	if (!*asked->version)
+		return;
+	k->version = number_of(asked->version);
+	k->answered_ms = now_ms(j);
+}
+
 static void on_asked(void *arg, const struct fake_asked *asked)
 {
-	(void)arg;
 	for (size_t i = 0; i < judge.all.len; i++) {
 		struct judged *j = judge.all.items[i];
 
 		for (size_t n = 0; n < j->keys.len; n++) {
 			struct known *k = j->keys.items[n].known;
-			const char *slash = strchr(k->key, '/');
 
-			if (strcmp(j->spec.kind->plural, asked->kind->plural) != 0 ||
-			    strcmp(slash ? slash + 1 : k->key, asked->name) != 0 ||
-			    k->step == STEP_REST || k->done)
+			if (!is_asked(j, k, asked))
 				continue;
-			k->status = asked->status;
-			if (*asked->version) {
-				k->version = number_of(asked->version);
-				k->answered_ms = now_ms(j);
-			}
+			k->server = fake_server_of(arg, asked->kind->plural);
+			hear_answer(j, k, asked);
 		}
 	}
 }
@@ -162,9 +177,19 @@ static void check_all_is_there(const struct judged *j)
 static bool is_behind(const struct judged *j, const struct known *k,
 		      const struct reconcile_view *view)
 {
-	if (view->fresh || k->version == 0 || now_ms(j) - k->answered_ms >= ECHOES_MS)
+	if (view->fresh || k->answered_ms == 0 || now_ms(j) - k->answered_ms >= ECHOES_MS)
 		return false;
 	return view->version && number_of(view->version) < k->version;
+}
+
+/* Is what the API server is said to have answered what it has answered? */
+static bool is_answer(const struct known *k, const struct reconcile_view *view)
+{
+	const char *slash = strchr(k->key, '/');
+
+	if (view->version)
+		return number_of(view->version) == k->version;
+	return !fake_server_get(k->server, slash ? slash + 1 : k->key);
 }
 
 static void decide(const struct judged *j, const struct reconcile_view *view, struct decision *d)
@@ -193,12 +218,14 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 	assert(k->acting == view->acting);
 	if (view->acting) {
 		decide(j, view, d);
+		k->reports = d->step != STEP_REST;
 		return;
 	}
 	if (!view->fresh)
 		k->plans = 0;
 	assert(++k->plans <= RECONCILE_STEPS_MAX);
 	assert(!is_behind(j, k, view));
+	assert(!view->fresh || view->last == STEP_ACT || is_answer(k, view));
 	if (k->acted && view->version)
 		assert(number_of(view->version) >= cached_version(j, view->key));
 	k->acted = false;
@@ -413,5 +440,5 @@ void fake_reconcile_end(void)
 
 void fake_reconcile_listen(struct fake_server *server)
 {
-	fake_server_listen(server, on_asked, NULL);
+	fake_server_listen(server, on_asked, server);
 }

@@ -6,6 +6,7 @@
  *    RECONCILE_STEPS_MAX times in a run, and not while the kind acts;
  *  - plan() does not see a cache that is behind what the API server has answered in the last ECHOES_MS, nor
  *    after an act what is older than a change of the object meanwhile;
+ *  - what plan() is told to be an answer of the API server is one, of that object;
  *  - plan() depends on its view alone: asked twice, it decides the same;
  *  - an act is on what the API server has returned in this run, and no older than what the watch has shown;
  *  - a step has been done when the API server has answered so; the event comes after that, once.

@@ -594,10 +594,10 @@ static void answer_like(const struct served *s, enum fake_fault fault)
 {
 	const char *name = *s->name ? s->name : meta_text(s->body, "name");
 	auto_free char *text =
-		xasprintf("{\"metadata\":{\"name\":\"%s%s\",\"uid\":\"u\"%s}%s}", name,
+		xasprintf("{\"metadata\":{\"name\":\"%s%s\",\"uid\":\"u\"%s%s}}", name,
 			  fault == FAULT_ANOTHER ? "-other" : "",
 			  fault == FAULT_NO_VERSION ? "" : ",\"resourceVersion\":\"1\"",
-			  fault == FAULT_UNREADABLE ? ",\"spec\":7" : "");
+			  fault == FAULT_UNREADABLE ? ",\"labels\":7" : "");
 
 	fake_client_answer(s->server->client, 200, *name ? text : "{}");
 }

@@ -1,30 +1,11 @@
 /* claims: what goes wrong in the life of a claim: requests, helpers, holders, deletions in between. */
 #include "agent/claim/claims.h"
 
-#include <errno.h>
-
 #include "base/log.h"
 #include "fake/fake_client.h"
 #include "unit/agent/claims_nic.h"
 
 #define EDIT "{'metadata':{'labels':{'a':'b'}}}"
-
-static void a_write_that_the_watch_has_not_shown_is_waited_for(void **state)
-{
-	struct bench *b = *state;
-
-	bench_lag(b);
-	bench_end(b, BOUND);
-	bench_serve(b);
-	bench_logged(b, "PATCH " NAME "/status\n");
-	claims_enqueue(b->claims, NAME);
-	bench_advance(b, 100);
-	bench_look(b, bound_nic);
-	assert_int_equal(bench_asking(b), 0);
-	bench_catch_up(b);
-	bench_advance(b, 5000);
-	assert_int_equal(bench_asking(b), 0);
-}
 
 /* Somebody edits between our look and our write. */
 static void a_conflict_waits_for_the_newer_claim(void **state)
@@ -399,38 +380,6 @@ static void the_agent_may_end_at_any_time(void **state)
 	bench_close(&b);
 }
 
-/* The request @nth (from 0) of the claim goes wrong. */
-static void nth_request_fails(int nth, enum fake_fault fault)
-{
-	struct bench b;
-
-	open_free(&b);
-	bench_create(&b, NAME, CLAIM);
-	for (int i = 0; i < nth; i++) {
-		if (bench_asking(&b) == 0)
-			bench_end(&b, BOUND);
-		bench_serve_one(&b);
-	}
-	if (bench_asking(&b) == 0)
-		bench_end(&b, BOUND);
-	bench_serve_with(&b, fault);
-	run_until_ready(&b);
-	assert_int_equal(fake.binder->started, 1);
-	bench_close(&b);
-}
-
-static void whatever_request_fails_it_becomes_ready(void **state)
-{
-	static const enum fake_fault faults[] = { FAULT_CONFLICT,  FAULT_TOO_MANY, FAULT_TROUBLE,
-						  FAULT_NO_ANSWER, FAULT_LOST,     FAULT_STRANGE,
-						  FAULT_ANOTHER };
-
-	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
-		for (int nth = 0; nth < 3; nth++)
-			nth_request_fails(nth, faults[i]);
-	}
-}
-
 static void an_edit_ends_the_wait_after_a_failure(void **state)
 {
 	struct bench *b = *state;
@@ -541,8 +490,6 @@ static struct claims_case {
 	const struct suite_fixture *fixture;
 	CMUnitTestFunction test;
 } cases[] = {
-	{ "our own write is waited for in the watch",
-	  &binding_fixture, a_write_that_the_watch_has_not_shown_is_waited_for },
 	{ "a conflict waits for the newer claim",
 	  &free_fixture, a_conflict_waits_for_the_newer_claim },
 	{ "a watch that stays behind is believed again after 3 s",
@@ -584,8 +531,6 @@ static struct claims_case {
 	{ "a 404 that does not name the claim releases nothing",
 	  &bench_fixture, a_kind_that_is_gone_releases_nothing },
 	{ "the agent may end at any time",NULL, the_agent_may_end_at_any_time },
-	{ "whatever request fails, the claim becomes ready",
-	 NULL, whatever_request_fails_it_becomes_ready },
 	{ "an edit ends the wait after a refusal",
 	  &binding_fixture, an_edit_ends_the_wait_after_a_failure },
 	{ "a claim that failed can be deleted at once",

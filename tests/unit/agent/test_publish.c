@@ -2,8 +2,6 @@
  * takes; above all, when none. */
 #include "agent/publish/publish.h"
 
-#include <errno.h>
-
 #include "base/log.h"
 #include "fake/fake_client.h"
 #include "unit/agent/publish_bench.h"
@@ -299,24 +297,6 @@ static void what_cannot_be_read_is_not_written(void **state)
 	assert_int_equal(bench_serve(b), 0);
 }
 
-/* Until the watch shows our own write, what the store has is older than what we know. */
-static void a_slow_watch_is_waited_for(void **state)
-{
-	struct bench *b = *state;
-
-	bench_lag(b);
-	bench_look(b, nic_lent);
-	assert_int_equal(bench_serve(b), 1);
-	bench_look(b, nic_lent);
-	fake_clock_advance(b->clock, 2900);
-	assert_int_equal(bench_writing(b), 0);
-	fake_server_set_watch(b->server, FAKE_WATCH_NEXT);
-	fake_clock_settle(b->clock);
-	assert_int_equal(bench_serve(b), 0);
-	fake_clock_advance(b->clock, 10000);
-	assert_int_equal(bench_writing(b), 0);
-}
-
 /* The watch has shown our write, and something newer right behind it. */
 static void a_watch_that_is_ahead_is_not_waited_for(void **state)
 {
@@ -401,22 +381,6 @@ static void a_kind_that_is_not_installed_is_waited_for(void **state)
 		fake_clock_advance(b->clock, 100);
 	bench_list(b, "pcidevices", FAULT_NONE);
 	fake_clock_advance(b->clock, 2000);
-	assert_int_equal(bench_serve(b), 2);
-}
-
-static void a_write_that_fails_is_repeated(void **state)
-{
-	struct bench *b = *state;
-
-	bench_look(b, nic);
-	for (int i = 0; i < 5; i++) {
-		assert_true(fake_server_serve(b->server, FAULT_TROUBLE));
-		fake_clock_settle(b->clock);
-		assert_int_equal(bench_writing(b), 0);
-		for (int tenths = 0; tenths < 600 && bench_writing(b) == 0; tenths++)
-			fake_clock_advance(b->clock, 100);
-		assert_int_equal(bench_writing(b), 1);
-	}
 	assert_int_equal(bench_serve(b), 2);
 }
 
@@ -575,7 +539,6 @@ static struct publish_case {
 	{ "a deletion by hand is repaired", &settled_fixture, a_deletion_by_hand_is_repaired },
 	{ "an object that cannot be read is not written",
 	  &settled_fixture, what_cannot_be_read_is_not_written },
-	{ "a slow watch is waited for", &settled_fixture, a_slow_watch_is_waited_for },
 	{ "a watch that is ahead is not waited for",
 	  &settled_fixture, a_watch_that_is_ahead_is_not_waited_for },
 	{ "a dead watch is not waited for without end",
@@ -586,7 +549,6 @@ static struct publish_case {
 	  &bench_fixture, nothing_is_deleted_before_the_node_was_looked_at },
 	{ "a kind that is not installed is waited for",
 	  &bench_fixture, a_kind_that_is_not_installed_is_waited_for },
-	{ "a write that fails is repeated", &synced_fixture, a_write_that_fails_is_repeated },
 	{ "a write that is refused waits for a change",
 	  &synced_fixture, a_write_that_is_refused_waits_for_a_change },
 	{ "what is deleted already is deleted",

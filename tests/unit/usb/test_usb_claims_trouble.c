@@ -26,46 +26,6 @@ static void a_conflict_at_the_release_is_tried_again(void **state)
 	assert_said(b, "Normal Released of the device|Normal Released|");
 }
 
-static struct fault_case {
-	const char *name;
-	enum fake_fault fault;
-} faults[] = {
-	{ "a server in trouble", FAULT_TROUBLE },
-	{ "too many requests", FAULT_TOO_MANY },
-	{ "no answer", FAULT_NO_ANSWER },
-	{ "an answer that is no claim", FAULT_STRANGE },
-	{ "a path that is not served says nothing of the claim", FAULT_NOT_SERVED },
-};
-
-/* At each request of the life, once. */
-static void a_fault_is_outlived(void **state)
-{
-	const struct fault_case *row = suite_row(state);
-
-	for (int at = 0; at < 4; at++) {
-		struct bench b;
-		int served = 0;
-
-		bench_open(&b);
-		bench_list_all(&b);
-		bench_look(&b, "1-2=5:A");
-		bench_create(&b);
-		for (int i = 0; fake_server_get(b.server, STICK) && i < 100; i++) {
-			if (fake_server_serve(b.server, served == at ? row->fault : FAULT_NONE))
-				served++;
-			else if (strstr(str_cstr(&b.log), TELL))
-				fake_server_delete(b.server, STICK);
-			bench_settle(&b);
-			if (fake_task.runs)
-				fake_task_end(TASK_DONE, NULL);
-			fake_clock_advance(b.clock, 60000);
-		}
-		assert_true(served > at);
-		assert_gone(&b);
-		bench_close(&b);
-	}
-}
-
 /* It was deleted before the answer of its write came. */
 static void a_claim_that_vanishes_is_forgotten(void **state)
 {
@@ -96,7 +56,6 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	suite_rows(&suite, faults, a_fault_is_outlived);
 	suite_fixture(&suite, &ready_fixture);
 	suite_add(&suite, "harvester-api 2.5: a conflict at the release is tried again",
 		  a_conflict_at_the_release_is_tried_again, NULL);

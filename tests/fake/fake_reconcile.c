@@ -47,9 +47,13 @@ struct judged {
 	ARRAY(struct slot) keys;
 };
 
+struct judged_slot {
+	struct judged *judged;
+};
+
 static struct {
 	bool on;
-	ARRAY(struct judged *) all;
+	ARRAY(struct judged_slot) all;
 } judge;
 
 struct reconcile *__real_reconcile_new(const struct reconcile_spec *spec);
@@ -135,7 +139,7 @@ static void hear_answer(const struct judged *j, struct known *k, const struct fa
 static void on_asked(void *arg, const struct fake_asked *asked)
 {
 	for (size_t i = 0; i < judge.all.len; i++) {
-		struct judged *j = judge.all.items[i];
+		struct judged *j = judge.all.items[i].judged;
 
 		for (size_t n = 0; n < j->keys.len; n++) {
 			struct known *k = j->keys.items[n].known;
@@ -309,8 +313,8 @@ static void on_synced(void *arg)
 static struct judged *judged_of(const struct reconcile *reconcile)
 {
 	for (size_t i = 0; i < judge.all.len; i++) {
-		if (judge.all.items[i]->reconcile == reconcile)
-			return judge.all.items[i];
+		if (judge.all.items[i].judged->reconcile == reconcile)
+			return judge.all.items[i].judged;
 	}
 	return NULL;
 }
@@ -335,7 +339,7 @@ struct reconcile *__wrap_reconcile_new(const struct reconcile_spec *spec)
 	ours.on_synced = on_synced;
 	ours.arg = j;
 	j->reconcile = __real_reconcile_new(&ours);
-	*array_add(&judge.all) = j;
+	array_add(&judge.all)->judged = j;
 	return j->reconcile;
 }
 
@@ -347,7 +351,7 @@ struct reconcile *__wrap_reconcile_free(struct reconcile *reconcile)
 	if (!j)
 		return reconcile;
 	for (size_t i = 0; i < judge.all.len; i++) {
-		if (judge.all.items[i] == j)
+		if (judge.all.items[i].judged == j)
 			judge.all.items[i] = judge.all.items[--judge.all.len];
 	}
 	for (size_t i = 0; i < j->keys.len; i++) {
@@ -395,7 +399,7 @@ static void check_event(const struct events *events, const struct events_about *
 			const char *reason)
 {
 	for (size_t i = 0; i < judge.all.len; i++) {
-		struct judged *j = judge.all.items[i];
+		struct judged *j = judge.all.items[i].judged;
 		auto_free char *key =
 			about->meta->namespace_
 				? xasprintf("%s/%s", about->meta->namespace_, about->meta->name)

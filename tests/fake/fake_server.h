@@ -60,8 +60,8 @@ enum fake_fault {
 };
 
 struct fake_server *fake_server_new(const struct api_kind *kind);
-/* The same for one more kind, by the client of @first, which serves its requests, has them in its log, and
- * frees it unless that was done before. */
+/* The same for one more kind, by the client of @first, which serves its requests, has them in its
+ * log, and frees it unless that was done before. */
 struct fake_server *fake_server_join(struct fake_server *first, const struct api_kind *kind);
 /* The one of that kind, of @first and those that have joined. */
 struct fake_server *fake_server_of(struct fake_server *first, const char *plural);

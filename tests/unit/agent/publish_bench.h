@@ -1,4 +1,5 @@
-/* publish_bench: publish between a made-up node and a fake_server, whose watches show each write at once. */
+/* publish_bench: publish between a made-up node and a fake_server, whose watches show each write
+ * at once. */
 #pragma once
 
 #include <stdbool.h>

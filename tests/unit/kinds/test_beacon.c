@@ -447,7 +447,7 @@ static void a_conflict_is_decided_again(void **state)
 	assert_false(fake_task.runs);
 }
 
-/* --- random lives ------------------------------------------------------------------------------- */
+/* --- random lives ----------------------------------------------------------------------------- */
 
 static void *life_open(struct random_world *world)
 {

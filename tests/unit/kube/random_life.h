@@ -1,12 +1,12 @@
 /*
- * random_life: random lives of objects between users, a node, and an API server that fails; of any kind that
- * is on lib/kube/reconcile.h.
+ * random_life: random lives of objects between users, a node, and an API server that fails; of any
+ * kind that is on lib/kube/reconcile.h.
  *
- * Requests are served in order, well or with any fault (a conflict, gone, too large, lost, ...); watches show
- * changes late, or end; the program ends in the middle and begins again; and between that happens what the
- * kind has: users' writes, scans, helpers that end. Then everything works again. In the end all has to be as
- * it should be, and nothing is written any more. What the engine promises is asserted on the way by
- * fake_reconcile, what a request has to be by fake_server.
+ * Requests are served in order, well or with any fault (a conflict, gone, too large, lost, ...);
+ * watches show changes late, or end; the program ends in the middle and begins again; and between
+ * that happens what the kind has: users' writes, scans, helpers that end. Then everything works
+ * again. In the end all has to be as it should be, and nothing is written any more. What the engine
+ * promises is asserted on the way by fake_reconcile, what a request has to be by fake_server.
  *
  * Each seed is a test, so that the name of the one that fails says it:
  *

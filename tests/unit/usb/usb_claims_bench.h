@@ -1,5 +1,5 @@
-/* usb_claims_bench: usb_claims between made-up sticks and a fake_server, whose watches show a write before it is
- * answered. */
+/* usb_claims_bench: usb_claims between made-up sticks and a fake_server, whose watches show a write
+ * before it is answered. */
 #pragma once
 
 #include <stdlib.h>

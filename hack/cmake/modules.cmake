@@ -64,6 +64,13 @@ function(unit_tests area)
     target_link_libraries(${target} PRIVATE build_flags unit_flags $<$<BOOL:${fakes}>:fake_kube>
                           ${T_USES} cmocka)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    # Calls of the engine go through tests/fake/fake_reconcile.c.
+    file(STRINGS ${source} lives REGEX "^#include \"unit/kube/random_life.h")
+    if(lives)
+      foreach(call reconcile_new reconcile_free reconcile_changed reconcile_acted reconcile_failed events_record)
+        target_link_options(${target} PRIVATE -Wl,--wrap=${call})
+      endforeach()
+    endif()
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_test(NAME ${area}/${stem} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${area}/${stem} PROPERTIES LABELS unit TIMEOUT 120

@@ -25,7 +25,13 @@ struct fake_server {
 	json_t *objects;            /* name -> object                                        */
 	json_t *answered;           /* name -> resourceVersion that was answered last        */
 	ARRAY(struct line) changes; /* that the watch has not shown                */
+	json_t *applied;            /* "manager name subresource" -> what was applied last   */
 	char *hidden;
+	enum fake_watch watch;
+	struct {
+		fake_asked_fn *on_asked;
+		void *arg;
+	} listeners[2];
 	int version;
 	int uids;
 	size_t writes;
@@ -45,6 +51,7 @@ struct fake_server *fake_server_join(struct fake_server *first, const struct api
 	}
 	server->objects = json_object();
 	server->answered = json_object();
+	server->applied = json_object();
 	server->hidden = xstrdup("");
 	server->version = 100;
 	return server;
@@ -62,14 +69,38 @@ static void forget_changes(struct fake_server *server)
 	server->changes.len = 0;
 }
 
+static void leave(struct fake_server *server)
+{
+	struct fake_server *before = server->first;
+
+	while (before->next != server)
+		before = before->next;
+	before->next = server->next;
+}
+
+struct fake_server *fake_server_of(struct fake_server *first, const char *plural)
+{
+	struct fake_server *server = first;
+
+	while (server && strcmp(server->kind->plural, plural) != 0)
+		server = server->next;
+	assert(server);
+	return server;
+}
+
 struct fake_server *fake_server_free(struct fake_server *server)
 {
 	if (!server)
 		return NULL;
+	while (server->first == server && server->next)
+		fake_server_free(server->next);
+	if (server->first != server)
+		leave(server);
 	forget_changes(server);
 	array_done(&server->changes);
 	json_decref(server->objects);
 	json_decref(server->answered);
+	json_decref(server->applied);
 	str_done(&server->log);
 	str_done(&server->told);
 	free(server->hidden);
@@ -80,6 +111,22 @@ struct fake_server *fake_server_free(struct fake_server *server)
 struct kube_client *fake_server_client(struct fake_server *server)
 {
 	return server->client;
+}
+
+void fake_server_set_watch(struct fake_server *server, enum fake_watch watch)
+{
+	server->watch = watch;
+	if (watch != FAKE_WATCH_BY_HAND)
+		(void)fake_server_show(server, SIZE_MAX);
+}
+
+void fake_server_listen(struct fake_server *server, fake_asked_fn *on_asked, void *arg)
+{
+	size_t i = server->first->listeners[0].on_asked != NULL;
+
+	assert(!server->first->listeners[i].on_asked);
+	server->first->listeners[i].on_asked = on_asked;
+	server->first->listeners[i].arg = arg;
 }
 
 /* --- objects ----------------------------------------------------------------------------- */
@@ -123,6 +170,11 @@ static void merge(json_t *target, json_t *patch)
 	}
 }
 
+static bool is_hidden(const struct fake_server *server, const char *name)
+{
+	return strcmp(name, server->hidden) == 0;
+}
+
 static void change(struct fake_server *server, const char *type, json_t *object)
 {
 	char version[16];
@@ -131,7 +183,7 @@ static void change(struct fake_server *server, const char *type, json_t *object)
 	(void)snprintf(version, sizeof(version), "%d", ++server->version);
 	set_meta(object, "resourceVersion", version);
 	server->writes++;
-	if (strcmp(meta_text(object, "name"), server->hidden) == 0)
+	if (is_hidden(server, meta_text(object, "name")))
 		return;
 	text = json_map_text(object);
 	array_add(&server->changes)->text =
@@ -144,30 +196,55 @@ static bool is_over(const json_t *object)
 	       json_array_size(json_object_get(meta_of(object), "finalizers")) == 0;
 }
 
-static void create(struct fake_server *server, const char *name, json_t *object)
+/* What it does not say of itself it gets. */
+static void add(struct fake_server *server, const char *name, json_t *object)
 {
 	auto_free char *uid = xasprintf("u%d", ++server->uids);
 
 	set_meta(object, "name", name);
-	set_meta(object, "uid", uid);
-	json_object_set_new(meta_of(object), "generation", json_integer(1));
-	json_object_del(object, "status");
+	if (!*meta_text(object, "uid"))
+		set_meta(object, "uid", uid);
+	if (!json_object_get(meta_of(object), "generation"))
+		json_object_set_new(meta_of(object), "generation", json_integer(1));
 	json_object_set(server->objects, name, object);
 	change(server, "ADDED", object);
+}
+
+static void create(struct fake_server *server, const char *name, json_t *object)
+{
+	json_object_del(object, "status");
+	json_object_del(meta_of(object), "uid");
+	json_object_del(meta_of(object), "generation");
+	add(server, name, object);
+}
+
+static json_int_t generation_of(const json_t *object)
+{
+	return json_integer_value(json_object_get(meta_of(object), "generation"));
+}
+
+static const json_t *label_of(const json_t *object)
+{
+	return json_object_get(json_object_get(meta_of(object), "labels"), "nodename");
 }
 
 /* Put @changed in the place of the object @name. */
 static void replace(struct fake_server *server, const char *name, json_t *changed)
 {
 	const json_t *before = json_object_get(server->objects, name);
-	json_int_t generation = json_integer_value(json_object_get(meta_of(before), "generation"));
 
 	if (json_equal(before, changed))
 		return;
 	if (json_object_get(changed, "spec") &&
 	    !json_equal(json_object_get(before, "spec"), json_object_get(changed, "spec")))
-		json_object_set_new(meta_of(changed), "generation", json_integer(generation + 1));
-	change(server, is_over(changed) ? "DELETED" : "MODIFIED", changed);
+		json_object_set_new(meta_of(changed), "generation",
+				    json_integer(1 + generation_of(before)));
+	if (is_hidden(server, name) && !label_of(before) && label_of(changed)) {
+		fake_server_hide(server, "");
+		change(server, "ADDED", changed);
+	} else {
+		change(server, is_over(changed) ? "DELETED" : "MODIFIED", changed);
+	}
 	if (is_over(changed))
 		json_object_del(server->objects, name);
 	else
@@ -204,6 +281,13 @@ static char *with_quotes(const char *text)
 	return made;
 }
 
+/* A user has changed something. */
+static void show_soon(struct fake_server *server)
+{
+	if (server->watch != FAKE_WATCH_BY_HAND)
+		(void)fake_server_show(server, SIZE_MAX);
+}
+
 void fake_server_write(struct fake_server *server, const char *name, const char *text)
 {
 	const json_t *object = json_object_get(server->objects, name);
@@ -214,10 +298,11 @@ void fake_server_write(struct fake_server *server, const char *name, const char 
 	assert(json);
 	if (!object) {
 		create(server, name, json);
-		return;
+	} else {
+		changed = patched(object, json, false);
+		replace(server, name, changed);
 	}
-	changed = patched(object, json, false);
-	replace(server, name, changed);
+	show_soon(server);
 }
 
 void fake_server_write_status(struct fake_server *server, const char *name, const char *text)
@@ -230,9 +315,20 @@ void fake_server_write_status(struct fake_server *server, const char *name, cons
 
 	assert(object);
 	replace(server, name, changed);
+	show_soon(server);
 }
 
-void fake_server_delete(struct fake_server *server, const char *name)
+void fake_server_put(struct fake_server *server, const char *name, const char *text)
+{
+	auto_free char *made = with_quotes(text);
+	auto_json json_t *json = json_loads(made, 0, NULL);
+
+	assert(json && !json_object_get(server->objects, name));
+	add(server, name, json);
+	show_soon(server);
+}
+
+static void delete_object(struct fake_server *server, const char *name)
 {
 	const json_t *object = json_object_get(server->objects, name);
 	auto_json json_t *changed = json_deep_copy(object);
@@ -240,7 +336,15 @@ void fake_server_delete(struct fake_server *server, const char *name)
 	if (!object || *meta_text(object, "deletionTimestamp"))
 		return;
 	set_meta(changed, "deletionTimestamp", "2026-01-02T03:04:05Z");
+	json_object_set_new(meta_of(changed), "generation",
+			    json_integer(1 + generation_of(object)));
 	replace(server, name, changed);
+}
+
+void fake_server_delete(struct fake_server *server, const char *name)
+{
+	delete_object(server, name);
+	show_soon(server);
 }
 
 void fake_server_hide(struct fake_server *server, const char *name)
@@ -292,9 +396,6 @@ static void answer_object(struct served *s, json_t *object)
 {
 	s->status = 200;
 	s->answer = json_incref(object);
-	if (!is_over(object))
-		json_object_set(s->server->answered, s->name,
-				json_object_get(meta_of(object), "resourceVersion"));
 }
 
 static void serve_list(struct served *s)
@@ -306,7 +407,7 @@ static void serve_list(struct served *s)
 
 	(void)snprintf(version, sizeof(version), "%d", s->server->version);
 	json_object_foreach (s->server->objects, name, object) {
-		if (strcmp(name, s->server->hidden) != 0)
+		if (!is_hidden(s->server, name))
 			json_array_append(items, object);
 	}
 	forget_changes(s->server);
@@ -332,6 +433,40 @@ static size_t finalizers(const json_t *object)
 	return json_array_size(json_object_get(meta_of(object), "finalizers"));
 }
 
+/* Take off @target what @before has and @now has not: an apply without them. */
+static void give_up(json_t *target, json_t *before, const json_t *now)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (before, key, value) {
+		json_t *kept = json_object_get(now, key);
+
+		if (json_is_object(value) && json_is_object(json_object_get(target, key)))
+			give_up(json_object_get(target, key), value, kept);
+		else if (!kept)
+			json_object_del(target, key);
+	}
+}
+
+/* @object after the apply: it has what is applied, and no more what the manager applied before. */
+static json_t *applied_to(const struct served *s, const json_t *object)
+{
+	const char *manager = strstr(s->request->path, "fieldManager=");
+	auto_free char *key = xasprintf("%s %s %d", manager ? manager : "", s->name, s->is_status);
+	json_t *before = json_object_get(s->server->applied, key);
+	auto_json json_t *had = json_deep_copy(object);
+	json_t *changed;
+
+	if (before)
+		give_up(s->is_status ? json_object_get(had, "status") : had,
+			s->is_status ? json_object_get(before, "status") : before,
+			s->is_status ? json_object_get(s->body, "status") : s->body);
+	changed = patched(had, s->body, s->is_status);
+	json_object_set_new(s->server->applied, key, json_deep_copy(s->body));
+	return changed;
+}
+
 static void serve_patch(struct served *s, json_t *object)
 {
 	bool apply = strstr(s->request->content_type, "apply") != NULL;
@@ -354,7 +489,7 @@ static void serve_patch(struct served *s, json_t *object)
 		fail_with(s, 409, "Conflict");
 		return;
 	}
-	changed = patched(object, s->body, s->is_status);
+	changed = apply ? applied_to(s, object) : patched(object, s->body, s->is_status);
 	if (finalizers(changed) < finalizers(object))
 		assert(answered && strcmp(answered, meta_text(object, "resourceVersion")) == 0);
 	replace(s->server, s->name, changed);
@@ -377,7 +512,7 @@ static void serve_delete(struct served *s, json_t *object)
 		fail_with(s, 409, "Conflict");
 		return;
 	}
-	fake_server_delete(s->server, s->name);
+	delete_object(s->server, s->name);
 	object = json_object_get(s->server->objects, s->name);
 	if (object)
 		answer_object(s, object);
@@ -434,66 +569,81 @@ static void parse(struct served *s)
 	s->body = json_loads(s->request->body, 0, NULL);
 }
 
+/* The answer is about to be given; the request is still there. */
+static void tell(const struct served *s, int status, const char *version)
+{
+	struct fake_server *first = s->server->first;
+	const struct fake_asked asked = { s->server->kind,
+					  s->request->method,
+					  *s->name ? s->name : meta_text(s->body, "name"),
+					  s->is_status,
+					  s->body,
+					  status,
+					  version };
+
+	if (*version && *s->name && !is_over(s->answer))
+		json_object_set_new(s->server->answered, s->name, json_string(version));
+	for (size_t i = 0; i < ARRAY_LEN(first->listeners); i++) {
+		if (first->listeners[i].on_asked)
+			first->listeners[i].on_asked(first->listeners[i].arg, &asked);
+	}
+}
+
 /* An object in the place of the one that was asked for; nothing of a collection. */
-static void answer_like(const struct served *s, bool unreadable)
+static void answer_like(const struct served *s, enum fake_fault fault)
 {
 	const char *name = *s->name ? s->name : meta_text(s->body, "name");
-	auto_free char *text = xasprintf(
-		"{\"metadata\":{\"name\":\"%s%s\",\"uid\":\"u\",\"resourceVersion\":\"1\"}"
-		"%s}",
-		name, unreadable ? "" : "-other", unreadable ? ",\"spec\":7" : "");
+	auto_free char *text =
+		xasprintf("{\"metadata\":{\"name\":\"%s%s\",\"uid\":\"u\"%s%s}}", name,
+			  fault == FAULT_ANOTHER ? "-other" : "",
+			  fault == FAULT_NO_VERSION ? "" : ",\"resourceVersion\":\"1\"",
+			  fault == FAULT_UNREADABLE ? ",\"labels\":7" : "");
 
 	fake_client_answer(s->server->client, 200, *name ? text : "{}");
 }
 
-/* True if something in place of an answer was given. */
-static bool serve_badly(struct served *s, enum fake_fault fault)
+/* What is answered in place of the right thing; status 0: nothing, with the code of the failure. */
+static const struct bad_answer {
+	int status;
+	int code;
+	bool done; /* what was asked for */
+} bad_answers[FAKE_FAULTS] = {
+	[FAULT_NO_ANSWER] = { .code = -ETIMEDOUT },
+	[FAULT_LOST] = { .code = -EIO, .done = true },
+	[FAULT_TOO_LARGE] = { .code = -EMSGSIZE, .done = true },
+	[FAULT_TROUBLE] = { .status = 500 },
+	[FAULT_TOO_MANY] = { .status = 429 },
+	[FAULT_DENIED] = { .status = 403 },
+	[FAULT_CONFLICT] = { .status = 409 },
+	[FAULT_GONE] = { .status = 410 },
+	[FAULT_INVALID] = { .status = 422 },
+	[FAULT_NOT_SERVED] = { .status = 404 },
+	[FAULT_STRANGE] = { .status = 200 },
+	[FAULT_NO_JSON] = { .status = 200 },
+	[FAULT_ANOTHER] = { .status = 200 },
+	[FAULT_NO_VERSION] = { .status = 200 },
+	[FAULT_UNREADABLE] = { .status = 200 },
+};
+
+static void serve_badly(struct served *s, enum fake_fault fault)
 {
+	const struct bad_answer *bad = &bad_answers[fault];
 	struct kube_client *client = s->server->client;
 
-	switch (fault) {
-	case FAULT_NONE:
-	case FAULT_OVERTAKEN:
-	case FAKE_FAULTS:
-		return false;
-	case FAULT_LOST:
+	if (bad->done)
 		serve(s);
-		fake_client_fail(client, -EIO);
-		return true;
-	case FAULT_TOO_LARGE:
-		serve(s);
-		fake_client_fail(client, -EMSGSIZE);
-		return true;
-	case FAULT_NO_ANSWER:
-		fake_client_fail(client, -ETIMEDOUT);
-		return true;
-	case FAULT_TROUBLE:
-		fake_client_answer(client, 500, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_TOO_MANY:
-		fake_client_answer_later(client, 429, "{\"kind\":\"Status\"}", 1000);
-		return true;
-	case FAULT_CONFLICT:
-		fake_client_answer(client, 409, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_GONE:
-		fake_client_answer(client, 410, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_STRANGE:
+	tell(s, bad->status, "");
+	if (bad->status == 0)
+		fake_client_fail(client, bad->code);
+	else if (fault == FAULT_STRANGE)
 		fake_client_answer(client, 200, "{}");
-		return true;
-	case FAULT_ANOTHER:
-	case FAULT_UNREADABLE:
-		answer_like(s, fault == FAULT_UNREADABLE);
-		return true;
-	case FAULT_INVALID:
-		fake_client_answer(client, 422, "{\"kind\":\"Status\"}");
-		return true;
-	case FAULT_NOT_SERVED:
-		fake_client_answer(client, 404, "{\"kind\":\"Status\"}");
-		return true;
-	}
-	return false;
+	else if (fault == FAULT_NO_JSON)
+		fake_client_answer(client, 200, "<html>");
+	else if (bad->status == 200)
+		answer_like(s, fault);
+	else
+		fake_client_answer_later(client, bad->status, "{\"kind\":\"Status\"}",
+					 bad->status == 429 ? 1000 : 0);
 }
 
 /* Somebody labels the object, and the watch shows it before the answer that is under way. */
@@ -517,6 +667,25 @@ static void log_request(const struct served *s)
 		 s->is_status ? "/status" : "");
 }
 
+static void serve_well(struct served *s, enum fake_fault fault)
+{
+	struct fake_server *server = s->server;
+	auto_free char *text = NULL;
+
+	serve(s);
+	text = json_map_text(s->answer);
+	if (fault == FAULT_OVERTAKEN)
+		overtake(s);
+	if (server->watch == FAKE_WATCH_FIRST) {
+		(void)fake_server_show(server, SIZE_MAX);
+		(void)fake_client_choose_call(server->client);
+	}
+	tell(s, s->status, meta_text(s->answer, "resourceVersion"));
+	fake_client_answer(server->client, s->status, text);
+	if (server->watch == FAKE_WATCH_NEXT)
+		(void)fake_server_show(server, SIZE_MAX);
+}
+
 bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
 {
 	struct served s = { .server = server };
@@ -526,15 +695,10 @@ bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
 	s.request = fake_client_request(server->client);
 	parse(&s);
 	log_request(&s);
-	if (!serve_badly(&s, fault)) {
-		auto_free char *text = NULL;
-
-		serve(&s);
-		text = json_map_text(s.answer);
-		if (fault == FAULT_OVERTAKEN)
-			overtake(&s);
-		fake_client_answer(server->client, s.status, text);
-	}
+	if (fault == FAULT_NONE || fault == FAULT_OVERTAKEN)
+		serve_well(&s, fault);
+	else
+		serve_badly(&s, fault);
 	free(s.name);
 	json_decref(s.body);
 	json_decref(s.answer);
@@ -558,6 +722,27 @@ bool fake_server_show(struct fake_server *server, size_t count)
 	return shown;
 }
 
+bool fake_server_show_any(struct fake_server *server, uint64_t which)
+{
+	size_t kinds = 0;
+
+	for (const struct fake_server *s = server->first; s; s = s->next)
+		kinds++;
+	server = server->first;
+	for (which %= kinds; which > 0; which--)
+		server = server->next;
+	return fake_server_show(server, 1);
+}
+
+bool fake_server_step(struct fake_server *server)
+{
+	bool stepped = fake_server_serve(server, FAULT_NONE);
+
+	for (struct fake_server *s = server->first; s && !stepped; s = s->next)
+		stepped = fake_server_show(s, 1);
+	return stepped;
+}
+
 void fake_server_end_watch(struct fake_server *server)
 {
 	auto_free char *plural = xasprintf("/%s?", server->kind->plural);
@@ -574,7 +759,21 @@ const char *fake_server_log(struct fake_server *server)
 	return str_cstr(&server->told);
 }
 
+size_t fake_server_count(const struct fake_server *server)
+{
+	return json_object_size(server->objects);
+}
+
 size_t fake_server_writes(const struct fake_server *server)
 {
 	return server->writes;
+}
+
+size_t fake_server_all_writes(const struct fake_server *server)
+{
+	size_t writes = 0;
+
+	for (server = server->first; server; server = server->next)
+		writes += server->writes;
+	return writes;
 }

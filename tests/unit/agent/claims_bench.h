@@ -1,6 +1,6 @@
 /*
- * claims_bench: claims between a made-up node, a binder that does what the test says, and an API
- * server of a few lines that keeps PCIDeviceClaims.
+ * claims_bench: claims between a made-up node, a binder that does what the test says, and a
+ * fake_server, whose watches show each write at once.
  */
 #pragma once
 
@@ -14,6 +14,7 @@
 #include "api/pcideviceclaim.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/fake_server.h"
 #include "kube/clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
@@ -21,9 +22,6 @@
 #include "unit/agent/fake_binder.h"
 #include "unit/agent/world.h"
 #include "unit/this_node.h"
-
-#define CLAIMS_PATH  "/pcideviceclaims?"
-#define DEVICES_PATH "/pcidevices?"
 
 /* kube/events.h without an API server. */
 struct events {
@@ -41,6 +39,8 @@ void events_record(struct events *events, const struct events_about *about, enum
 }
 
 struct bench {
+	struct fake_server *server; /* of PCIDeviceClaims */
+	struct fake_server *devices;
 	struct kube_client *client;
 	struct fake_clock *clock;
 	struct events events;
@@ -50,21 +50,15 @@ struct bench {
 	struct this_node node;
 	struct claims *claims;
 	struct world world;
-	json_t *objects; /* the server's claims: name -> object */
-	int version;
-	int uids;
-	bool lagging;                /* the watch tells nothing */
 	const char *pod;             /* that has 0000:01:00.0; "": not known; NULL: none */
 	const char *usb_pod;         /* likewise, of the USB device in port 1-2 */
 	const char *bind_trouble;    /* NULL: none */
 	const char *bind_trouble_at; /* address of the device that has it; NULL: all */
 	bool held;                   /* 0000:01:00.0 is still being set up */
 	struct claim_offer offer;    /* of all devices */
-	bool early;                  /* the watch tells of a write before it is answered */
 	struct str log;              /* "PATCH <name>/status\n" for each request of a claim */
 	size_t writes;               /* of claims */
 	size_t moves;                /* how often on_moved ran */
-	char *last;                  /* body of the last write */
 };
 
 static inline void bench_on_change(void *arg, const char *name, const struct entry *before,
@@ -147,15 +141,29 @@ static inline struct informer *bench_informer(struct bench *b, const struct api_
 		});
 }
 
+static inline void bench_note(void *arg, const struct fake_asked *asked)
+{
+	struct bench *b = arg;
+
+	if (!*asked->name)
+		return;
+	b->writes += strcmp(asked->method, "GET") != 0;
+	str_addf(&b->log, "%s %s%s\n", asked->method, asked->name,
+		 asked->is_status ? "/status" : "");
+}
+
 /* Nothing is answered yet, and the node has not been looked at. */
 static inline void bench_open(struct bench *b)
 {
-	*b = (struct bench){ .client = fake_client_new(),
+	*b = (struct bench){ .server = fake_server_new(&pcideviceclaim_kind),
 			     .clock = fake_clock_new(),
 			     .metrics = metrics_new() };
 	fake.watches = 0;
-	b->objects = json_object();
-	b->version = 100;
+	b->devices = fake_server_join(b->server, &pcidevice_kind);
+	b->client = fake_server_client(b->server);
+	fake_server_set_watch(b->server, FAKE_WATCH_NEXT);
+	fake_server_set_watch(b->devices, FAKE_WATCH_NEXT);
+	fake_server_listen(b->server, bench_note, b);
 	b->claim_informer = bench_informer(b, &pcideviceclaim_kind);
 	b->device_informer = bench_informer(b, &pcidevice_kind);
 	b->node = this_node_of(b->client, fake_clock_as_clock(b->clock), &b->events);
@@ -184,10 +192,11 @@ static inline void bench_close(struct bench *b)
 	assert_null(fake.binder);
 	assert_null(fake.watch);
 	kube_client_free(b->client);
+	fake_server_free(b->devices);
+	fake_server_free(b->server);
 	fake_clock_free(b->clock);
 	metrics_free(b->metrics);
 	world_close(&b->world);
-	json_decref(b->objects);
 	str_done(&b->log);
 	str_done(&b->events.said);
 }
@@ -227,83 +236,134 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 	bench_settle(b);
 }
 
-static inline json_t *bench_part(json_t *object, const char *key)
+/* --- users, and the server ------------------------------------------------------------------ */
+
+/* kubectl create: @spec is JSON. */
+static inline void bench_create(struct bench *b, const char *name, const char *spec)
 {
-	if (!json_object_get(object, key))
-		json_object_set_new(object, key, json_object());
-	return json_object_get(object, key);
+	auto_free char *text = xasprintf("{'spec':%s}", spec);
+
+	fake_server_write(b->server, name, text);
+	bench_settle(b);
 }
 
-static inline const char *bench_meta(json_t *object, const char *key)
+/* Put an object there with these members of it, in JSON. */
+static inline void bench_put(struct bench *b, const char *name, const char *members)
 {
-	return json_string_value(json_object_get(json_object_get(object, "metadata"), key));
+	auto_free char *text = xasprintf("{%s}", members);
+
+	fake_server_put(b->server, name, text);
 }
 
-static inline void bench_stamp(struct bench *b, json_t *object)
+/* kubectl delete. */
+static inline void bench_delete(struct bench *b, const char *name)
 {
-	auto_free char *version = xasprintf("%d", ++b->version);
-
-	json_object_set_new(bench_part(object, "metadata"), "resourceVersion",
-			    json_string(version));
+	fake_server_delete(b->server, name);
+	bench_settle(b);
 }
 
-static inline void bench_event(struct bench *b, const char *path, const char *type, json_t *object)
+/* The watch of claims shows nothing from now on. */
+static inline void bench_lag(struct bench *b)
 {
-	auto_free char *text = json_map_text(object);
-	auto_free char *line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, text);
-
-	fake_client_choose(b->client, path);
-	fake_client_line(b->client, line);
-}
-
-static inline void bench_tell(struct bench *b, const char *type, json_t *object)
-{
-	if (!b->lagging)
-		bench_event(b, CLAIMS_PATH, type, object);
+	fake_server_set_watch(b->server, FAKE_WATCH_BY_HAND);
 }
 
 /* The watch shows the changes that it has not shown. */
 static inline void bench_catch_up(struct bench *b)
 {
-	const char *name;
-	json_t *object;
-
-	b->lagging = false;
-	json_object_foreach (b->objects, name, object)
-		bench_tell(b, "MODIFIED", object);
+	fake_server_set_watch(b->server, FAKE_WATCH_NEXT);
 	bench_settle(b);
 }
 
-static inline void bench_list_devices(struct bench *b, const char *items)
+/* The list of claims, which is asked for first, and of devices. */
+static inline void bench_list_one(struct bench *b)
 {
-	auto_free char *text =
-		xasprintf("{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[%s]}", items);
-
-	fake_client_choose(b->client, DEVICES_PATH);
-	fake_client_answer(b->client, 200, text);
-	bench_settle(b);
-}
-
-/* The list of what the server has. */
-static inline void bench_list_claims(struct bench *b)
-{
-	auto_json json_t *list =
-		json_pack("{s:{s:s}, s:[]}", "metadata", "resourceVersion", "5", "items");
-	auto_free char *text = NULL;
-	const char *name;
-	json_t *object;
-
-	json_object_foreach (b->objects, name, object)
-		json_array_append(json_object_get(list, "items"), object);
-	text = json_map_text(list);
-	fake_client_choose(b->client, CLAIMS_PATH);
-	fake_client_answer(b->client, 200, text);
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
 	bench_settle(b);
 }
 
 /* Both lists are there; @items are the devices. */
 static inline void bench_list(struct bench *b, const char *items)
 {
-	bench_list_claims(b);
-	bench_list_devices(b, items);
+	auto_free char *text = xasprintf("[%s]", items);
+	auto_json json_t *devices = json_loads(text, 0, NULL);
+	json_t *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device) {
+		auto_free char *one = json_map_text(device);
+		const char *name = json_string_value(
+			json_object_get(json_object_get(device, "metadata"), "name"));
+
+		fake_server_put(b->devices, name, one);
+	}
+	bench_list_one(b);
+	bench_list_one(b);
+}
+
+/* How many requests wait for an answer. */
+static inline size_t bench_asking(struct bench *b)
+{
+	enum { WATCHES = 2 };
+
+	bench_settle(b);
+	return fake_client_open(b->client) - WATCHES;
+}
+
+/* Serve the oldest request as a server does, or not. */
+static inline void bench_serve_with(struct bench *b, enum fake_fault fault)
+{
+	assert_true(bench_asking(b) > 0);
+	assert_true(fake_server_serve(b->server, fault));
+	bench_settle(b);
+}
+
+static inline void bench_serve_one(struct bench *b)
+{
+	bench_serve_with(b, FAULT_NONE);
+}
+
+/* Serve until nothing is asked any more. */
+static inline void bench_serve(struct bench *b)
+{
+	while (bench_asking(b) > 0)
+		bench_serve_one(b);
+}
+
+static inline void bench_end(struct bench *b, struct binder_outcome outcome)
+{
+	bench_settle(b);
+	fake_binder_end(outcome);
+	bench_settle(b);
+}
+
+static inline void bench_logged(struct bench *b, const char *expected)
+{
+	assert_string_equal(str_cstr(&b->log), expected);
+	str_clear(&b->log);
+}
+
+static inline void bench_said(struct bench *b, const char *expected)
+{
+	assert_string_equal(str_cstr(&b->events.said), expected);
+	str_clear(&b->events.said);
+}
+
+static inline bool bench_is(const struct bench *b, const char *name, const char *text)
+{
+	const json_t *object = fake_server_get(b->server, name);
+	auto_free char *is = object ? json_map_text(object) : xstrdup("");
+
+	return strstr(is, text) != NULL;
+}
+
+static inline void bench_has(const struct bench *b, const char *name, const char *text)
+{
+	if (!bench_is(b, name, text))
+		fail_msg("no %s in %s", text, name);
+}
+
+static inline void bench_has_none(const struct bench *b)
+{
+	assert_int_equal(fake_server_count(b->server), 0);
 }

@@ -1,7 +1,7 @@
 /* claims_nic: a node with one NIC, its claim at each stage of its life, and what helpers may say of it. */
 #pragma once
 
-#include "unit/agent/claims_server.h"
+#include "unit/agent/claims_bench.h"
 
 #define NAME "node1-000001000"
 #define NIC(driver)                                                                               \
@@ -88,7 +88,7 @@ SUITE_FIXTURE(free, struct bench, open_free, bench_close);
 static inline void open_binding(struct bench *b)
 {
 	open_free(b);
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);

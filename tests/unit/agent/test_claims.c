@@ -11,7 +11,7 @@ static void a_life_takes_four_writes(void **state)
 {
 	struct bench *b = *state;
 
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	bench_logged(b, "PATCH " NAME "\nPATCH " NAME "/status\n");
 	bench_has(b, NAME, "\"finalizers\":[\"wrangler.cattle.io/PCIDeviceClaimOnRemove\"]");
@@ -35,7 +35,7 @@ static void a_life_takes_four_writes(void **state)
 	bench_look(b, free_nic);
 	bench_advance(b, 60000);
 	assert_int_equal(bench_asking(b), 0);
-	assert_int_equal(json_object_size(b->objects), 0);
+	bench_has_none(b);
 	assert_int_equal(b->writes, 4);
 	assert_int_equal(fake.binder->started, 2);
 }
@@ -55,7 +55,7 @@ static void a_life_is_in_the_audit_trail(void **state)
 
 	log_set_level(LOG_ERROR);
 	captured_begin(&captured);
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	bench_end(b, OUTCOME(TASK_FAILED, "UnbindFailed"));
 	bench_serve(b);
@@ -88,7 +88,7 @@ static void a_bind_is_told_before_the_claim_is_ready(void **state)
 	b->offer.state = CLAIM_OFFER_AWAITED;
 	log_set_level(LOG_ERROR);
 	captured_begin(&captured);
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	bench_end(b, BOUND);
 	bench_serve(b);
@@ -111,7 +111,7 @@ static void a_claim_is_told_to_be_bound_once(void **state)
 	struct bench *b = *state;
 
 	b->offer.state = CLAIM_OFFER_AWAITED;
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	bench_end(b, BOUND);
 	bench_serve(b);
@@ -136,7 +136,7 @@ static void a_bind_is_told_beside_a_warning(void **state)
 					 .taken = true };
 	log_set_level(LOG_ERROR);
 	captured_begin(&captured);
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	bench_end(b, BOUND);
 	bench_serve(b);
@@ -166,7 +166,7 @@ static void nothing_is_decided_before_all_is_known(void **state)
 {
 	struct bench *b = *state;
 
-	bench_create(b, NAME, CLAIM, false);
+	bench_create(b, NAME, CLAIM);
 	bench_look(b, free_nic);
 	claims_enqueue(b->claims, NAME);
 	assert_int_equal(bench_asking(b), 0);
@@ -178,7 +178,7 @@ static void nothing_is_decided_before_the_node_was_looked_at(void **state)
 {
 	struct bench *b = *state;
 
-	bench_create(b, NAME, CLAIM, false);
+	bench_create(b, NAME, CLAIM);
 	bench_list(b, DEVICE);
 	claims_enqueue(b->claims, NAME);
 	assert_int_equal(bench_asking(b), 0);
@@ -190,12 +190,13 @@ static void nothing_is_decided_before_the_devices_are_listed(void **state)
 {
 	struct bench *b = *state;
 
-	bench_create(b, NAME, CLAIM, false);
+	bench_create(b, NAME, CLAIM);
 	bench_look(b, free_nic);
-	bench_list_claims(b);
+	fake_server_put(b->devices, NAME, DEVICE);
+	bench_list_one(b);
 	bench_advance(b, 1000);
 	assert_int_equal(bench_asking(b), 0);
-	bench_list_devices(b, DEVICE);
+	bench_list_one(b);
 	assert_int_equal(bench_asking(b), 1);
 }
 
@@ -222,8 +223,9 @@ static void another_claim_of_that_name_waits_for_a_scan(void **state)
 
 	bench_end(b, BOUND);
 	bench_serve(b);
-	bench_remove(b, NAME);
-	bench_create(b, NAME, CLAIM, true);
+	fake_server_write(b->server, NAME, "{'metadata':{'finalizers':null}}");
+	fake_server_delete(b->server, NAME);
+	bench_create(b, NAME, CLAIM);
 	bench_advance(b, 1000);
 	assert_int_equal(bench_asking(b), 0);
 	bench_look(b, bound_nic);
@@ -237,7 +239,7 @@ static void a_device_that_is_being_set_up_is_waited_for(void **state)
 	struct bench *b = *state;
 
 	b->held = true;
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_advance(b, 60000);
 	assert_int_equal(bench_asking(b), 0);
 	b->held = false;
@@ -261,8 +263,7 @@ static void another_nodes_claim_is_not_touched(void **state)
 {
 	struct bench *b = *state;
 
-	bench_create(b, "node2-000001000", "{\"address\":\"0000:01:00.0\",\"nodeName\":\"node2\"}",
-		     true);
+	bench_create(b, "node2-000001000", "{\"address\":\"0000:01:00.0\",\"nodeName\":\"node2\"}");
 	bench_advance(b, 60000);
 	assert_int_equal(bench_asking(b), 0);
 }
@@ -273,8 +274,8 @@ static void a_claim_made_anew_within_a_second_is_bound_anew(void **state)
 
 	bench_end(b, RETURNED);
 	bench_serve_one(b);
-	assert_int_equal(json_object_size(b->objects), 0);
-	bench_create(b, NAME, CLAIM, true);
+	bench_has_none(b);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	bench_look(b, free_nic);
 	bench_serve(b);
@@ -325,7 +326,7 @@ static void a_device_moves_from_the_start_until_a_later_scan(void **state)
 	struct bench *b = *state;
 
 	assert_false(claims_moving(b->claims, NAME));
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	assert_true(claims_moving(b->claims, NAME));
 	assert_false(claims_moving(b->claims, "node1-000002000"));
@@ -354,15 +355,15 @@ static void the_watch_may_be_quicker_than_the_answer(void **state)
 {
 	struct bench *b = *state;
 
-	b->early = true;
-	bench_create(b, NAME, CLAIM, true);
+	fake_server_set_watch(b->server, FAKE_WATCH_FIRST);
+	bench_create(b, NAME, CLAIM);
 	run_until_ready(b);
 	bench_look(b, bound_nic);
 	bench_delete(b, NAME);
 	bench_serve(b);
 	bench_end(b, RETURNED);
 	bench_serve(b);
-	assert_int_equal(json_object_size(b->objects), 0);
+	bench_has_none(b);
 	bench_look(b, free_nic);
 	bench_advance(b, 60000);
 	assert_int_equal(bench_asking(b), 0);
@@ -372,16 +373,14 @@ static void the_watch_may_be_quicker_than_the_answer(void **state)
 
 static void the_event_of_a_foreign_device_waits_for_its_object(void **state)
 {
-	auto_json json_t *device = json_loads(DEVICE, 0, NULL);
 	struct bench *b = *state;
 
 	bench_list(b, "");
 	bench_look(b, foreign_nic);
 	bench_said(b, "");
-	bench_event(b, DEVICES_PATH, "ADDED", device);
+	fake_server_put(b->devices, NAME, DEVICE);
 	bench_said(b, "Normal LeftAlone of the device\n");
-	bench_stamp(b, device);
-	bench_event(b, DEVICES_PATH, "MODIFIED", device);
+	fake_server_write(b->devices, NAME, "{'metadata':{'labels':{'a':'b'}}}");
 	bench_said(b, "");
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "fake/fake_client.h"
-#include "unit/agent/claims_server.h"
+#include "unit/agent/claims_bench.h"
 #include "unit/captured.h"
 
 #define PART(nth, group, driver)                                                    \
@@ -30,11 +30,11 @@ static void claims_of_one_group_share_a_helper(void **state)
 
 	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
 	bench_look(b, lines);
-	bench_create(b, "node1-000007010", PART_CLAIM("1"), true);
+	bench_create(b, "node1-000007010", PART_CLAIM("1"));
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 0);
 	bench_has(b, "node1-000007010", "GroupShared");
-	bench_create(b, "node1-000007020", PART_CLAIM("2"), true);
+	bench_create(b, "node1-000007020", PART_CLAIM("2"));
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text,
@@ -58,13 +58,13 @@ static void a_claim_of_a_group_under_way_rests(void **state)
 	struct bench *b = *state;
 
 	bench_create(b, "node1-000007010",
-		     "{\"address\":\"0000:07:01.0\",\"includeIOMMUGroup\":true}", false);
+		     "{\"address\":\"0000:07:01.0\",\"includeIOMMUGroup\":true}");
 	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
 	bench_look(b, lines);
 	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_int_equal(fake.binder->jobs.items[0]->addresses.len, 2);
-	bench_create(b, "node1-000007020", PART_CLAIM("2"), true);
+	bench_create(b, "node1-000007020", PART_CLAIM("2"));
 	bench_advance(b, 60000);
 	assert_int_equal(bench_asking(b), 0);
 	bench_end(b, (struct binder_outcome){
@@ -94,8 +94,8 @@ static void a_holder_stays_known_while_another_claim_moves_the_group(void **stat
 					     .seen = { .items = both_on_vfio, .len = 2 } };
 	struct bench *b = *state;
 
-	bench_create(b, "node1-000007010", PART_CLAIM("1"), false);
-	bench_create(b, "node1-000007020", PART_CLAIM("2"), false);
+	bench_create(b, "node1-000007010", PART_CLAIM("1"));
+	bench_create(b, "node1-000007020", PART_CLAIM("2"));
 	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
 	bench_look(b, unbound);
 	bench_serve(b);
@@ -128,10 +128,10 @@ static void claims_of_many_groups_run_side_by_side(void **state)
 					     NULL };
 	struct bench *b = *state;
 
-	bench_create(b, "node1-000007010", PART_CLAIM("1"), false);
-	bench_create(b, "node1-000007020", PART_CLAIM("2"), false);
-	bench_create(b, "node1-000007030", PART_CLAIM("3"), false);
-	bench_create(b, "node1-000007040", PART_CLAIM("4"), false);
+	bench_create(b, "node1-000007010", PART_CLAIM("1"));
+	bench_create(b, "node1-000007020", PART_CLAIM("2"));
+	bench_create(b, "node1-000007030", PART_CLAIM("3"));
+	bench_create(b, "node1-000007040", PART_CLAIM("4"));
 	bench_list(b,
 		   PART_DEVICE("1") "," PART_DEVICE("2") "," PART_DEVICE("3") "," PART_DEVICE("4"));
 	bench_look(b, lines);
@@ -161,7 +161,7 @@ static void a_released_group_is_not_left_alone(void **state)
 	struct bench *b = *state;
 
 	bench_create(b, "node1-000007010",
-		     "{\"address\":\"0000:07:01.0\",\"includeIOMMUGroup\":true}", false);
+		     "{\"address\":\"0000:07:01.0\",\"includeIOMMUGroup\":true}");
 	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
 	bench_look(b, free_parts);
 	bench_serve(b);
@@ -183,7 +183,7 @@ static void a_released_group_is_not_left_alone(void **state)
 	if (!strstr(text, "device=node1-000007020 node=node1 reason=Released "
 			  "message=\"0000:07:02.0 is back on 8139cp\""))
 		fail_msg("%s", text);
-	assert_int_equal(json_object_size(b->objects), 0);
+	bench_has_none(b);
 	claims_enqueue_all(b->claims);
 	bench_said(b, "Normal Released of the device\nNormal Released of the device\n"
 		      "Normal Released\n");

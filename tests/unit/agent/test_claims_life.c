@@ -20,6 +20,7 @@
 #include "kube/informer.h"
 #include "unit/agent/fake_binder.h"
 #include "unit/agent/world.h"
+#include "unit/kube/random_life.h"
 #include "unit/this_node.h"
 
 struct events {
@@ -363,97 +364,60 @@ static void user_does(struct life *l, uint64_t *seed)
 	}
 }
 
-/* Helpers end by themselves, with what they were told done or not. */
-static void agent_restarts(struct life *l, uint64_t *seed)
+/* Helpers end by themselves, with what they were told done. */
+static void begin_again(void *arg)
 {
+	struct life *l = arg;
+
 	for (size_t i = 0; i < fake.binder->jobs.len; i++)
-		obey(l, fake.binder->jobs.items[i], suite_random(seed) % 3);
+		obey(l, fake.binder->jobs.items[i], i % 3);
 	agent_end(l);
 	agent_begin(l);
 }
 
-static void random_thing(struct life *l, uint64_t *seed)
+static void something(void *arg, uint64_t *seed)
 {
-	enum fake_fault fault = FAULT_NONE;
+	struct life *l = arg;
 
-	switch (suite_random(seed) % 22) {
+	switch (suite_random(seed) % 8) {
 	case 0:
 	case 1:
-		user_does(l, seed);
+		scan(l);
 		return;
 	case 2:
 	case 3:
-		scan(l);
-		return;
-	case 4:
-	case 5:
 		something_of_a_job(l, seed);
 		return;
-	case 6:
-	case 7:
-	case 8:
-	case 9:
-		(void)fake_server_show(l->server, 1 + suite_random(seed) % 3);
-		(void)fake_server_show(l->device_server, 1);
-		return;
-	case 10:
-	case 11:
-		fake_clock_advance(l->clock, suite_random(seed) % 3000);
-		return;
-	case 12:
-		if (suite_random(seed) % 8 == 0)
-			agent_restarts(l, seed);
-		else if (suite_random(seed) % 4 == 0)
-			fake_server_end_watch(l->server);
-		return;
-	case 13:
+	case 4:
 		if (fake.watch)
 			fake.watch->fn(fake.watch->arg);
 		return;
-	case 14:
-		fault = (enum fake_fault)(suite_random(seed) % FAKE_FAULTS);
-		break;
 	default:
-		break;
+		user_does(l, seed);
+		return;
 	}
-	(void)fake_server_serve(l->server, fault);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-static void serve_all(struct life *l)
+/* Helpers succeed, and scans follow. */
+static void end_well(void *arg)
 {
-	unsigned left = 2000;
+	struct life *l = arg;
 
-	do {
-		fake_clock_settle(l->clock);
-		if (left-- == 0)
-			fail_msg("it does not come to rest: %s", fake_server_log(l->server));
-	} while (fake_server_serve(l->server, FAULT_NONE) || fake_server_show(l->server, 1) ||
-		 fake_server_show(l->device_server, 1));
-}
+	l->pod = false;
+	l->functions[NIC].there = true;
+	while (fake.binder->jobs.len > 0) {
+		struct fake_job *job = fake.binder->jobs.items[0];
 
-/* Helpers succeed, and scans follow, for longer than the longest pause. */
-static void settle(struct life *l, int seconds)
-{
-	scan(l);
-	for (int i = 0; i < seconds; i++) {
-		fake_clock_advance(l->clock, 1000);
-		serve_all(l);
-		while (fake.binder->jobs.len > 0) {
-			struct fake_job *job = fake.binder->jobs.items[0];
-
-			if (!job->stuck)
-				obey(l, job, FUNCTIONS);
-			if (job->stuck)
-				fake_binder_unstick();
-			else
-				end_job(l, TASK_DONE);
-			serve_all(l);
-		}
-		if (l->scanned != l->moves)
-			scan(l);
+		if (!job->stuck)
+			obey(l, job, FUNCTIONS);
+		if (job->stuck)
+			fake_binder_unstick();
+		else
+			end_job(l, TASK_DONE);
 	}
+	scan(l);
 }
 
 static const char *status_of(const struct life *l, size_t i, const char *type)
@@ -470,7 +434,7 @@ static const char *status_of(const struct life *l, size_t i, const char *type)
 	return "";
 }
 
-static void fail_life(const struct life *l, int run, const char *what)
+static void fail_life(const struct life *l, const char *what)
 {
 	for (size_t i = 0; i < FUNCTIONS; i++) {
 		const struct function *f = &l->functions[i];
@@ -483,83 +447,77 @@ static void fail_life(const struct life *l, int run, const char *what)
 			    fake_server_text(l->server, f->name, "metadata.uid"), spec ? spec : "-",
 			    status_of(l, i, "Ready"));
 	}
-	fail_msg("run %d: %s", run, what);
+	fail_msg("%s", what);
 }
 
 /* What is bound is bound for a claim that is there, which says so. */
-static void assert_consistent(const struct life *l, size_t i, int run)
+static void assert_consistent(const struct life *l, size_t i)
 {
 	const struct function *f = &l->functions[i];
 	const json_t *claim = fake_server_get(l->server, f->name);
 
 	if (f->bound != (f->claim != NULL))
-		fail_life(l, run, "what is bound has a record, and nothing else");
+		fail_life(l, "what is bound has a record, and nothing else");
 	if (f->claim && strcmp(fake_server_text(l->server, f->claim, "metadata.uid"), f->uid) != 0)
-		fail_life(l, run, "a record is of a claim that is gone");
+		fail_life(l, "a record is of a claim that is gone");
 	if (!claim)
 		return;
 	assert_string_equal(fake_server_text(l->server, f->name, "metadata.deletionTimestamp"), "");
 	if (strcmp(status_of(l, i, "Ready"), f->bound ? "True" : "False") != 0)
-		fail_life(l, run, "what is bound is Ready, and nothing else");
+		fail_life(l, "what is bound is Ready, and nothing else");
 }
 
 /* The second of the group includes the first; without it, a claim of the first alone is refused,
  * whatever it has had before. */
-static void assert_end(const struct life *l, int run)
+static void assert_end(void *arg)
 {
+	const struct life *l = arg;
 	const struct function *nic = &l->functions[NIC];
 	bool first = fake_server_get(l->server, l->functions[FIRST].name) != NULL;
 	bool second = fake_server_get(l->server, l->functions[SECOND].name) != NULL;
 
-	assert_consistent(l, NIC, run);
+	assert_consistent(l, NIC);
 	if (nic->bound != (fake_server_get(l->server, nic->name) != NULL))
-		fail_life(l, run, "what is claimed is bound, and nothing else");
+		fail_life(l, "what is claimed is bound, and nothing else");
 	if (first && !second)
 		return;
-	assert_consistent(l, FIRST, run);
-	assert_consistent(l, SECOND, run);
+	assert_consistent(l, FIRST);
+	assert_consistent(l, SECOND);
 	if (l->functions[FIRST].bound != second || l->functions[SECOND].bound != second)
-		fail_life(l, run, "the group is bound for the second, and for nobody else");
+		fail_life(l, "the group is bound for the second, and for nobody else");
 }
 
-/* Whatever happens: in the end what is claimed is bound, what is not is given back, and then
- * nothing is written. The server, the reconcile and the fake binder assert on the way what they
- * promise. */
-static void a_random_life_ends_well(void **state)
+static void *open_life(struct random_world *world)
 {
-	(void)state;
-	for (int run = 0; run < 150; run++) {
-		struct life l;
-		uint64_t seed = (uint64_t)run;
-		size_t writes;
-		size_t started;
+	struct life *l = xcalloc(1, sizeof(*l));
 
-		life_open(&l);
-		scan(&l);
-		for (int i = 0; i < 500; i++) {
-			fake_clock_settle(l.clock);
-			random_thing(&l, &seed);
-		}
-		l.pod = false;
-		l.functions[NIC].there = true;
-		settle(&l, 400);
-		assert_end(&l, run);
-		writes = fake_server_writes(l.server);
-		started = fake.binder->started;
-		scan(&l);
-		claims_enqueue_all(l.claims);
-		settle(&l, 60);
-		assert_int_equal(fake_server_writes(l.server), writes);
-		assert_int_equal(fake.binder->started, started);
-		life_close(&l);
-	}
+	life_open(l);
+	scan(l);
+	*world = (struct random_world){ .server = l->server, .clock = l->clock };
+	return l;
 }
+
+static void close_life(void *arg)
+{
+	life_close(arg);
+	free(arg);
+}
+
+static const struct random_kind claims = {
+	.name = "PCIDeviceClaims",
+	.open = open_life,
+	.close = close_life,
+	.something = something,
+	.begin_again = begin_again,
+	.end_well = end_well,
+	.assert_end = assert_end,
+};
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	suite_add(&suite, "a random life ends well", a_random_life_ends_well, NULL);
+	random_lives(&suite, &claims, 60);
 	return suite_run(&suite, "claims_life");
 }

@@ -36,7 +36,7 @@ static void the_device_goes_back_when_the_pod_is_gone(void **state)
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
 	bench_end(b, RETURNED);
 	bench_serve(b);
-	assert_int_equal(json_object_size(b->objects), 0);
+	bench_has_none(b);
 }
 
 static void nobody_tells_of_the_end_and_it_is_seen_all_the_same(void **state)
@@ -99,7 +99,7 @@ static void a_controller_waits_for_the_pod_of_a_usb_device(void **state)
 	bench_list(b, DEVICE);
 	bench_look(b, controller);
 	b->usb_pod = ""; /* not known */
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 0);
 	bench_has(b, NAME, "it is not known yet whether a pod has the device in port 1-2");
@@ -127,7 +127,7 @@ static void a_pod_with_a_number_that_is_free_is_waited_for(void **state)
 	bench_list(b, DEVICE);
 	bench_look(b, alone);
 	b->bind_trouble = "a pod may still open it";
-	bench_create(b, NAME, CLAIM, true);
+	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	bench_advance(b, 5000);
 	bench_serve(b);
@@ -152,7 +152,7 @@ static void a_trouble_of_another_function_concerns_a_claim_of_the_group(void **s
 	bench_look(b, pair);
 	b->bind_trouble = "a container has it";
 	b->bind_trouble_at = "0000:01:00.1";
-	bench_create(b, NAME, "{\"includeIOMMUGroup\":true}", true);
+	bench_create(b, NAME, "{\"includeIOMMUGroup\":true}");
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 0);
 	bench_has(b, NAME, "a container has it");

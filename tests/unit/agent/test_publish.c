@@ -2,8 +2,6 @@
  * takes; above all, when none. */
 #include "agent/publish/publish.h"
 
-#include <errno.h>
-
 #include "base/log.h"
 #include "fake/fake_client.h"
 #include "unit/agent/publish_bench.h"
@@ -57,7 +55,7 @@ static void the_first_status_waits_for_no_watch(void **state)
 {
 	struct bench *b = *state;
 
-	b->lagging = true;
+	bench_lag(b);
 	bench_look(b, nic);
 	bench_serve_one(b);
 	assert_int_equal(bench_writing(b), 1);
@@ -129,8 +127,7 @@ static void a_refused_write_is_not_audited(void **state)
 	captured_begin(&captured);
 	publish_enqueue(b->publish, INVENTORY_PCI, NAME);
 	fake_clock_settle(b->clock);
-	fake_client_choose(b->client, "/pcidevices/");
-	fake_client_answer(b->client, 500, "{}");
+	assert_true(fake_server_serve(b->server, FAULT_TROUBLE));
 	fake_clock_settle(b->clock);
 	text = captured_end(&captured);
 	assert_null(strstr(text, "msg=audit"));
@@ -166,10 +163,10 @@ static void a_vanished_device_takes_one_delete(void **state)
 	bench_look(b, nothing);
 	fake_client_choose(b->client, "/pcidevices/");
 	assert_string_equal(fake_client_request(b->client)->method, "DELETE");
-	assert_non_null(strstr(fake_client_request(b->client)->body, "\"uid\":\"u\""));
+	assert_non_null(strstr(fake_client_request(b->client)->body, "\"uid\":\"u1\""));
 	assert_non_null(strstr(fake_client_request(b->client)->body, "\"resourceVersion\""));
 	assert_int_equal(bench_serve(b), 1);
-	assert_int_equal(json_object_size(b->objects), 0);
+	assert_int_equal(fake_server_count(b->server), 0);
 	assert_true(publish_settled(b->publish));
 }
 
@@ -177,21 +174,10 @@ static void a_vanished_device_takes_one_delete(void **state)
 static void what_is_being_deleted_is_not_deleted_again(void **state)
 {
 	struct bench *b = *state;
-	auto_free char *text = NULL;
-	json_t *object;
 
+	fake_server_write(b->server, NAME, "{'metadata':{'finalizers':['a.io/b']}}");
 	bench_look(b, nothing);
-	object = json_object_get(b->objects, NAME);
-	json_object_update_new(json_object_get(object, "metadata"),
-			       json_pack("{s:s, s:[s]}", "deletionTimestamp",
-					 "2026-01-01T00:00:00Z", "finalizers", "a.io/b"));
-	bench_stamp(b, object);
-	text = json_map_text(object);
-	fake_client_choose(b->client, "/pcidevices/");
-	fake_client_answer(b->client, 200, text);
-	fake_clock_settle(b->clock);
-	assert_int_equal(bench_writing(b), 0);
-	bench_event(b, "pcidevices", "MODIFIED", object);
+	assert_int_equal(bench_serve(b), 1);
 	bench_look(b, nothing);
 	fake_clock_advance(b->clock, 20000);
 	assert_int_equal(bench_writing(b), 0);
@@ -201,10 +187,9 @@ static void what_is_being_deleted_is_not_deleted_again(void **state)
 static void a_claimed_device_that_vanished_stays_as_long_as_the_claim(void **state)
 {
 	struct bench *b = *state;
-	auto_json json_t *claim = json_pack("{s:{s:s, s:s, s:s}}", "metadata", "name", NAME, "uid",
-					    "c", "resourceVersion", "7");
 
-	bench_event(b, "pcideviceclaims", "ADDED", claim);
+	fake_server_write(b->pci_claims, NAME, "{}");
+	fake_clock_settle(b->clock);
 	assert_int_equal(bench_serve(b), 1);
 	assert_has(b, "status", "\"type\":\"Claimed\"");
 	bench_look(b, nothing);
@@ -212,20 +197,18 @@ static void a_claimed_device_that_vanished_stays_as_long_as_the_claim(void **sta
 	assert_has(b, "status", "DeviceGone");
 	bench_look(b, nothing);
 	assert_int_equal(bench_serve(b), 0);
-	bench_event(b, "pcideviceclaims", "DELETED", claim);
+	fake_server_delete(b->pci_claims, NAME);
+	fake_clock_settle(b->clock);
 	assert_int_equal(bench_serve(b), 1);
-	assert_int_equal(json_object_size(b->objects), 0);
+	assert_int_equal(fake_server_count(b->server), 0);
 }
 
 static void an_edit_by_hand_is_repaired(void **state)
 {
 	struct bench *b = *state;
-	json_t *object;
 
-	object = json_object_get(b->objects, NAME);
-	json_object_set_new(json_object_get(object, "status"), "address", json_string("other"));
-	bench_stamp(b, object);
-	bench_event(b, "pcidevices", "MODIFIED", object);
+	fake_server_write_status(b->server, NAME, "{'address':'other'}");
+	fake_clock_settle(b->clock);
 	assert_int_equal(bench_serve(b), 1);
 	assert_has(b, "status", "\"address\":\"0000:01:00.0\"");
 }
@@ -234,7 +217,7 @@ static void an_edit_by_hand_is_repaired(void **state)
  * was written. */
 static void answer_with(struct bench *b, const char *key, const char *value)
 {
-	json_t *object = json_object_get(b->objects, NAME);
+	auto_json json_t *object = json_deep_copy(fake_server_get(b->server, NAME));
 	auto_free char *text = NULL;
 
 	json_object_set_new(json_object_get(object, "status"), key, json_string(value));
@@ -250,22 +233,19 @@ static void fields_of_others_go_by_a_patch(void **state)
 	struct bench *b = *state;
 	const struct fake_request *request;
 	auto_free char *version = NULL;
-	json_t *object;
 
-	object = json_object_get(b->objects, NAME);
-	json_object_set_new(json_object_get(object, "status"), "iommuGroup2", json_string("x"));
-	json_object_set_new(json_object_get(object, "status"), "numaNode", json_integer(1));
-	bench_stamp(b, object);
-	bench_event(b, "pcidevices", "MODIFIED", object);
+	fake_server_write_status(b->server, NAME, "{'iommuGroup2':'x','numaNode':1}");
+	fake_clock_settle(b->clock);
 	fake_client_choose(b->client, "/pcidevices/" NAME "/status?");
 	assert_non_null(strstr(fake_client_request(b->client)->content_type, "apply-patch"));
-	answer_with(b, "iommuGroup2", "x");
+	bench_serve_one(b);
 	fake_client_choose(b->client, "/pcidevices/" NAME "/status?");
 	request = fake_client_request(b->client);
-	version = xasprintf("\"resourceVersion\":\"%d\"", b->version);
+	version = xasprintf("\"resourceVersion\":\"%s\"",
+			    fake_server_text(b->server, NAME, "metadata.resourceVersion"));
 	assert_non_null(strstr(request->content_type, "merge-patch"));
 	assert_non_null(strstr(request->body, "\"status\":{\"numaNode\":null}"));
-	assert_non_null(strstr(request->body, "\"uid\":\"u\""));
+	assert_non_null(strstr(request->body, "\"uid\":\"u1\""));
 	assert_non_null(strstr(request->body, version));
 	answer_with(b, "iommuGroup2", "x"); /* and it is there again */
 	assert_int_equal(bench_writing(b), 0);
@@ -288,14 +268,11 @@ static void a_label_that_does_not_stay_is_applied_once(void **state)
 {
 	struct bench *b = *state;
 	auto_free char *text = NULL;
-	json_t *object;
 
-	object = json_object_get(b->objects, NAME);
-	json_object_del(json_object_get(object, "metadata"), "labels");
-	bench_stamp(b, object);
-	bench_event(b, "pcidevices", "MODIFIED", object);
+	fake_server_write(b->server, NAME, "{'metadata':{'labels':null}}");
+	fake_clock_settle(b->clock);
 	assert_int_equal(bench_writing(b), 1);
-	text = json_map_text(object);
+	text = json_map_text(fake_server_get(b->server, NAME));
 	fake_client_choose(b->client, "/pcidevices/" NAME "?");
 	fake_client_answer(b->client, 200, text);
 	fake_clock_advance(b->clock, 20000);
@@ -305,11 +282,9 @@ static void a_label_that_does_not_stay_is_applied_once(void **state)
 static void a_deletion_by_hand_is_repaired(void **state)
 {
 	struct bench *b = *state;
-	auto_json json_t *object = NULL;
 
-	object = json_incref(json_object_get(b->objects, NAME));
-	json_object_del(b->objects, NAME);
-	bench_event(b, "pcidevices", "DELETED", object);
+	fake_server_delete(b->server, NAME);
+	fake_clock_settle(b->clock);
 	assert_int_equal(bench_serve(b), 2);
 	assert_has(b, "status", "\"address\":\"0000:01:00.0\"");
 }
@@ -317,48 +292,23 @@ static void a_deletion_by_hand_is_repaired(void **state)
 static void what_cannot_be_read_is_not_written(void **state)
 {
 	struct bench *b = *state;
-	json_t *object;
 
-	object = json_object_get(b->objects, NAME);
-	json_object_set_new(json_object_get(object, "status"), "address", json_integer(7));
-	bench_stamp(b, object);
-	bench_event(b, "pcidevices", "MODIFIED", object);
+	fake_server_write_status(b->server, NAME, "{'address':7}");
+	fake_clock_settle(b->clock);
 	assert_int_equal(bench_serve(b), 0);
-}
-
-/* Until the watch shows our own write, what the store has is older than what we know. */
-static void a_slow_watch_is_waited_for(void **state)
-{
-	struct bench *b = *state;
-
-	b->lagging = true;
-	bench_look(b, nic_lent);
-	assert_int_equal(bench_serve(b), 1);
-	bench_look(b, nic_lent);
-	fake_clock_advance(b->clock, 2900);
-	assert_int_equal(bench_writing(b), 0);
-	b->lagging = false;
-	bench_tell(b, "MODIFIED", json_object_get(b->objects, NAME));
-	assert_int_equal(bench_serve(b), 0);
-	fake_clock_advance(b->clock, 10000);
-	assert_int_equal(bench_writing(b), 0);
 }
 
 /* The watch has shown our write, and something newer right behind it. */
 static void a_watch_that_is_ahead_is_not_waited_for(void **state)
 {
 	struct bench *b = *state;
-	json_t *object;
 
-	b->lagging = true;
+	bench_lag(b);
 	bench_look(b, nic_lent);
 	assert_int_equal(bench_serve(b), 1);
-	object = json_object_get(b->objects, NAME);
-	bench_show(b, "pcidevices", "MODIFIED", object);
-	json_object_set_new(json_object_get(object, "status"), "address", json_string("other"));
-	bench_stamp(b, object);
-	b->lagging = false;
-	bench_event(b, "pcidevices", "MODIFIED", object);
+	fake_server_write_status(b->server, NAME, "{'address':'other'}");
+	fake_server_set_watch(b->server, FAKE_WATCH_NEXT);
+	fake_clock_settle(b->clock);
 	assert_int_equal(bench_serve(b), 1);
 }
 
@@ -367,7 +317,7 @@ static void a_dead_watch_is_not_waited_for(void **state)
 {
 	struct bench *b = *state;
 
-	b->lagging = true;
+	bench_lag(b);
 	bench_look(b, nic_lent);
 	assert_int_equal(bench_serve(b), 1);
 	bench_look(b, nic_lent);
@@ -380,12 +330,12 @@ static void nothing_is_written_before_the_lists_are_there(void **state)
 	struct bench *b = *state;
 
 	bench_look(b, nic);
-	bench_list(b, "pcidevices", 200, NO_ITEMS);
-	bench_list(b, "usbdevices", 200, NO_ITEMS);
-	bench_list(b, "usbdeviceclaims", 200, NO_ITEMS);
+	bench_list(b, "pcidevices", FAULT_NONE);
+	bench_list(b, "usbdevices", FAULT_NONE);
+	bench_list(b, "usbdeviceclaims", FAULT_NONE);
 	fake_clock_advance(b->clock, 100);
 	assert_int_equal(bench_writing(b), 0);
-	bench_list(b, "pcideviceclaims", 200, NO_ITEMS);
+	bench_list(b, "pcideviceclaims", FAULT_NONE);
 	fake_clock_settle(b->clock);
 	assert_int_equal(bench_serve(b), 2);
 }
@@ -394,12 +344,11 @@ static void nothing_is_deleted_before_the_node_was_looked_at(void **state)
 {
 	struct bench *b = *state;
 
-	bench_list(b, "pcidevices", 200,
-		   "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":"
-		   "\"" NAME "\",\"uid\":\"u\",\"resourceVersion\":\"4\"}}]}");
-	bench_list(b, "usbdevices", 200, NO_ITEMS);
-	bench_list(b, "pcideviceclaims", 200, NO_ITEMS);
-	bench_list(b, "usbdeviceclaims", 200, NO_ITEMS);
+	fake_server_write(b->server, NAME, "{}");
+	bench_list(b, "pcidevices", FAULT_NONE);
+	bench_list(b, "usbdevices", FAULT_NONE);
+	bench_list(b, "pcideviceclaims", FAULT_NONE);
+	bench_list(b, "usbdeviceclaims", FAULT_NONE);
 	fake_clock_advance(b->clock, 10000);
 	assert_int_equal(bench_writing(b), 0);
 	assert_false(publish_settled(b->publish));
@@ -413,10 +362,10 @@ static void a_kind_that_is_not_installed_is_waited_for(void **state)
 	struct bench *b = *state;
 	size_t sent;
 
-	bench_list(b, "pcidevices", 404, "{}");
-	bench_list(b, "usbdevices", 200, NO_ITEMS);
-	bench_list(b, "pcideviceclaims", 200, NO_ITEMS);
-	bench_list(b, "usbdeviceclaims", 200, NO_ITEMS);
+	bench_list(b, "pcidevices", FAULT_NOT_SERVED);
+	bench_list(b, "usbdevices", FAULT_NONE);
+	bench_list(b, "pcideviceclaims", FAULT_NONE);
+	bench_list(b, "usbdeviceclaims", FAULT_NONE);
 	assert_true(informer_synced(b->devices[INVENTORY_PCI].informer));
 	assert_false(informer_installed(b->devices[INVENTORY_PCI].informer));
 	bench_look(b, nic);
@@ -425,31 +374,14 @@ static void a_kind_that_is_not_installed_is_waited_for(void **state)
 	for (int i = 0; i < 20; i++) {
 		fake_clock_advance(b->clock, 1000);
 		if (fake_client_sent(b->client) > sent)
-			bench_list(b, "pcidevices", 404, "{}");
+			bench_list(b, "pcidevices", FAULT_NOT_SERVED);
 		sent = fake_client_sent(b->client);
 		assert_int_equal(fake_client_open(b->client), WATCHES - 1);
 	}
 	while (fake_client_sent(b->client) == sent)
 		fake_clock_advance(b->clock, 100);
-	bench_list(b, "pcidevices", 200, NO_ITEMS);
+	bench_list(b, "pcidevices", FAULT_NONE);
 	fake_clock_advance(b->clock, 2000);
-	assert_int_equal(bench_serve(b), 2);
-}
-
-static void a_write_that_fails_is_repeated(void **state)
-{
-	struct bench *b = *state;
-
-	bench_look(b, nic);
-	for (int i = 0; i < 5; i++) {
-		fake_client_choose(b->client, "/pcidevices/");
-		fake_client_answer(b->client, 500, "{}");
-		fake_clock_settle(b->clock);
-		assert_int_equal(bench_writing(b), 0);
-		for (int tenths = 0; tenths < 600 && bench_writing(b) == 0; tenths++)
-			fake_clock_advance(b->clock, 100);
-		assert_int_equal(bench_writing(b), 1);
-	}
 	assert_int_equal(bench_serve(b), 2);
 }
 
@@ -459,8 +391,7 @@ static void a_write_that_is_refused_waits_for_a_change(void **state)
 	struct bench *b = *state;
 
 	bench_look(b, nic);
-	fake_client_choose(b->client, "/pcidevices/");
-	fake_client_answer(b->client, 422, "{}");
+	assert_true(fake_server_serve(b->server, FAULT_INVALID));
 	fake_clock_advance(b->clock, 100000);
 	assert_int_equal(bench_writing(b), 0);
 	bench_look(b, nic);
@@ -471,16 +402,14 @@ static void what_is_deleted_already_is_deleted(void **state)
 {
 	struct bench *b = *state;
 
+	bench_lag(b);
 	bench_look(b, nothing);
-	fake_client_choose(b->client, "/pcidevices/");
 	/* The path is not served just then. */
-	fake_client_answer(b->client, 404, "404 page not found");
+	assert_true(fake_server_serve(b->server, FAULT_NOT_SERVED));
 	fake_clock_advance(b->clock, 1000);
 	assert_int_equal(bench_writing(b), 1);
-	fake_client_choose(b->client, "/pcidevices/");
-	fake_client_answer(b->client, 404,
-			   "{\"kind\":\"Status\",\"details\":{\"name\":\"" NAME "\"}}");
-	fake_clock_settle(b->clock);
+	fake_server_delete(b->server, NAME);
+	bench_serve_one(b);
 	assert_int_equal(bench_writing(b), 0);
 	assert_true(publish_settled(b->publish));
 	/* It is not deleted again before the watch shows the deletion. */
@@ -534,7 +463,7 @@ static void writes_are_few_at_a_time(void **state)
 	bench_serve_one(b);
 	assert_in_range(bench_writing(b), 15, 16);
 	assert_int_equal(bench_serve(b), 79);
-	assert_int_equal(json_object_size(b->objects), 40);
+	assert_int_equal(fake_server_count(b->server), 40);
 	assert_true(publish_settled(b->publish));
 }
 
@@ -560,7 +489,7 @@ static void a_change_in_the_middle_is_not_lost(void **state)
 	bench_look(b, nic);
 	bench_look(b, nothing);
 	bench_serve(b);
-	assert_int_equal(json_object_size(b->objects), 0);
+	assert_int_equal(fake_server_count(b->server), 0);
 	assert_true(publish_settled(b->publish));
 }
 
@@ -611,7 +540,6 @@ static struct publish_case {
 	{ "a deletion by hand is repaired", &settled_fixture, a_deletion_by_hand_is_repaired },
 	{ "an object that cannot be read is not written",
 	  &settled_fixture, what_cannot_be_read_is_not_written },
-	{ "a slow watch is waited for", &settled_fixture, a_slow_watch_is_waited_for },
 	{ "a watch that is ahead is not waited for",
 	  &settled_fixture, a_watch_that_is_ahead_is_not_waited_for },
 	{ "a dead watch is not waited for without end",
@@ -622,7 +550,6 @@ static struct publish_case {
 	  &bench_fixture, nothing_is_deleted_before_the_node_was_looked_at },
 	{ "a kind that is not installed is waited for",
 	  &bench_fixture, a_kind_that_is_not_installed_is_waited_for },
-	{ "a write that fails is repeated", &synced_fixture, a_write_that_fails_is_repeated },
 	{ "a write that is refused waits for a change",
 	  &synced_fixture, a_write_that_is_refused_waits_for_a_change },
 	{ "what is deleted already is deleted",

@@ -1,6 +1,6 @@
 /*
  * gpus_bench: the objects of a card between a made-up node, programs that do what the test says, and
- * an API server of a few lines, which has objects of all kinds and shows each change at once.
+ * a fake_server, whose watches show each change at once.
  *
  * Kinds and names are short in the log: "card", "mig", "vgpu4" (of the function 0000:08:00.4),
  * "claim4", "device4".
@@ -23,13 +23,13 @@
 #include "base/array.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/fake_server.h"
 #include "kube/clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "unit/agent/world.h"
 #include "unit/gpu/gpu_scene.h"
 #include "unit/kube/kind_bench.h"
-#include "unit/kube/objects.h"
 #include "unit/made_json.h"
 #include "unit/this_node.h"
 
@@ -130,26 +130,26 @@ void events_record(struct events *events, const struct events_about *about, enum
 
 /* --- the bench ------------------------------------------------------------------------------- */
 
+static const struct api_kind *const kinds[] = { &sriovgpudevice_kind, &vgpudevice_kind,
+						&migconfiguration_kind, &pcidevice_kind,
+						&pcideviceclaim_kind };
+
 struct bench {
 	uv_loop_t loop;
-	struct kube_client *client;
+	struct fake_server *server; /* of all kinds */
 	struct fake_clock *clock;
 	struct events events;
 	struct informer *claims, *devices;
 	struct this_node node;
 	struct gpus *gpus;
 	struct world world;
-	json_t *objects; /* "plural/name" -> object                                      */
-	int version, uids;
 	struct str writes; /* "PATCH card/status Applying|" for each since the last look  */
 	struct str reads;
-	const char *slow;     /* the watch of this plural shows nothing; see bench_catch_up() */
-	json_t *unshown;      /* its lines */
 	const char *unlisted; /* the list of this plural fails */
-	const char *hidden;   /* "plural/name" of what lacks the label     */
 	const char *pod;      /* that has the function 0000:08:00.4         */
 	bool is_taken;        /* another kind has the resource of vGPUs     */
 	int moves, lent;
+	bool by_hand; /* nothing is served by itself */
 };
 
 static inline const char *bench_short(const char *plural, const char *name)
@@ -227,11 +227,12 @@ static inline void bench_begin(struct bench *b)
 {
 	const struct informer_handlers handlers = { .on_change = bench_on_change,
 						    .on_synced = bench_on_synced };
+	struct kube_client *client = fake_server_client(b->server);
 
 	assert_int_equal(uv_loop_init(&b->loop), 0);
-	b->claims = kind_bench_informer(b, b->client, b->clock, &pcideviceclaim_kind, handlers);
-	b->devices = kind_bench_informer(b, b->client, b->clock, &pcidevice_kind, handlers);
-	b->node = this_node_of(b->client, fake_clock_as_clock(b->clock), &b->events);
+	b->claims = kind_bench_informer(b, client, b->clock, &pcideviceclaim_kind, handlers);
+	b->devices = kind_bench_informer(b, client, b->clock, &pcidevice_kind, handlers);
+	b->node = this_node_of(client, fake_clock_as_clock(b->clock), &b->events);
 	b->node.loop = &b->loop;
 	b->node.helper.path = "helper";
 	b->node.claims[INVENTORY_PCI] = b->claims;
@@ -255,31 +256,55 @@ static inline void bench_end(struct bench *b)
 	b->gpus = gpus_free(b->gpus);
 	b->claims = informer_free(b->claims);
 	b->devices = informer_free(b->devices);
-	assert_int_equal(fake_client_open(b->client), 0);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
 	assert_int_equal(runs.len, 0);
 	uv_run(&b->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&b->loop), 0);
 }
 
+/* The watches show all that they have not shown, and from now on each change at once. */
+static inline void bench_catch_up(struct bench *b)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		fake_server_set_watch(fake_server_of(b->server, kinds[i]->plural), FAKE_WATCH_NEXT);
+	fake_clock_settle(b->clock);
+}
+
+/* Which writes, and what they say; and which reads. */
+static inline void bench_note(void *arg, const struct fake_asked *asked)
+{
+	struct bench *b = arg;
+	const char *reason = asked->body ? gpu_scene_ready(asked->body) : NULL;
+	const char *word = bench_short(asked->kind->plural, asked->name);
+
+	if (!*asked->name)
+		return;
+	if (strcmp(asked->method, "GET") == 0)
+		str_addf(&b->reads, "%s|", word);
+	else
+		str_addf(&b->writes, "%s %s%s%s%s|", asked->method, word,
+			 asked->is_status ? "/status" : "", reason ? " " : "",
+			 reason ? reason : "");
+}
+
 static inline void bench_open(struct bench *b)
 {
-	*b = (struct bench){ .client = fake_client_new(),
-			     .clock = fake_clock_new(),
-			     .objects = json_object(),
-			     .unshown = json_array(),
-			     .version = 10 };
+	*b = (struct bench){ .server = fake_server_new(kinds[0]), .clock = fake_clock_new() };
+	for (size_t i = 1; i < ARRAY_LEN(kinds); i++)
+		(void)fake_server_join(b->server, kinds[i]);
+	fake_server_listen(b->server, bench_note, b);
+	bench_catch_up(b);
 	bench_begin(b);
 }
 
 static inline void bench_close(struct bench *b)
 {
 	bench_end(b);
-	kube_client_free(b->client);
+	kube_client_free(fake_server_client(b->server));
+	fake_server_free(b->server);
 	fake_clock_free(b->clock);
 	if (b->world.inventory)
 		world_close(&b->world);
-	json_decref(b->objects);
-	json_decref(b->unshown);
 	str_done(&b->writes);
 	str_done(&b->reads);
 	str_done(&b->events.recorded);
@@ -292,256 +317,57 @@ SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
 /* --- the server ------------------------------------------------------------------------------ */
 
-static inline json_t *bench_object(struct bench *b, const char *plural, const char *name)
+static inline const json_t *bench_object(const struct bench *b, const char *plural,
+					 const char *name)
 {
-	auto_free char *key = xasprintf("%s/%s", plural, name);
-
-	return json_object_get(b->objects, key);
+	return fake_server_get(fake_server_of(b->server, plural), name);
 }
 
 /* The reason of its condition Ready; "" without one. */
-static inline const char *bench_ready(struct bench *b, const char *plural, const char *name)
+static inline const char *bench_ready(const struct bench *b, const char *plural, const char *name)
 {
 	const char *reason = gpu_scene_ready(bench_object(b, plural, name));
 
 	return reason ? reason : "";
 }
 
-static inline void bench_show_line(struct bench *b, const char *plural, const char *line)
+static inline void bench_slow(struct bench *b, const char *plural)
 {
-	auto_free char *path = xasprintf("/%s?", plural);
-
-	fake_client_choose(b->client, path);
-	(void)fake_client_line(b->client, line);
-}
-
-/* The watch shows what has become of an object. */
-static inline void bench_show(struct bench *b, const char *plural, const char *type,
-			      const json_t *object)
-{
-	auto_free char *key = xasprintf("%s/%s", plural, object_meta_text(object, "name"));
-	auto_free char *line = kind_bench_line(type, object);
-
-	if (b->hidden && strcmp(b->hidden, key) == 0)
-		return;
-	if (b->slow && strcmp(b->slow, plural) == 0)
-		json_array_append_new(b->unshown, json_pack("[s, s]", plural, line));
-	else
-		bench_show_line(b, plural, line);
-	fake_clock_settle(b->clock);
-}
-
-/* All that it has not shown, at once. */
-static inline void bench_catch_up(struct bench *b)
-{
-	size_t i;
-	json_t *line;
-
-	b->slow = NULL;
-	json_array_foreach (b->unshown, i, line)
-		bench_show_line(b, json_string_value(json_array_get(line, 0)),
-				json_string_value(json_array_get(line, 1)));
-	json_array_clear(b->unshown);
-	fake_clock_settle(b->clock);
-}
-
-/* Merge @patch into the object, which is made if there is none. What changes nothing makes no new
- * version, as with the API server: then *@ret_type is NULL, else the watch's word. */
-static inline json_t *bench_write(struct bench *b, const char *plural, const char *name,
-				  json_t *patch, const char **ret_type)
-{
-	auto_free char *key = xasprintf("%s/%s", plural, name);
-	json_t *object = json_object_get(b->objects, key);
-	auto_json json_t *before = json_deep_copy(object);
-	json_int_t generation;
-
-	*ret_type = object ? NULL : "ADDED";
-	if (!object) {
-		auto_free char *uid = xasprintf("u%d", ++b->uids);
-
-		object = json_pack("{s:{s:s, s:s}}", "metadata", "name", name, "uid", uid);
-		json_object_set_new(b->objects, key, object);
-	}
-	generation = json_integer_value(json_object_get(object_meta(object), "generation"));
-	object_merge(object, patch);
-	if (json_equal(before, object))
-		return object;
-	if (before)
-		*ret_type = "MODIFIED";
-	if (!before ||
-	    !json_equal(json_object_get(before, "spec"), json_object_get(object, "spec")))
-		generation++;
-	json_object_set_new(object_meta(object), "generation", json_integer(generation));
-	object_stamp(object, &b->version);
-	return object;
+	fake_server_set_watch(fake_server_of(b->server, plural), FAKE_WATCH_BY_HAND);
 }
 
 static inline void bench_user_writes(struct bench *b, const char *plural, const char *name,
 				     const char *text)
 {
-	auto_free char *clean = made_json(text);
-	auto_json json_t *patch = json_loads(clean, 0, NULL);
-	const json_t *object;
-	const char *type;
-
-	assert_non_null(patch);
-	object = bench_write(b, plural, name, patch, &type);
-	if (type)
-		bench_show(b, plural, type, object);
+	fake_server_write(fake_server_of(b->server, plural), name, text);
+	fake_clock_settle(b->clock);
 }
 
 static inline void bench_remove(struct bench *b, const char *plural, const char *name)
 {
-	auto_free char *key = xasprintf("%s/%s", plural, name);
-	auto_json json_t *object = json_incref(json_object_get(b->objects, key));
-
-	object_set_deleted(object);
-	object_stamp(object, &b->version);
-	if (object_is_gone(object))
-		json_object_del(b->objects, key);
-	bench_show(b, plural, object_is_gone(object) ? "DELETED" : "MODIFIED", object);
+	fake_server_delete(fake_server_of(b->server, plural), name);
+	fake_clock_settle(b->clock);
 }
 
-/* One request, parsed. */
-struct bench_request {
-	char plural[32];
-	char name[64]; /* "": of the collection */
-	bool is_status;
-	bool is_list;
-	json_t *body;
-};
-
-static inline void bench_parse(const struct fake_request *request, struct bench_request *r)
+/* The object @name lacks the label of its node; "": none does. */
+static inline void bench_hide(struct bench *b, const char *plural, const char *name)
 {
-	const char *at = strstr(request->path, "/v1beta1/") + strlen("/v1beta1/");
-	size_t len = strcspn(at, "/?");
-
-	*r = (struct bench_request){ .body = json_loads(request->body, 0, NULL) };
-	r->is_list = strcmp(request->verb, "list") == 0;
-	(void)snprintf(r->plural, sizeof(r->plural), "%.*s", (int)len, at);
-	at += len;
-	if (*at == '/')
-		(void)snprintf(r->name, sizeof(r->name), "%.*s", (int)strcspn(at + 1, "/?"),
-			       at + 1);
-	else if (r->body)
-		(void)snprintf(r->name, sizeof(r->name), "%s", object_meta_text(r->body, "name"));
-	r->is_status = strstr(request->path, "/status") != NULL;
-}
-
-static inline void bench_refuse(struct bench *b, int status, const char *reason, const char *name)
-{
-	auto_json json_t *json = json_pack("{s:s, s:s, s:{s:s}}", "kind", "Status", "reason",
-					   reason, "details", "name", name);
-
-	kind_bench_answer(b->client, status, json);
-}
-
-static inline void bench_answer_list(struct bench *b, const struct bench_request *r)
-{
-	auto_json json_t *list =
-		json_pack("{s:{s:s}, s:[]}", "metadata", "resourceVersion", "5", "items");
-	auto_free char *prefix = xasprintf("%s/", r->plural);
-	const char *key;
-	json_t *object;
-
-	json_object_foreach (b->objects, key, object) {
-		if (strncmp(key, prefix, strlen(prefix)) == 0 &&
-		    (!b->hidden || strcmp(b->hidden, key) != 0))
-			json_array_append(json_object_get(list, "items"), object);
-	}
-	kind_bench_answer(b->client, 200, list);
-}
-
-static inline void bench_answer_write(struct bench *b, struct bench_request *r, bool is_new)
-{
-	auto_free char *key = xasprintf("%s/%s", r->plural, r->name);
-	bool was_hidden = b->hidden && strcmp(b->hidden, key) == 0;
-	const char *type;
-	json_t *object;
-
-	if (r->is_status)
-		json_object_del(r->body, "metadata");
-	else
-		json_object_del(r->body, "status");
-	object = bench_write(b, r->plural, r->name, r->body, &type);
-	kind_bench_answer(b->client, is_new ? 201 : 200, object);
-	if (was_hidden &&
-	    json_object_get(json_object_get(object_meta(object), "labels"), "nodename"))
-		b->hidden = NULL;
-	if (type)
-		bench_show(b, r->plural, was_hidden ? "ADDED" : type, object);
-}
-
-/* Does the request's precondition, if it has one, name the object as it is? */
-static inline bool bench_is_current(const json_t *object, const json_t *meta)
-{
-	const char *version = json_string_value(json_object_get(meta, "resourceVersion"));
-
-	assert_non_null(version);
-	return strcmp(version, object_meta_text(object, "resourceVersion")) == 0;
-}
-
-static inline void bench_log_write(struct bench *b, const char *method,
-				   const struct bench_request *r)
-{
-	const char *reason = gpu_scene_ready(r->body);
-
-	str_addf(&b->writes, "%s %s%s%s%s|", method, bench_short(r->plural, r->name),
-		 r->is_status ? "/status" : "", reason ? " " : "", reason ? reason : "");
-}
-
-static inline void bench_serve_object(struct bench *b, const char *method, struct bench_request *r)
-{
-	const json_t *object = bench_object(b, r->plural, r->name);
-
-	if (strcmp(method, "GET") == 0)
-		str_addf(&b->reads, "%s|", bench_short(r->plural, r->name));
-	else
-		bench_log_write(b, method, r);
-	if (strcmp(method, "POST") == 0) {
-		if (object)
-			bench_refuse(b, 409, "AlreadyExists", r->name);
-		else
-			bench_answer_write(b, r, true);
-	} else if (!object) {
-		bench_refuse(b, 404, "NotFound", r->name);
-	} else if (strcmp(method, "GET") == 0) {
-		kind_bench_answer(b->client, 200, object);
-	} else if (strcmp(method, "PATCH") == 0) {
-		if (bench_is_current(object, object_meta(r->body)))
-			bench_answer_write(b, r, false);
-		else
-			bench_refuse(b, 409, "Conflict", r->name);
-	} else {
-		if (!bench_is_current(object, json_object_get(r->body, "preconditions"))) {
-			bench_refuse(b, 409, "Conflict", r->name);
-			return;
-		}
-		fake_client_answer(b->client, 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
-		bench_remove(b, r->plural, r->name);
-	}
+	fake_server_hide(fake_server_of(b->server, plural), name);
 }
 
 /* Serve the oldest request that is no watch. False: there is none. */
 static inline bool bench_serve(struct bench *b)
 {
-	const struct fake_request *request;
-	struct bench_request r;
-	char method[8];
+	struct kube_client *client = fake_server_client(b->server);
+	enum fake_fault fault = FAULT_NONE;
 
 	fake_clock_settle(b->clock);
-	if (!fake_client_choose_call(b->client))
+	if (!fake_client_choose_call(client))
 		return false;
-	request = fake_client_request(b->client);
-	(void)snprintf(method, sizeof(method), "%s", request->method);
-	bench_parse(request, &r);
-	if (r.is_list && b->unlisted && strcmp(r.plural, b->unlisted) == 0)
-		bench_refuse(b, 500, "InternalError", "");
-	else if (r.is_list)
-		bench_answer_list(b, &r);
-	else
-		bench_serve_object(b, method, &r);
-	json_decref(r.body);
+	if (b->unlisted && strcmp(fake_client_request(client)->verb, "list") == 0 &&
+	    strstr(fake_client_request(client)->path, b->unlisted))
+		fault = FAULT_TROUBLE;
+	(void)fake_server_serve(b->server, fault);
 	fake_clock_settle(b->clock);
 	return true;
 }
@@ -549,7 +375,8 @@ static inline bool bench_serve(struct bench *b)
 /* Everything that is asked is answered. */
 static inline void bench_settle(struct bench *b)
 {
-	for (int i = 0; bench_serve(b); i++) {
+	fake_clock_settle(b->clock);
+	for (int i = 0; !b->by_hand && bench_serve(b); i++) {
 		if (i > 200)
 			fail_msg("it does not come to rest: %s", str_cstr(&b->writes));
 	}

@@ -373,7 +373,7 @@ static void a_vgpu_outlives_its_claim(void **state)
 	bench_settle(b);
 	bench_finish(b, DONE, NULL);
 	answer_na(b);
-	b->slow = CLAIMS;
+	bench_slow(b, CLAIMS);
 	bench_has(b, A_VGPU);
 	answer_na(b);
 	assert_non_null(bench_object(b, CLAIMS, FN4));
@@ -400,7 +400,7 @@ static void a_claim_waits_for_its_vgpu(void **state)
 	bench_settle(b);
 	bench_finish(b, DONE, NULL);
 	answer_na(b);
-	b->slow = VGPUS;
+	bench_slow(b, VGPUS);
 	forget(b);
 	bench_has(b, A_VGPU);
 	bench_run(b, 2000);
@@ -416,7 +416,7 @@ static void a_claim_is_not_made_for_what_is_outdated(void **state)
 	struct bench *b = *state;
 
 	begin_configured(b);
-	b->slow = VGPUS;
+	bench_slow(b, VGPUS);
 	bench_has(b, CARD, FUNCTIONS, VGPU(VF1, "1146", ",'7  : NVIDIA A2-1B'"),
 		  VGPU(VF2, "0", A2_TYPES));
 	assert_writes(b, "PATCH vgpu4/status Configured|");
@@ -435,10 +435,10 @@ static void a_claim_that_changes_at_once_is_known(void **state)
 	struct bench *b = *state;
 
 	begin_configured(b);
-	b->slow = CLAIMS;
+	bench_slow(b, CLAIMS);
 	bench_remove(b, CLAIMS, FN4);
 	bench_catch_up(b);
-	b->slow = CLAIMS;
+	bench_slow(b, CLAIMS);
 	bench_settle(b);
 	assert_writes(b, "POST claim4|");
 	bench_user_writes(b, CLAIMS, FN4, "{'metadata':{'labels':{'l':'1'}}}");
@@ -571,17 +571,24 @@ static void an_object_of_another_node_is_left_alone(void **state)
 	assert_programs("");
 }
 
+static void assert_labelled(const struct bench *b, const char *plural)
+{
+	assert_string_equal(fake_server_text(fake_server_of(b->server, plural), CARD_NAME,
+					     "metadata.labels.nodename"),
+			    "node1");
+}
+
 /* Somebody made it by hand, without the label by which it is seen. */
 static void an_object_without_the_label_gets_it(void **state)
 {
 	struct bench *b = *state;
 
 	bench_settle(b);
-	b->hidden = CARDS "/" CARD_NAME;
+	bench_hide(b, CARDS, CARD_NAME);
 	bench_user_writes(b, CARDS, CARD_NAME, ON);
 	bench_has(b, BARE_CARD);
 	assert_writes(b, "POST card|PATCH card|PATCH card/status Applying|");
-	assert_null(b->hidden);
+	assert_labelled(b, CARDS);
 	assert_programs("/sm -e " PF "|");
 }
 
@@ -591,13 +598,13 @@ static void a_question_finds_an_object_without_the_label(void **state)
 	struct bench *b = *state;
 
 	bench_settle(b);
-	b->hidden = MIGS "/" CARD_NAME;
+	bench_hide(b, MIGS, CARD_NAME);
 	bench_user_writes(b, MIGS, CARD_NAME,
 			  "{'spec':{'nodeName':'node1','gpuAddress':'" PF "'}}");
 	bench_has(b, NO_VGPU);
 	answer_smi(b, "Disabled", "");
 	assert_string_equal(bench_ready(b, MIGS, CARD_NAME), "Disabled");
-	assert_null(b->hidden);
+	assert_labelled(b, MIGS);
 }
 
 static struct foreign_case {
@@ -615,7 +622,7 @@ static void an_object_is_in_the_way(void **state)
 	struct bench *b = *state;
 
 	bench_settle(b);
-	b->hidden = CARDS "/" CARD_NAME;
+	bench_hide(b, CARDS, CARD_NAME);
 	bench_user_writes(b, CARDS, CARD_NAME, c->text);
 	bench_has(b, BARE_CARD);
 	bench_run(b, 20000);
@@ -623,7 +630,7 @@ static void an_object_is_in_the_way(void **state)
 			10 * strlen("POST card|")); /* refused, and not again and again */
 	assert_null(strstr(str_cstr(&b->writes), "PATCH"));
 	bench_remove(b, CARDS, CARD_NAME);
-	b->hidden = NULL;
+	bench_hide(b, CARDS, "");
 	forget(b);
 	bench_run(b, 60000);
 	assert_writes(b, "POST card|PATCH card/status Disabled|");
@@ -656,201 +663,15 @@ static void what_is_read_counts(void **state)
 	struct bench *b = *state;
 
 	begin_divided(b);
-	bench_user_writes(b, VGPUS, FN4, "{'status':{'managedType':'1146'}}");
+	fake_server_write_status(fake_server_of(b->server, VGPUS), FN4, "{'managedType':'1146'}");
 	bench_settle(b);
 	forget(b);
-	b->slow = VGPUS;
+	bench_slow(b, VGPUS);
 	bench_user_writes(b, VGPUS, FN4, A_TYPE);
 	bench_user_writes(b, VGPUS, FN4, OFF);
-	json_array_remove(b->unshown, 1); /* the last word comes with the object */
-	bench_catch_up(b);
+	assert_true(fake_server_show(fake_server_of(b->server, VGPUS), 1));
 	bench_settle(b);
 	assert_programs("");
-}
-
-/* --- at random ------------------------------------------------------------------------------- */
-
-/* The card as it is. */
-struct card {
-	bool is_divided;
-	bool is_vgpu[2];
-};
-
-static const char *const functions[] = { FN4, FN5 };
-static const char *const addresses[] = { VF1, VF5 };
-
-static void scan_card(struct bench *b, const struct card *card)
-{
-	const char *lines[] = { BARE_CARD, NULL, NULL, NULL, NULL, NULL };
-
-	if (card->is_divided) {
-		lines[0] = CARD;
-		lines[1] = VF_LINE(VF1);
-		lines[2] = VF_LINE(VF2);
-		lines[3] =
-			card->is_vgpu[0] ? VGPU(VF1, "1146", A2_TYPES) : VGPU(VF1, "0", A2_TYPES);
-		lines[4] =
-			card->is_vgpu[1] ? VGPU(VF2, "1146", A2_TYPES) : VGPU(VF2, "0", A2_TYPES);
-	}
-	bench_scan(b, lines);
-}
-
-/* Does the API server offer the function to anybody? */
-static bool is_claimed(struct bench *b, const char *function)
-{
-	const json_t *claim = bench_object(b, CLAIMS, function);
-
-	return claim && !object_meta_text(claim, "deletionTimestamp");
-}
-
-/* What a program that succeeds does to the card; and what no program may do. */
-static void change_card(struct bench *b, struct card *card, const char *words)
-{
-	if (strncmp(words, "/sm", strlen("/sm")) == 0) {
-		card->is_divided = strstr(words, "-e") != NULL;
-		assert_true(card->is_divided || (!card->is_vgpu[0] && !card->is_vgpu[1]));
-	}
-	for (int i = 0; i < 2; i++) {
-		if (!strstr(words, "vgpu-set") || !strstr(words, addresses[i]))
-			continue;
-		card->is_vgpu[i] = strstr(words, "type=0") == NULL;
-		assert_true(card->is_divided);
-		assert_true(card->is_vgpu[i] || !is_claimed(b, functions[i]));
-	}
-}
-
-static void end_program(struct bench *b, struct card *card, bool fails)
-{
-	const char *text = DONE;
-
-	if (runs.len == 0)
-		return;
-	if (strncmp(runs.items[0].run->words, "/smi", strlen("/smi")) == 0)
-		text = "[N/A]";
-	else if (!fails)
-		change_card(b, card, runs.items[0].run->words);
-	bench_finish(b, fails ? "" : text, fails ? &bench_failed : NULL);
-}
-
-static void user_does(struct bench *b, uint64_t *seed)
-{
-	static const char *const kinds[] = { CARDS, VGPUS, VGPUS, CLAIMS };
-	const char *kind = kinds[suite_random(seed) % ARRAY_LEN(kinds)];
-	const char *name = functions[suite_random(seed) % ARRAY_LEN(functions)];
-
-	if (kind == kinds[0])
-		name = CARD_NAME;
-	if (!bench_object(b, kind, name))
-		return;
-	if (kind == kinds[3] || suite_random(seed) % 8 == 0)
-		bench_remove(b, kind, name);
-	else if (suite_random(seed) % 2 == 0)
-		bench_user_writes(b, kind, name, OFF);
-	else
-		bench_user_writes(b, kind, name, kind == kinds[0] ? ON : A_TYPE);
-}
-
-/* A new agent scans before anything else. */
-static void begin_again(struct bench *b, const struct card *card)
-{
-	bench_end(b);
-	b->slow = NULL;
-	json_array_clear(b->unshown);
-	bench_begin(b);
-	bench_settle(b);
-	scan_card(b, card);
-}
-
-static void one_random_thing(struct bench *b, struct card *card, uint64_t *seed)
-{
-	static const char *const kinds[] = { CARDS, VGPUS, CLAIMS };
-
-	switch (suite_random(seed) % 16) {
-	case 0:
-	case 1:
-	case 2:
-		user_does(b, seed);
-		return;
-	case 3:
-		bench_catch_up(b);
-		b->slow = kinds[suite_random(seed) % ARRAY_LEN(kinds)];
-		return;
-	case 4:
-	case 5:
-	case 6:
-		bench_catch_up(b);
-		return;
-	case 7:
-	case 8:
-		scan_card(b, card);
-		return;
-	case 9:
-		if (suite_random(seed) % 4 == 0)
-			begin_again(b, card);
-		return;
-	case 10:
-	case 11:
-		fake_clock_advance(b->clock, suite_random(seed) % 5000);
-		return;
-	case 12:
-	case 13:
-		end_program(b, card, suite_random(seed) % 4 == 0);
-		return;
-	default:
-		(void)bench_serve(b);
-		return;
-	}
-}
-
-static bool is_enabled(struct bench *b, const char *kind, const char *name)
-{
-	return json_is_true(
-		json_object_get(json_object_get(bench_object(b, kind, name), "spec"), "enabled"));
-}
-
-static void assert_settled(struct bench *b, const struct card *card)
-{
-	bool has_vgpu = card->is_vgpu[0] || card->is_vgpu[1];
-
-	assert_int_equal(card->is_divided, is_enabled(b, CARDS, CARD_NAME) || has_vgpu);
-	for (int i = 0; card->is_divided && i < 2; i++) {
-		assert_int_equal(card->is_vgpu[i], is_enabled(b, VGPUS, functions[i]));
-		assert_int_equal(card->is_vgpu[i], is_claimed(b, functions[i]));
-		assert_string_equal(bench_ready(b, VGPUS, functions[i]),
-				    card->is_vgpu[i] ? "Configured" : "Disabled");
-	}
-}
-
-/* Whatever happens: no function is taken away that is a vGPU, no vGPU that is claimed; in the end all is
- * as it should be, and then nothing is written. */
-static void a_random_life_ends_well(void **state)
-{
-	(void)state;
-	for (uint64_t run = 0; run < 60; run++) {
-		struct card card = { 0 };
-		uint64_t seed = run;
-		struct bench b;
-
-		bench_open(&b);
-		bench_settle(&b);
-		make_devices(&b);
-		scan_card(&b, &card);
-		for (int i = 0; i < 300; i++)
-			one_random_thing(&b, &card, &seed);
-		for (int i = 0; i < 60; i++) {
-			bench_catch_up(&b);
-			bench_run(&b, 30000);
-			for (int left = 20; runs.len > 0 && left > 0; left--)
-				end_program(&b, &card, false);
-			scan_card(&b, &card);
-		}
-		assert_settled(&b, &card);
-		forget(&b);
-		scan_card(&b, &card);
-		bench_run(&b, 30000);
-		assert_writes(&b, "");
-		bench_close(&b);
-	}
 }
 
 int main(void)
@@ -858,7 +679,6 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	suite_add(&suite, "a random life ends well", a_random_life_ends_well, NULL);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a card is divided, and is one again", a_card_is_divided_and_is_one_again,
 		  NULL);

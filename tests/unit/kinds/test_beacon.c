@@ -13,6 +13,7 @@
 #include "kube/events.h"
 #include "kube/reconcile.h"
 #include "unit/kube/kind_bench.h"
+#include "unit/kube/random_life.h"
 #include "unit/task/fake_task.h"
 #include "unit/this_node.h"
 
@@ -446,65 +447,84 @@ static void a_conflict_is_decided_again(void **state)
 	assert_false(fake_task.runs);
 }
 
-enum { REQUESTS = 6 }; /* of its life */
+/* --- random lives ----------------------------------------------------------------------------- */
 
-static struct fault_case {
-	const char *name;
-	enum fake_fault fault;
-} faults[] = {
-	{ "no answer", FAULT_NO_ANSWER },
-	{ "a lost answer", FAULT_LOST },
-	{ "500", FAULT_TROUBLE },
-	{ "429", FAULT_TOO_MANY },
-	{ "409", FAULT_CONFLICT },
-	{ "410", FAULT_GONE },
-	{ "a large answer", FAULT_TOO_LARGE },
-	{ "a strange answer", FAULT_STRANGE },
-};
-
-/* Serve all; the request after @wrong others goes wrong. Counts them in *@served. */
-static void serve(struct bench *b, int wrong, enum fake_fault fault, int *served)
+static void *life_open(struct random_world *world)
 {
-	while (fake_server_serve(b->server, *served == wrong ? fault : FAULT_NONE)) {
-		++*served;
-		fake_clock_settle(b->clock);
-	}
-	(void)fake_server_show(b->server, 9);
+	struct bench *b = xcalloc(1, sizeof(*b));
+
+	bench_open(b);
+	*world = (struct random_world){ .server = b->server, .clock = b->clock };
+	return b;
 }
 
-/* From its creation to its end, which comes when it has blinked for a while. */
-static void live(struct bench *b, int wrong, enum fake_fault fault)
+static void life_close(void *arg)
 {
-	int served = 0;
+	bench_close(arg);
+	free(arg);
+}
 
-	fake_server_write(b->server, NAME, "{'spec':{'blink':true}}");
-	for (int i = 0; i < 300 && fake_server_get(b->server, NAME); i++) {
+static void something(void *arg, uint64_t *seed)
+{
+	struct bench *b = arg;
+
+	switch (suite_random(seed) % 8) {
+	case 0:
+		fake_server_write(b->server, NAME, "{'spec':{'blink':false}}");
+		return;
+	case 1:
+		fake_server_delete(b->server, NAME);
+		return;
+	case 2:
+	case 3:
+		fake_server_write(b->server, NAME, "{'spec':{'blink':true}}");
+		return;
+	case 4:
+	case 5:
 		bench_begin_scan(b);
-		serve(b, wrong, fault, &served);
-		if (fake_task.runs)
+		return;
+	default:
+		if (fake_task.runs && suite_random(seed) % 3 == 0)
+			fake_task_end(TASK_FAILED, "NoLed");
+		else if (fake_task.runs)
 			bench_end_task(b);
-		if (b->led && i > 100)
-			fake_server_delete(b->server, NAME);
-		fake_clock_advance(b->clock, 500);
+		return;
 	}
-	assert_true(served > wrong);
 }
 
-/* Each request of its life goes wrong once. */
-static void a_fault_is_outlived(void **state)
+static void begin_again(void *arg)
 {
-	const struct fault_case *c = suite_row(state);
-
-	for (int wrong = 0; wrong < REQUESTS; wrong++) {
-		struct bench b;
-
-		bench_open(&b);
-		live(&b, wrong, c->fault);
-		assert_null(fake_server_get(b.server, NAME));
-		assert_false(b.led);
-		bench_close(&b);
-	}
+	bench_end(arg);
+	bench_begin(arg);
 }
+
+static void end_well(void *arg)
+{
+	if (fake_task.runs)
+		bench_end_task(arg);
+	bench_begin_scan(arg);
+}
+
+static void assert_end(void *arg)
+{
+	const struct bench *b = arg;
+	const json_t *object = fake_server_get(b->server, NAME);
+
+	assert_int_equal(b->led,
+			 json_is_true(json_object_get(json_object_get(object, "spec"), "blink")));
+	if (object)
+		assert_ready(arg, b->led ? "True Blinking" : "True Off");
+}
+
+static const struct random_kind beacons = {
+	.name = "Beacons",
+	.open = life_open,
+	.close = life_close,
+	.something = something,
+	.begin_again = begin_again,
+	.end_well = end_well,
+	.assert_end = assert_end,
+};
 
 /* --- its end ----------------------------------------------------------------------------------- */
 
@@ -615,7 +635,7 @@ int main(void)
 	log_set_level(LOG_ERROR);
 	suite_add(&suite, "the text of the docs is the code", text_is_the_code, NULL);
 	suite_rows(&suite, plans, plan_matches_table);
-	suite_rows(&suite, faults, a_fault_is_outlived);
+	random_lives(&suite, &beacons, 30);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "it is switched on", it_is_switched_on, NULL);
 	suite_add(&suite, "an unchanged world gives no write", an_unchanged_world_gives_no_write,

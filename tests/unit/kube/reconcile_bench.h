@@ -357,6 +357,69 @@ static inline void bench_close(struct bench *b)
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
+/* --- digests ---------------------------------------------------------------------------- */
+
+struct toy_digest {
+	bool deleting;
+	bool content;
+};
+
+static inline void *toy_digest_of(const void *object)
+{
+	const struct usbdeviceclaim *claim = object;
+	const char *port = claim->status.port_path;
+	const char *user = claim->spec.user_name;
+	struct toy_digest *digest = xcalloc(1, sizeof(*digest));
+
+	digest->deleting = claim->meta.deletion_timestamp != NULL;
+	digest->content = strcmp(port ? port : "", user ? user : "") == 0;
+	return digest;
+}
+
+/* What a digest is too little for is taken from the text. */
+static inline void plan_digest(void *arg, const struct reconcile_view *view, struct decision *d)
+{
+	struct bench *b = arg;
+	const struct toy_digest *digest = view->object;
+	auto_json json_t *object = NULL;
+	const char *user;
+
+	b->plans++;
+	if (!digest || (digest->content && !digest->deleting)) {
+		return;
+	}
+	if (!view->fresh) {
+		assert_null(view->text);
+		d->step = STEP_READ;
+		return;
+	}
+	object = json_loadb(view->text->text, view->text->len, 0, NULL);
+	assert_non_null(object);
+	d->body = patch_new_at(view->uid, view->version);
+	d->event_reason = xstrdup(digest->deleting ? "Released" : "Told");
+	if (digest->deleting) {
+		d->step = STEP_PATCH;
+		json_object_set_new(json_object_get(d->body, "metadata"), "finalizers",
+				    json_array());
+		return;
+	}
+	user = json_string_value(json_object_get(json_object_get(object, "spec"), "userName"));
+	d->step = STEP_PATCH_STATUS;
+	json_object_set_new(d->body, "status", json_pack("{s:s}", "portPath", user));
+}
+
+static inline void begin_with_digests(struct bench *b)
+{
+	static struct api_kind kind;
+
+	bench_end(b);
+	kind = usbdeviceclaim_kind;
+	kind.digest = toy_digest_of;
+	b->kind = &kind;
+	b->plan = plan_digest;
+	bench_begin(b);
+}
+
 /* Everything is served and shown at once, and acts end, until nothing is left to do now. */
 static inline void bench_settle(struct bench *b)
 {

@@ -916,10 +916,13 @@ static struct fault_case {
 	{ "an answer that is lost", FAULT_LOST },
 	{ "a server in trouble", FAULT_TROUBLE },
 	{ "too many requests", FAULT_TOO_MANY },
+	{ "access denied", FAULT_DENIED },
 	{ "a conflict", FAULT_CONFLICT },
 	{ "gone", FAULT_GONE },
 	{ "an answer that is too large", FAULT_TOO_LARGE },
 	{ "an answer that is something else", FAULT_STRANGE },
+	{ "an answer that is no JSON", FAULT_NO_JSON },
+	{ "an answer without a version", FAULT_NO_VERSION },
 	{ "an answer about another object", FAULT_ANOTHER },
 	{ "an answer that does not decode", FAULT_UNREADABLE },
 	{ "a path that is not served", FAULT_NOT_SERVED },
@@ -1148,146 +1151,7 @@ static void a_deletion_on_a_path_that_is_not_served_is_repeated(void **state)
 	assert_log(b, "DELETE x1|DELETE x1|PATCH x1|");
 }
 
-/* --- at random --------------------------------------------------------------------------- */
-
-static const char *const names[] = { "a", "b", "w1", "wapply", "x1", "apply2" };
-
-static const char *any_name(uint64_t *seed)
-{
-	return names[suite_random(seed) % ARRAY_LEN(names)];
-}
-
-static void user_does(struct bench *b, uint64_t *seed)
-{
-	const char *name = any_name(seed);
-	auto_free char *text =
-		xasprintf("{'spec':{'userName':'u%d'}}", (int)(suite_random(seed) % 5));
-
-	switch (suite_random(seed) % 4) {
-	case 0:
-		fake_server_delete(b->server, name);
-		return;
-	case 1: /* another program's finalizer comes and goes */
-		fake_server_write(b->server, name, "{'metadata':{'labels':{'l':'1'}}}");
-		return;
-	default:
-		fake_server_write(b->server, name, text);
-		return;
-	}
-}
-
-static void one_random_thing(struct bench *b, uint64_t *seed)
-{
-	enum fake_fault fault = FAULT_NONE;
-
-	switch (suite_random(seed) % 24) {
-	case 0:
-	case 1:
-		user_does(b, seed);
-		return;
-	case 2:
-		fault = (enum fake_fault)(suite_random(seed) % FAKE_FAULTS);
-		break;
-	case 3:
-	case 4:
-	case 5:
-	case 6:
-		(void)fake_server_show(b->server, 1 + suite_random(seed) % 3);
-		return;
-	case 7:
-	case 8:
-		fake_clock_advance(b->clock, suite_random(seed) % 2000);
-		return;
-	case 9:
-		(void)bench_end_act(b);
-		return;
-	case 12:
-		b->report = suite_random(seed) % 2 ? "late" : "later";
-		reconcile_report(b->reconcile, names[suite_random(seed) % ARRAY_LEN(names)]);
-		return;
-	case 10:
-		b->busy = suite_random(seed) % 4 == 0;
-		b->follows = suite_random(seed) % 4 == 0;
-		if (suite_random(seed) % 4 == 0)
-			err_set(&b->trouble, ERR_RETRY, -EIO, "no answer");
-		bench_enqueue_all(b);
-		return;
-	case 11:
-		if (suite_random(seed) % 8 == 0) {
-			bench_end(b);
-			bench_begin(b);
-		} else if (suite_random(seed) % 4 == 0) {
-			fake_server_end_watch(b->server);
-		}
-		return;
-	default:
-		break;
-	}
-	(void)fake_server_serve(b->server, fault);
-}
-
 /* --- digests ----------------------------------------------------------------------------- */
-
-struct toy_digest {
-	bool deleting;
-	bool content;
-};
-
-static void *toy_digest_of(const void *object)
-{
-	const struct usbdeviceclaim *claim = object;
-	const char *port = claim->status.port_path;
-	const char *user = claim->spec.user_name;
-	struct toy_digest *digest = xcalloc(1, sizeof(*digest));
-
-	digest->deleting = claim->meta.deletion_timestamp != NULL;
-	digest->content = strcmp(port ? port : "", user ? user : "") == 0;
-	return digest;
-}
-
-/* What a digest is too little for is taken from the text. */
-static void plan_digest(void *arg, const struct reconcile_view *view, struct decision *d)
-{
-	struct bench *b = arg;
-	const struct toy_digest *digest = view->object;
-	auto_json json_t *object = NULL;
-	const char *user;
-
-	b->plans++;
-	if (!digest || (digest->content && !digest->deleting)) {
-		return;
-	}
-	if (!view->fresh) {
-		assert_null(view->text);
-		d->step = STEP_READ;
-		return;
-	}
-	object = json_loadb(view->text->text, view->text->len, 0, NULL);
-	assert_non_null(object);
-	d->body = patch_new_at(view->uid, view->version);
-	d->event_reason = xstrdup(digest->deleting ? "Released" : "Told");
-	if (digest->deleting) {
-		d->step = STEP_PATCH;
-		json_object_set_new(json_object_get(d->body, "metadata"), "finalizers",
-				    json_array());
-		return;
-	}
-	user = json_string_value(json_object_get(json_object_get(object, "spec"), "userName"));
-	d->step = STEP_PATCH_STATUS;
-	json_object_set_new(d->body, "status", json_pack("{s:s}", "portPath", user));
-}
-
-static void begin_with_digests(struct bench *b)
-{
-	static struct api_kind kind;
-
-	bench_end(b);
-	kind = usbdeviceclaim_kind;
-	kind.digest = toy_digest_of;
-	b->kind = &kind;
-	b->plan = plan_digest;
-	bench_begin(b);
-}
 
 static void a_digest_is_read_before_it_is_patched(void **state)
 {
@@ -1340,92 +1204,6 @@ static void faults_of_digests_are_outlived(void **state)
 		assert_log(&b, "GET a|");
 		bench_run(&b, 60000);
 		assert_string_equal(fake_server_text(b.server, "a", "status.portPath"), "one");
-		bench_close(&b);
-	}
-}
-
-/* --- random lives ------------------------------------------------------------------------ */
-
-static void assert_settled(struct bench *b)
-{
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const json_t *object = fake_server_get(b->server, names[i]);
-
-		if (!object) {
-			assert_true(names[i][0] != 'w');
-			continue;
-		}
-		assert_true(names[i][0] != 'x');
-		assert_string_equal(
-			fake_server_text(b->server, names[i], "metadata.deletionTimestamp"), "");
-		assert_string_equal(fake_server_text(b->server, names[i], "status.portPath"),
-				    fake_server_text(b->server, names[i], "spec.userName"));
-	}
-}
-
-/* Of one that plans on digests, which makes and deletes nothing. */
-static void assert_settled_digests(struct bench *b)
-{
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		assert_string_equal(
-			fake_server_text(b->server, names[i], "metadata.deletionTimestamp"), "");
-		if (names[i][0] != 'o')
-			assert_string_equal(
-				fake_server_text(b->server, names[i], "status.portPath"),
-				fake_server_text(b->server, names[i], "spec.userName"));
-	}
-}
-
-/* Whatever happens: in the end every object is as it should be, and then nothing is written. The
- * server and the reconcile assert on the way what they promise. */
-static void live(struct bench *b, uint64_t seed, void (*assert_end)(struct bench *b))
-{
-	size_t writes;
-
-	for (int i = 0; i < 300; i++) {
-		fake_clock_settle(b->clock);
-		one_random_thing(b, &seed);
-	}
-	b->busy = b->follows = false;
-	bench_enqueue_all(b);
-	for (int i = 0; i < 40; i++) {
-		bench_settle(b);
-		fake_clock_advance(b->clock, 5000);
-	}
-	bench_enqueue_all(b);
-	bench_run(b, 1000);
-	assert_end(b);
-	writes = fake_server_writes(b->server);
-	bench_enqueue_all(b);
-	bench_run(b, 5000);
-	assert_int_equal(fake_server_writes(b->server), writes);
-}
-
-static void a_random_life_ends_well(void **state)
-{
-	for (uint64_t run = 0; run < 300; run++) {
-		struct bench b;
-
-		bench_open(&b);
-		b.starts_wanted = true;
-		if (run % 3 == 0) { /* one that has its changes wait */
-			bench_end(&b);
-			b.quiet_ms = 300;
-			bench_begin(&b);
-		}
-		live(&b, run, assert_settled);
-		bench_close(&b);
-	}
-}
-
-static void a_random_life_of_digests_ends_well(void **state)
-{
-	for (uint64_t run = 0; run < 100; run++) {
-		struct bench b;
-
-		bench_open(&b);
-		begin_with_digests(&b);
-		live(&b, run, assert_settled_digests);
 		bench_close(&b);
 	}
 }
@@ -1584,9 +1362,6 @@ int main(void)
 
 	log_set_level(LOG_ERROR);
 	suite_rows(&suite, faults, a_fault_is_outlived);
-	suite_add(&suite, "a random life ends well", a_random_life_ends_well, NULL);
-	suite_add(&suite, "a random life of digests ends well", a_random_life_of_digests_ends_well,
-		  NULL);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a life is written step by step", a_life_is_written_step_by_step, NULL);
 	suite_add(&suite, "what is wanted is made", what_is_wanted_is_made, NULL);

@@ -6,6 +6,7 @@
 #include "fake/fake_clock.h"
 #include "fake/fake_server.h"
 #include "unit/captured.h"
+#include "unit/kube/random_life.h"
 #include "unit/kubevirt/kubevirt_scene.h"
 
 #define NIC    "\"status\":{\"resourceName\":\"i.com/x\",\"vendorId\":\"8086\",\"deviceId\":\"10d3\"}"
@@ -165,36 +166,6 @@ static void a_conflict_is_read_and_planned_anew(void **state)
 	assert_ours(b, 1);
 }
 
-static struct fault_case {
-	const char *name;
-	enum fake_fault fault;
-} faults[] = {
-	{ "no answer", FAULT_NO_ANSWER },
-	{ "a server in trouble", FAULT_TROUBLE },
-	{ "a path that is not served", FAULT_NOT_SERVED },
-	{ "an answer that is something else", FAULT_STRANGE },
-};
-
-static void a_fault_is_outlived(void **state)
-{
-	const struct fault_case *c = *state;
-
-	for (int at = 0; at < 2; at++) {
-		struct bench b;
-
-		open_bench(&b);
-		permit(&b, "");
-		scene_show(&b.scene);
-		fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-		if (at > 0)
-			assert_true(fake_server_serve(b.scene.kubevirts, FAULT_NONE));
-		assert_true(fake_server_serve(b.scene.kubevirts, c->fault));
-		scene_run(&b.scene, 60000);
-		assert_ours(&b, 0);
-		close_bench(&b);
-	}
-}
-
 static void a_kubevirt_that_is_gone_is_no_trouble(void **state)
 {
 	struct bench *b = *state;
@@ -322,11 +293,84 @@ static void what_is_under_way_ends_with_it(void **state)
 	assert_true(fake_client_choose_call(fake_server_client(b->scene.kubevirts)));
 }
 
+/* --- random lives --------------------------------------------------------------------------- */
+
+static void *life_open(struct random_world *world)
+{
+	struct bench *b = xcalloc(1, sizeof(*b));
+
+	open_bench(b);
+	*world = (struct random_world){ .server = b->scene.kubevirts, .clock = b->scene.clock };
+	return b;
+}
+
+static void life_close(void *arg)
+{
+	close_bench(arg);
+	free(arg);
+}
+
+static void something(void *arg, uint64_t *seed)
+{
+	struct bench *b = arg;
+
+	switch (suite_random(seed) % 8) {
+	case 0:
+		b->scene.follows = suite_random(seed) % 3 == 0;
+		b->scene.unready = suite_random(seed) % 3 == 0;
+		permits_enqueue_all(b->permits);
+		return;
+	case 1:
+		fake_server_delete(b->scene.kubevirts, "kv");
+		return;
+	case 2:
+		if (store_get(b->scene.stage.stores[VIEW_PCICLAIM], "n-1"))
+			stage_remove(&b->scene.stage, VIEW_PCICLAIM, "n-1");
+		permits_enqueue_all(b->permits);
+		return;
+	case 3:
+		stage_put(&b->scene.stage, VIEW_PCICLAIM, "n-1", "");
+		permits_enqueue_all(b->permits);
+		return;
+	default:
+		permit(b, suite_random(seed) % 2 ? THEIRS : "");
+		return;
+	}
+}
+
+static void end_well(void *arg)
+{
+	struct bench *b = arg;
+
+	b->scene.follows = b->scene.unready = false;
+	stage_put(&b->scene.stage, VIEW_PCICLAIM, "n-1", "");
+	if (!fake_server_get(b->scene.kubevirts, "kv"))
+		permit(b, "");
+	permits_enqueue_all(b->permits);
+}
+
+static void assert_end(void *arg)
+{
+	const struct bench *b = arg;
+
+	assert_in_range(entries(b), 1, 2);
+	assert_ours(b, entries(b) - 1);
+}
+
+static const struct random_kind lives = {
+	.name = "KubeVirts",
+	.open = life_open,
+	.close = life_close,
+	.something = something,
+	.end_well = end_well,
+	.assert_end = assert_end,
+};
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, faults, a_fault_is_outlived);
+	random_lives(&suite, &lives, 30);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "an entry is added, on the state that was read",
 		  an_entry_is_added_on_the_state_that_was_read, NULL);

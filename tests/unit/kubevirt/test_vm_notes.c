@@ -4,6 +4,7 @@
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "fake/fake_server.h"
+#include "unit/kube/random_life.h"
 #include "unit/kubevirt/kubevirt_scene.h"
 
 #define GIVEN(pod)                                                                                      \
@@ -256,10 +257,82 @@ static void devices_of_all_kinds_are_told(void **state)
 	written(b, "one", NOTE(QUOTED("m") "," QUOTED("s")));
 }
 
+/* --- random lives --------------------------------------------------------------------------- */
+
+static void *life_open(struct random_world *world)
+{
+	struct bench *b = xcalloc(1, sizeof(*b));
+
+	open_bench(b);
+	*world = (struct random_world){ .server = b->scene.kubevirts, .clock = b->scene.clock };
+	return b;
+}
+
+static void life_close(void *arg)
+{
+	close_bench(arg);
+	free(arg);
+}
+
+static void something(void *arg, uint64_t *seed)
+{
+	struct bench *b = arg;
+	const char *device = suite_random(seed) % 2 ? "n-1" : "n-2";
+
+	switch (suite_random(seed) % 8) {
+	case 0:
+		b->scene.follows = suite_random(seed) % 3 == 0;
+		b->scene.unready = suite_random(seed) % 3 == 0;
+		vm_notes_enqueue_all(b->notes);
+		return;
+	case 1:
+		fake_server_delete(b->scene.machines, "one");
+		return;
+	case 2:
+		if (fake_server_get(b->scene.machines, "one"))
+			fake_server_write(b->scene.machines, "one",
+					  "{'metadata':{'annotations':{'" KEY "':'x'}}}");
+		return;
+	case 3:
+	case 4:
+		fake_server_write(b->scene.machines, "one", "{'metadata':{'namespace':'d'}}");
+		return;
+	default:
+		give(b, device, suite_random(seed) % 2 ? GIVEN("virt-launcher-one-x7k2p") : FREE);
+		return;
+	}
+}
+
+static void end_well(void *arg)
+{
+	struct bench *b = arg;
+
+	b->scene.follows = b->scene.unready = false;
+	fake_server_write(b->scene.machines, "one", "{'metadata':{'namespace':'d'}}");
+	give(b, "n-1", GIVEN("virt-launcher-one-x7k2p"));
+	give(b, "n-2", FREE);
+	vm_notes_enqueue_all(b->notes);
+}
+
+static void assert_end(void *arg)
+{
+	assert_says(arg, "one", NOTE(QUOTED("n-1")));
+}
+
+static const struct random_kind lives = {
+	.name = "VirtualMachines",
+	.open = life_open,
+	.close = life_close,
+	.something = something,
+	.end_well = end_well,
+	.assert_end = assert_end,
+};
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	random_lives(&suite, &lives, 30);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a machine is told, and told otherwise",
 		  a_machine_is_told_and_told_otherwise, NULL);

@@ -10,6 +10,7 @@
 #include "fake/fake_server.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"
+#include "unit/kube/random_life.h"
 #include "unit/suite.h"
 
 enum { GONE_MS = 5 * 60 * 1000, LONG_MS = 3 * GONE_MS, SETTLE_MS = 250 };
@@ -620,10 +621,99 @@ static void what_is_under_way_ends_with_the_nodes(void **state)
 	assert_true(fake_client_open(b->client) > VIEW_AGENT + 2); /* two objects are deleted */
 }
 
+/* --- random lives --------------------------------------------------------------------------- */
+
+static void *life_open(struct random_world *world)
+{
+	struct bench *b = xcalloc(1, sizeof(*b));
+
+	open_bench(b);
+	*world = (struct random_world){ .server = b->caches[0].server, .clock = b->clock };
+	return b;
+}
+
+static void life_close(void *arg)
+{
+	close_bench(arg);
+	free(arg);
+}
+
+/* As put_status(), but the watch shows it later. */
+static void write_status(struct bench *b, enum view_kind kind, const char *name, const char *status)
+{
+	if (!fake_server_get(b->caches[kind].server, name))
+		put(b, kind, name, "{}");
+	fake_server_write_status(b->caches[kind].server, name, status);
+}
+
+static void something(void *arg, uint64_t *seed)
+{
+	static const char *const conditions[] = { CONDITION("True"), CONDITION("False"),
+						  CONDITION("Unknown") };
+	struct bench *b = arg;
+
+	switch (suite_random(seed) % 8) {
+	case 0:
+		b->follows = suite_random(seed) % 3 == 0;
+		return;
+	case 1:
+		fake_server_delete(b->caches[VIEW_NODE].server, "n");
+		return;
+	case 2:
+		fake_server_delete(b->caches[VIEW_PCICLAIM].server, "n-1");
+		return;
+	case 3:
+		put(b, VIEW_PCICLAIM, "n-1", CLAIM);
+		return;
+	case 4:
+		write_status(b, VIEW_PCIDEVICE, "n-1", DEVICE);
+		return;
+	case 5:
+		fake_clock_advance(b->clock, GONE_MS / 4);
+		return;
+	default:
+		write_status(b, VIEW_NODE, "n",
+			     conditions[suite_random(seed) % ARRAY_LEN(conditions)]);
+		return;
+	}
+}
+
+/* The node is gone for good. */
+static void end_well(void *arg)
+{
+	struct bench *b = arg;
+
+	b->follows = false;
+	fake_server_delete(b->caches[VIEW_NODE].server, "n");
+	nodes_enqueue_all(b->nodes);
+}
+
+/* Its device is gone, and of a claim only what others keep. */
+static void assert_end(void *arg)
+{
+	const struct bench *b = arg;
+	const json_t *claim = get(b, VIEW_PCICLAIM, "n-1");
+	auto_free char *text = claim ? json_dumps(claim, 0) : NULL;
+
+	assert_null(get(b, VIEW_PCIDEVICE, "n-1"));
+	if (text && strstr(text, "deletionTimestamp"))
+		assert_null(strstr(text, OURS));
+}
+
+static const struct random_kind lives = {
+	.name = "Nodes",
+	.open = life_open,
+	.close = life_close,
+	.something = something,
+	.end_well = end_well,
+	.assert_end = assert_end,
+};
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	random_lives(&suite, &lives, 30);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a node whose agent does not run is counted",
 		  a_node_whose_agent_does_not_run_is_counted, NULL);

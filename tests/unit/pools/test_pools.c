@@ -9,6 +9,7 @@
 #include "fake/fake_server.h"
 #include "kube/informer.h"
 #include "unit/cache/stage.h"
+#include "unit/kube/random_life.h"
 #include "unit/suite.h"
 
 #define DEVICE "\"status\":{\"nodeName\":\"n\",\"resourceName\":\"a.b/c\"}"
@@ -373,10 +374,93 @@ static void what_is_under_way_ends_with_the_pools(void **state)
 	assert_int_equal(fake_client_open(fake_server_client(b->server)), 3); /* and the watch */
 }
 
+/* --- random lives --------------------------------------------------------------------------- */
+
+enum { DEVICES = 3 };
+
+static void *life_open(struct random_world *world)
+{
+	struct bench *b = xcalloc(1, sizeof(*b));
+
+	open_bench(b);
+	*world = (struct random_world){ .server = b->server, .clock = b->clock };
+	return b;
+}
+
+static void life_close(void *arg)
+{
+	close_bench(arg);
+	free(arg);
+}
+
+static void something(void *arg, uint64_t *seed)
+{
+	static const char *const texts[] = { DEVICE, LENT("True"), LENT("False") };
+	struct bench *b = arg;
+	auto_free char *device = xasprintf("n-%d", (int)(suite_random(seed) % DEVICES));
+
+	switch (suite_random(seed) % 8) {
+	case 0:
+		b->follows = suite_random(seed) % 2;
+		pools_enqueue_all(b->pools);
+		return;
+	case 1:
+		fake_server_delete(b->server, b->pool);
+		return;
+	case 2:
+		if (fake_server_get(b->server, b->pool))
+			fake_server_write_status(b->server, b->pool, "{'devices':9}");
+		return;
+	case 3:
+	case 4:
+		if (store_get(b->stage.stores[VIEW_PCIDEVICE], device))
+			stage_remove(&b->stage, VIEW_PCIDEVICE, device);
+		return;
+	default:
+		stage_put(&b->stage, VIEW_PCIDEVICE, device,
+			  texts[suite_random(seed) % ARRAY_LEN(texts)]);
+		return;
+	}
+}
+
+static void end_well(void *arg)
+{
+	struct bench *b = arg;
+
+	b->follows = false;
+	pools_enqueue_all(b->pools);
+}
+
+static void assert_end(void *arg)
+{
+	const struct bench *b = arg;
+	const json_t *pool = fake_server_get(b->server, b->pool);
+	size_t devices = 0;
+
+	for (int i = 0; i < DEVICES; i++) {
+		auto_free char *device = xasprintf("n-%d", i);
+
+		devices += store_get(b->stage.stores[VIEW_PCIDEVICE], device) != NULL;
+	}
+	assert_int_equal(pool != NULL, devices > 0);
+	if (pool)
+		assert_int_equal(count(json_object_get(pool, "status"), "devices"), devices);
+}
+
+static const struct random_kind lives = {
+	.name = "DevicePools",
+	.open = life_open,
+	.close = life_close,
+	.something = something,
+	.end_well = end_well,
+	.assert_end = assert_end,
+};
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	random_lives(&suite, &lives, 30);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a pool is made and counted", a_pool_is_made_and_counted, NULL);
 	suite_add(&suite, "nothing is written before all is known",

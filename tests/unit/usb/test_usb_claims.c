@@ -36,7 +36,7 @@ static void a_ready_claim_is_left_alone(void **state)
 		usb_claims_enqueue(b->claims, STICK);
 		usb_claims_enqueue_all(b->claims);
 		fake_clock_advance(b->clock, 600000);
-		assert_null(bench_next(b));
+		assert_false(bench_asks(b));
 	}
 }
 
@@ -44,14 +44,15 @@ static void nothing_is_decided_before_all_is_known(void **state)
 {
 	struct bench *b = *state;
 
-	bench_list(b, CLAIMS, "");
+	assert_true(bench_serve_one(b));
 	bench_look(b, "1-2=5:A");
 	bench_create(b);
-	bench_list(b, DEVICES, DEVICE);
+	assert_true(bench_serve_one(b));
 	fake_clock_advance(b->clock, 1000);
-	fake_client_choose(b->client, PCI); /* the third list is what is still open */
-	assert_int_equal(fake_client_open(b->client), 3);
-	bench_list(b, PCI, "");
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), LISTS);
+	fake_client_choose(fake_server_client(b->server),
+			   "/pcideviceclaims?"); /* is not there yet */
+	assert_true(bench_serve_one(b));
 	bench_serve(b);
 	assert_log(b, MARK TELL);
 }
@@ -137,7 +138,7 @@ static void what_the_node_uses_by_now_is_released_without(void **state)
 	bench_serve(b);
 	fake_task_end(TASK_REFUSED, "InUse");
 	bench_serve(b);
-	assert_null(b->claim);
+	assert_gone(b);
 	assert_int_equal(fake_task.starts, 1);
 }
 
@@ -209,7 +210,7 @@ static void an_unplugged_device_needs_no_helper(void **state)
 	bench_serve(b);
 	bench_delete(b);
 	bench_serve(b);
-	assert_null(b->claim);
+	assert_gone(b);
 	assert_int_equal(fake_task.starts, 0);
 }
 
@@ -237,7 +238,7 @@ static void nothing_is_decided_without_an_inventory(void **state)
 	bench_list_all(b);
 	bench_create(b);
 	fake_clock_advance(b->clock, 60000);
-	assert_null(bench_next(b));
+	assert_false(bench_asks(b));
 	bench_look(b, "1-2=5:A");
 	bench_serve(b);
 	assert_log(b, MARK TELL);
@@ -249,11 +250,9 @@ static void a_claim_of_another_node_is_left_alone(void **state)
 
 	bench_list_all(b);
 	bench_look(b, "1-2=5:A");
-	b->claim = object_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
-			       "'status':{'nodeName':'node2'}}");
-	bench_watch_event(b, "ADDED");
+	fake_server_put(b->server, STICK, "{'status':{'nodeName':'node2'}}");
 	fake_clock_advance(b->clock, 60000);
-	assert_null(bench_next(b));
+	assert_false(bench_asks(b));
 }
 
 static void counts(const struct bench *b, const char *state, const char *reason, int n)
@@ -279,7 +278,7 @@ static void claims_are_counted_by_reason(void **state)
 	counts(b, "refused", "DeviceGone", 1);
 	bench_delete(b);
 	bench_serve(b);
-	assert_null(b->claim);
+	assert_gone(b);
 	counts(b, "refused", "DeviceGone", 0);
 }
 

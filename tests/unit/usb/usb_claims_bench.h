@@ -1,5 +1,5 @@
-/* usb_claims_bench: usb_claims between made-up sticks and an API server of a few lines, which keeps
- * one claim. */
+/* usb_claims_bench: usb_claims between made-up sticks and a fake_server, whose watches show a write
+ * before it is answered. */
 #pragma once
 
 #include <stdlib.h>
@@ -7,23 +7,17 @@
 #include "agent/usb/usb_claims.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/fake_server.h"
 #include "kube/clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"
 #include "unit/kube/kind_bench.h"
-#include "unit/kube/objects.h"
 #include "unit/task/fake_task.h"
 #include "unit/this_node.h"
 #include "unit/usb/sticks.h"
 
-#define CLAIMS  "/usbdeviceclaims?"
-#define DEVICES "/usbdevices?"
-#define PCI     "/pcideviceclaims?"
-#define DEVICE                                                     \
-	"{\"metadata\":{\"name\":\"" STICK                         \
-	"\",\"uid\":\"d1\",\"resourceVersion\":\"7\"},\"status\":" \
-	"{}}"
+#define DEVICE "{'metadata':{'uid':'d1'},'status':{}}"
 #define MARK   "PATCH " STICK "|"
 #define TELL   "PATCH " STICK "/status|"
 #define READ   "GET " STICK "|"
@@ -44,7 +38,8 @@ void events_record(struct events *events, const struct events_about *about, enum
 }
 
 struct bench {
-	struct kube_client *client;
+	struct fake_server *server; /* of claims */
+	struct fake_server *devices, *pci_claims;
 	struct fake_clock *clock;
 	struct events events;
 	struct metrics *metrics;
@@ -52,8 +47,6 @@ struct bench {
 	struct this_node this_node;
 	struct usb_claims *claims;
 	struct sticks node;
-	json_t *claim; /* at the server; NULL: there is none */
-	int version;
 	const char *pod; /* that has port 1-2 */
 	struct str log;  /* requests, and nodes given back */
 };
@@ -96,10 +89,45 @@ static inline void bench_settle(struct bench *b)
 	fake_clock_settle(b->clock);
 }
 
-static inline void bench_list(struct bench *b, const char *path, const char *items)
+/* The oldest request is answered. False: there is none. */
+static inline bool bench_serve_one(struct bench *b)
 {
-	kind_bench_answer_list(b->client, path, items);
+	bool served;
+
 	bench_settle(b);
+	served = fake_server_serve(b->server, FAULT_NONE);
+	bench_settle(b);
+	return served;
+}
+
+static inline void bench_serve(struct bench *b)
+{
+	while (bench_serve_one(b))
+		;
+}
+
+/* Does a request wait for an answer? */
+static inline bool bench_asks(struct bench *b)
+{
+	bench_settle(b);
+	return fake_client_choose_call(fake_server_client(b->server));
+}
+
+static inline void bench_note(void *arg, const struct fake_asked *asked)
+{
+	struct bench *b = arg;
+
+	if (*asked->name)
+		str_addf(&b->log, "%s %s%s|", asked->method, asked->name,
+			 asked->is_status ? "/status" : "");
+}
+
+static inline struct fake_server *bench_join(struct bench *b, const struct api_kind *kind)
+{
+	struct fake_server *server = fake_server_join(b->server, kind);
+
+	fake_server_set_watch(server, FAKE_WATCH_FIRST);
+	return server;
 }
 
 /* What the node has from now on. */
@@ -135,22 +163,18 @@ static inline bool bench_is_out_of_reach(void *arg, const char *port)
 	return false;
 }
 
-static inline void bench_open(struct bench *b)
+/* The program begins, or begins again. */
+static inline void bench_begin(struct bench *b)
 {
 	const struct informer_handlers handlers = { .on_change = bench_on_change,
 						    .on_synced = bench_on_synced };
+	struct kube_client *client = fake_server_client(b->server);
 
-	*b = (struct bench){ .client = fake_client_new(),
-			     .clock = fake_clock_new(),
-			     .metrics = metrics_new(),
-			     .version = 100 };
-	sticks_open(&b->node);
 	b->claim_informer =
-		kind_bench_informer(b, b->client, b->clock, &usbdeviceclaim_kind, handlers);
-	b->device_informer = kind_bench_informer(b, b->client, b->clock, &usbdevice_kind, handlers);
-	b->pci_informer =
-		kind_bench_informer(b, b->client, b->clock, &pcideviceclaim_kind, handlers);
-	b->this_node = this_node_of(b->client, fake_clock_as_clock(b->clock), &b->events);
+		kind_bench_informer(b, client, b->clock, &usbdeviceclaim_kind, handlers);
+	b->device_informer = kind_bench_informer(b, client, b->clock, &usbdevice_kind, handlers);
+	b->pci_informer = kind_bench_informer(b, client, b->clock, &pcideviceclaim_kind, handlers);
+	b->this_node = this_node_of(client, fake_clock_as_clock(b->clock), &b->events);
 	b->this_node.metrics = b->metrics;
 	b->this_node.claims[INVENTORY_USB] = b->claim_informer;
 	b->this_node.claims[INVENTORY_PCI] = b->pci_informer;
@@ -167,118 +191,64 @@ static inline void bench_open(struct bench *b)
 	informer_start(b->device_informer);
 	informer_start(b->pci_informer);
 	bench_settle(b);
-	sticks_scan(&b->node);
+}
+
+static inline void bench_end(struct bench *b)
+{
+	b->claims = usb_claims_free(b->claims);
+	b->claim_informer = informer_free(b->claim_informer);
+	b->device_informer = informer_free(b->device_informer);
+	b->pci_informer = informer_free(b->pci_informer);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
+}
+
+static inline void bench_open(struct bench *b)
+{
+	*b = (struct bench){ .server = fake_server_new(&usbdeviceclaim_kind),
+			     .clock = fake_clock_new(),
+			     .metrics = metrics_new() };
+	fake_server_set_watch(b->server, FAKE_WATCH_FIRST);
+	fake_server_listen(b->server, bench_note, b);
+	b->devices = bench_join(b, &usbdevice_kind);
+	b->pci_claims = bench_join(b, &pcideviceclaim_kind);
+	fake_server_put(b->devices, STICK, DEVICE);
+	sticks_open(&b->node);
+	bench_begin(b);
+	sticks_look(&b->node);
 	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
 }
 
 static inline void bench_close(struct bench *b)
 {
-	usb_claims_free(b->claims);
+	bench_end(b);
 	fake_task_reset();
-	informer_free(b->claim_informer);
-	informer_free(b->device_informer);
-	informer_free(b->pci_informer);
-	assert_int_equal(fake_client_open(b->client), 0);
-	kube_client_free(b->client);
+	kube_client_free(fake_server_client(b->server));
+	fake_server_free(b->server);
 	fake_clock_free(b->clock);
 	metrics_free(b->metrics);
 	sticks_close(&b->node);
-	json_decref(b->claim);
 	str_done(&b->log);
 	str_done(&b->events.said);
 }
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
-/* --- the server ------------------------------------------------------------------------- */
-
-static inline void bench_watch_event(struct bench *b, const char *type)
-{
-	object_stamp(b->claim, &b->version);
-	kind_bench_show(b->client, CLAIMS, type, b->claim);
-}
-
 static inline void bench_create(struct bench *b)
 {
-	b->claim = object_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
-			       "'spec':{'userName':'admin'}}");
-	bench_watch_event(b, "ADDED");
+	fake_server_write(b->server, STICK, "{'spec':{'userName':'admin'}}");
 	bench_settle(b);
 }
 
 static inline void bench_delete(struct bench *b)
 {
-	object_set_deleted(b->claim);
-	bench_watch_event(b, "MODIFIED");
+	fake_server_delete(b->server, STICK);
 	bench_settle(b);
 }
 
-static inline bool bench_is_stale(struct bench *b, json_t *patch)
+static inline void assert_gone(const struct bench *b)
 {
-	return strcmp(object_meta_text(patch, "uid"), object_meta_text(b->claim, "uid")) != 0 ||
-	       strcmp(object_meta_text(patch, "resourceVersion"),
-		      object_meta_text(b->claim, "resourceVersion")) != 0;
-}
-
-static inline void bench_patch(struct bench *b, const char *path)
-{
-	auto_json json_t *body = json_loads(fake_client_request(b->client)->body, 0, NULL);
-	auto_free char *at = xstrdup(path);
-	bool gone;
-
-	assert_non_null(body);
-	if (bench_is_stale(b, body)) {
-		fake_client_answer(b->client, 409, "{\"kind\":\"Status\"}");
-		return;
-	}
-	object_merge(b->claim, body);
-	gone = object_is_gone(b->claim);
-	bench_watch_event(b, gone ? "DELETED" : "MODIFIED");
-	fake_client_choose(b->client, at);
-	kind_bench_answer(b->client, 200, b->claim);
-	if (gone) {
-		json_decref(b->claim);
-		b->claim = NULL;
-	}
-}
-
-/* The name, with "/status", of the oldest request of a claim; NULL: none waits. The caller
- * frees. */
-static inline char *bench_next(struct bench *b)
-{
-	enum { WATCHES = 3 };
-	const struct fake_request *request;
-	const char *name;
-
-	bench_settle(b);
-	if (fake_client_open(b->client) <= WATCHES)
-		return NULL;
-	fake_client_choose(b->client, "/usbdeviceclaims/");
-	request = fake_client_request(b->client);
-	name = strstr(request->path, "/usbdeviceclaims/") + strlen("/usbdeviceclaims/");
-	str_addf(&b->log, "%s %.*s|", request->method, (int)strcspn(name, "?"), name);
-	return xstrdup(request->path);
-}
-
-static inline bool bench_serve_one(struct bench *b)
-{
-	auto_free char *path = bench_next(b);
-
-	if (!path)
-		return false;
-	if (strcmp(fake_client_request(b->client)->method, "PATCH") == 0)
-		bench_patch(b, path);
-	else
-		kind_bench_answer(b->client, 200, b->claim);
-	bench_settle(b);
-	return true;
-}
-
-static inline void bench_serve(struct bench *b)
-{
-	while (bench_serve_one(b))
-		;
+	assert_null(fake_server_get(b->server, STICK));
 }
 
 /* The helper for the device has done its work, and the claim is gone. */
@@ -288,7 +258,7 @@ static inline void bench_rebind(struct bench *b)
 	assert_true(fake_task.runs);
 	fake_task_end(TASK_DONE, NULL);
 	bench_serve(b);
-	assert_null(b->claim);
+	assert_gone(b);
 }
 
 static inline void assert_log(struct bench *b, const char *wanted)
@@ -303,17 +273,19 @@ static inline void assert_events(struct bench *b, const char *wanted)
 
 static inline void assert_has(const struct bench *b, const char *part)
 {
-	auto_free char *text = json_map_text(b->claim);
+	auto_free char *text = json_map_text(fake_server_get(b->server, STICK));
 
 	if (!strstr(text, part))
 		fail_msg("no %s in %s", part, text);
 }
 
+enum { LISTS = 3 };
+
 static inline void bench_list_all(struct bench *b)
 {
-	bench_list(b, CLAIMS, "");
-	bench_list(b, DEVICES, DEVICE);
-	bench_list(b, PCI, "");
+	for (int i = 0; i < LISTS; i++)
+		assert_true(bench_serve_one(b));
+	str_clear(&b->log);
 }
 
 /* Ready, with nothing under way. */

@@ -4,7 +4,7 @@
  *	sticks_open(&node);
  *	sticks_plug(&node, "1-2", 5, "E0D5");    a Kingston stick in port 1-2, as device 5
  *	sticks_claim(&node, CLAIM(NAME, KNOWN("1-2", "E0D5")));
- *	sticks_look(&node);
+ *	sticks_scan(&node);
  */
 #pragma once
 

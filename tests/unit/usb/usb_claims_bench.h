@@ -214,7 +214,7 @@ static inline void bench_open(struct bench *b)
 	fake_server_put(b->devices, STICK, DEVICE);
 	sticks_open(&b->node);
 	bench_begin(b);
-	sticks_look(&b->node);
+	sticks_scan(&b->node);
 	b->this_node.inventory = b->node.world.inventory;
 	usb_claims_enqueue_all(b->claims);
 }

@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "grpc/head.h"
 #include "grpc/session.h"
-#include "grpc/timeout.h"
 
 /* bytes of the path in messages */
 enum { NAME_SHOWN_MAX = 200 };

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "grpc/frame.h"
+#include "grpc/head.h"
 #include "grpc/outbox.h"
-#include "grpc/timeout.h"
 
 enum { TROUBLE_MAX = 160 };
 

@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "kube/config.h"
-#include "kube/process_metrics.h"
+#include "kube/metrics.h"
 
 struct err;
 struct kube_client;

@@ -1,4 +1,4 @@
-#include "controller/webhook/admission_service.h"
+#include "controller/webhook/webhook.h"
 
 #include <string.h>
 

@@ -18,7 +18,6 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "controller/webhook/tls_datum.h"
-#include "kube/callers.h"
 #include "kube/clock.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"

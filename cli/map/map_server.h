@@ -12,6 +12,8 @@ struct map_server;
 struct str;
 struct uv_loop_s;
 
+enum { MAP_STREAMS_MAX = 16 }; /* pages; more are refused */
+
 /* Append the events for a page that has just connected. */
 typedef void map_server_greet_fn(void *arg, struct str *out);
 

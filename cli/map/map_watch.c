@@ -23,7 +23,6 @@
 #include "base/str.h"
 #include "cli/map/map_board.h"
 #include "cli/map/map_card.h"
-#include "cli/map/map_card_parts.h"
 #include "cli/map/map_trouble.h"
 #include "cli/model/node_fault.h"
 #include "kube/informer.h"

@@ -11,7 +11,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
-#include "cli/map/map_streams.h"
+#include "cli/map/map_server.h"
 #include "cli/map/map_view.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"

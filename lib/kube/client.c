@@ -21,7 +21,6 @@
 #include "kube/answer.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
-#include "kube/impersonate.h"
 #include "kube/metrics.h"
 #include "kube/provider.h"
 #include "kube/transport.h"

@@ -17,7 +17,7 @@
 #include "base/options.h"
 #include "base/str.h"
 #include "kube/client.h"
-#include "kube/config_load.h"
+#include "kube/config.h"
 #include "kube/listen.h"
 #include "kube/loop.h"
 #include "kube/metrics.h"

@@ -22,7 +22,6 @@
 #include "kube/config.h"
 #include "kube/credentials.h"
 #include "kube/metrics.h"
-#include "kube/provider.h"
 #include "kube/transport.h"
 
 /* A transport for @config: server, TLS verification, proxy and impersonation headers. */

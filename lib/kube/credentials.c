@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "kube/config.h"
-#include "kube/provider.h"
 
 enum { TOKEN_MAX = 64 * 1024, CHECK_EVERY_MS = 1000 };
 
@@ -284,4 +283,32 @@ void credentials_set(struct credentials *c, const struct kube_proof *proof)
 void credentials_reject(struct credentials *c)
 {
 	c->rejected = true;
+}
+
+/* --- a provider of credentials --- */
+
+bool proof_is_needed(const struct proof *proof, int64_t wall_ms)
+{
+	return proof->provider && (proof->number == 0 || proof->refused == proof->number ||
+				   wall_ms >= proof->expires_ms);
+}
+
+bool proof_refuse(struct proof *proof, uint64_t number)
+{
+	bool newest_too = number < proof->refused && proof->refused == proof->number;
+
+	if (number > proof->refused)
+		proof->refused = number;
+	return !newest_too;
+}
+
+bool proof_is_refused(const struct proof *proof, uint64_t number)
+{
+	return number > 0 && number <= proof->refused;
+}
+
+void proof_set(struct proof *proof, int64_t expires_ms)
+{
+	proof->number++;
+	proof->expires_ms = expires_ms;
 }

@@ -2,7 +2,7 @@
  * transport: HTTP transfers to one server over as few connections as possible, on one libuv loop.
  *
  * Knows sockets, TLS and HTTP; knows nothing of tokens, Status objects or retries (client.c does).
- * Owns the connections. Implemented over libcurl in client_curl.c.
+ * Owns the connections. Implemented over libcurl.
  */
 #pragma once
 

@@ -6,6 +6,8 @@
  * and cancelling only set flags; settle_marks() acts on them as soon as curl has returned.
  */
 
+#include "kube/transport.h"
+
 #include <assert.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
@@ -23,7 +25,6 @@
 #include "kube/answer.h"
 #include "kube/credentials.h"
 #include "kube/liveness.h"
-#include "kube/transport.h"
 #include "kube/url.h"
 
 /* The part of the transport that wires use. */

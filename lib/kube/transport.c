@@ -24,8 +24,27 @@
 #include "base/str.h"
 #include "kube/answer.h"
 #include "kube/credentials.h"
-#include "kube/liveness.h"
 #include "kube/url.h"
+
+/* --- liveness of a connection --- */
+
+void liveness_received(struct liveness *l, uint64_t now_ms)
+{
+	l->received_ms = now_ms;
+	l->probed_ms = 0;
+}
+
+enum liveness_act liveness_check(struct liveness *l, uint64_t now_ms)
+{
+	if (l->probed_ms)
+		return now_ms - l->probed_ms >= LIVENESS_ANSWER_MS ? LIVENESS_DEAD : LIVENESS_FINE;
+	if (now_ms - l->received_ms < LIVENESS_SILENT_MS)
+		return LIVENESS_FINE;
+	l->probed_ms = now_ms;
+	return LIVENESS_PROBE;
+}
+
+/* --- connections --- */
 
 /* The part of the transport that wires use. */
 struct wire_env {
@@ -36,8 +55,8 @@ struct wire_env {
 	void (*gone)(struct wire_env *env);  /* the last handle is closed */
 };
 
-/* One curl multi handle with its connections, tied to the libuv loop: in the normal case one HTTP/2 connection that
- * carries everything. */
+/* One curl multi handle with its connections, tied to the libuv loop: in the normal case one HTTP/2
+ * connection that carries everything. */
 struct wire {
 	struct wire_env *env;
 	struct wire *next;

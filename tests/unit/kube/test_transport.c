@@ -1,6 +1,6 @@
 #include "unit/suite.h"
 
-#include "kube/liveness.h"
+#include "kube/transport.h"
 
 enum { START = 1000000 };
 
@@ -54,5 +54,5 @@ int main(void)
 	suite_add(&suite, "an answer starts it all over", an_answer_starts_it_all_over, NULL);
 	suite_add(&suite, "a dead peer is found within 45 seconds",
 		  a_dead_peer_is_found_within_45_seconds, NULL);
-	return suite_run(&suite, "liveness");
+	return suite_run(&suite, "transport");
 }

@@ -1,9 +1,8 @@
-#include "kube/feed.h"
+#include "kube/listwatch.h"
 
 #include <string.h>
 
 #include "base/err.h"
-#include "kube/list_page.h"
 #include "unit/suite.h"
 
 static struct line_case {
@@ -154,5 +153,5 @@ int main(void)
 	suite_add(&suite, "a version is bounded", a_version_is_bounded, NULL);
 	suite_fixture(&suite, &list_page_fixture);
 	suite_rows(&suite, pages, page_is_read);
-	return suite_run(&suite, "watch_event");
+	return suite_run(&suite, "listwatch");
 }

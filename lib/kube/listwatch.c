@@ -1,4 +1,4 @@
-#include "kube/feed.h"
+#include "kube/listwatch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +8,83 @@
 #include "api/status.h"
 #include "base/err.h"
 #include "base/mem.h"
+
+/* --- lists --- */
+
+struct reader {
+	struct json_read json;
+	void (*item)(void *arg, const struct json_text *object);
+	void *arg;
+	struct json_text meta;
+};
+
+static void read_items(struct reader *r)
+{
+	struct json_text object;
+
+	if (json_read_peek(&r->json) == 'n') { /* Go encodes an empty list as null */
+		json_read_value(&r->json, NULL);
+		return;
+	}
+	json_read_open(&r->json, '[');
+	while (json_read_item(&r->json)) {
+		if (json_read_value(&r->json, &object))
+			r->item(r->arg, &object);
+	}
+}
+
+static bool read_members(struct reader *r)
+{
+	struct json_text key;
+
+	if (!json_read_open(&r->json, '{'))
+		return false;
+	while (json_read_member(&r->json, &key)) {
+		if (json_text_is(&key, "metadata"))
+			json_read_value(&r->json, &r->meta);
+		else if (json_text_is(&key, "items"))
+			read_items(r);
+		else
+			json_read_value(&r->json, NULL);
+	}
+	return json_read_end(&r->json);
+}
+
+int list_page_read(const char *text, size_t len,
+		   void (*item)(void *arg, const struct json_text *object), void *arg,
+		   struct list_page *ret_page, struct err *err)
+{
+	struct reader reader = { .json = json_read_start(text, len), .item = item, .arg = arg };
+	struct api_list_meta meta;
+	int r;
+
+	if (!read_members(&reader))
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "a list of %zu bytes is not JSON, or nested more than %d deep", len,
+			       JSON_READ_DEPTH);
+	if (!reader.meta.text)
+		return err_set(err, ERR_INVALID, -EINVAL, "a list without metadata");
+	r = json_map_read(api_list_meta_map, reader.meta.text, reader.meta.len, &meta, err);
+	if (r < 0)
+		return err_wrap(err, "metadata of a list");
+	if (!meta.resource_version) {
+		json_map_done(api_list_meta_map, &meta);
+		return err_set(err, ERR_INVALID, -EINVAL, "a list without resourceVersion");
+	}
+	ret_page->version = take_ptr(meta.resource_version);
+	ret_page->next_page = take_ptr(meta.continue_);
+	json_map_done(api_list_meta_map, &meta);
+	return 0;
+}
+
+void list_page_done(struct list_page *page)
+{
+	free(page->version);
+	free(page->next_page);
+	*page = (struct list_page){ 0 };
+}
+
+/* --- watches --- */
 
 /* --- lines of a watch --- */
 
@@ -111,13 +188,13 @@ int watch_event_version(const struct json_text *object, char **ret_version, stru
 
 /* Decode @object; NULL if even its name cannot be read. Errors are reported through
  * on_unreadable. */
-static struct entry *decode(struct feed *feed, const struct json_text *object)
+static struct entry *decode(struct listwatch *listwatch, const struct json_text *object)
 {
 	struct err err = { 0 };
-	struct entry *entry = entry_decode(feed->kind, object, &err);
+	struct entry *entry = entry_decode(listwatch->kind, object, &err);
 
 	if (!entry || !entry->object)
-		feed->on_unreadable(feed->arg, &err);
+		listwatch->on_unreadable(listwatch->arg, &err);
 	return entry;
 }
 
@@ -128,60 +205,62 @@ static void ignore_change(void *arg, const struct entry *before, const struct en
 	(void)after;
 }
 
-void feed_item(struct feed *feed, struct store *list, const struct json_text *object)
+void listwatch_add_item(struct listwatch *listwatch, struct store *list,
+			const struct json_text *object)
 {
-	struct entry *entry = decode(feed, object);
+	struct entry *entry = decode(listwatch, object);
 
 	if (entry)
 		store_put(list, entry, ignore_change, NULL);
 }
 
 /* For bookmarks, and for objects with nothing readable but the version. */
-static void apply_version(struct feed *feed, const struct json_text *object)
+static void apply_version(struct listwatch *listwatch, const struct json_text *object)
 {
 	auto_free char *version = NULL;
 
 	if (watch_event_version(object, &version, NULL) == 0)
-		reflector_seen(feed->reflector, version);
+		reflector_seen(listwatch->reflector, version);
 }
 
-static void apply_object(struct feed *feed, const struct watch_event *event)
+static void apply_object(struct listwatch *listwatch, const struct watch_event *event)
 {
-	struct entry *entry = decode(feed, &event->object);
+	struct entry *entry = decode(listwatch, &event->object);
 
 	if (!entry) {
-		apply_version(feed, &event->object);
+		apply_version(listwatch, &event->object);
 		return;
 	}
 	if (entry->version[0] != '\0')
-		reflector_seen(feed->reflector, entry->version);
+		reflector_seen(listwatch->reflector, entry->version);
 	if (event->type == WATCH_EVENT_DELETED) {
-		store_remove(feed->store, entry->name, entry->uid, feed->on_change, feed->arg);
-		entry_free(feed->kind, entry);
+		store_remove(listwatch->store, entry->name, entry->uid, listwatch->on_change,
+			     listwatch->arg);
+		entry_free(listwatch->kind, entry);
 	} else {
-		store_put(feed->store, entry, feed->on_change, feed->arg);
+		store_put(listwatch->store, entry, listwatch->on_change, listwatch->arg);
 	}
 }
 
-static int apply_error(struct feed *feed, const struct json_text *object, struct err *err)
+static int apply_error(struct listwatch *listwatch, const struct json_text *object, struct err *err)
 {
 	struct api_status status;
 	int r = json_map_read(api_status_map, object->text, object->len, &status, err);
 
 	if (r < 0) {
-		feed->verdict = REFLECTOR_BROKEN;
+		listwatch->verdict = REFLECTOR_BROKEN;
 		return r;
 	}
-	feed->verdict = reflector_classify_status(status.code, status.reason, status.message);
+	listwatch->verdict = reflector_classify_status(status.code, status.reason, status.message);
 	if (status.details.retry_after_seconds > 0)
-		feed->retry_after_ms = (uint64_t)status.details.retry_after_seconds * 1000;
+		listwatch->retry_after_ms = (uint64_t)status.details.retry_after_seconds * 1000;
 	err_set(err, ERR_RETRY, -EPROTO, "the watch ended: %s",
 		status.message ? status.message : "no reason given");
 	json_map_done(api_status_map, &status);
 	return -EPROTO;
 }
 
-int feed_line(struct feed *feed, const char *line, size_t len, struct err *err)
+int listwatch_apply_line(struct listwatch *listwatch, const char *line, size_t len, struct err *err)
 {
 	struct watch_event event;
 	int r;
@@ -190,20 +269,20 @@ int feed_line(struct feed *feed, const char *line, size_t len, struct err *err)
 		return 0;
 	r = watch_event_parse(line, len, &event, err);
 	if (r < 0) {
-		feed->verdict = REFLECTOR_BROKEN;
+		listwatch->verdict = REFLECTOR_BROKEN;
 		return r;
 	}
 	switch (event.type) {
 	case WATCH_EVENT_ADDED:
 	case WATCH_EVENT_MODIFIED:
 	case WATCH_EVENT_DELETED:
-		apply_object(feed, &event);
+		apply_object(listwatch, &event);
 		return 0;
 	case WATCH_EVENT_BOOKMARK:
-		apply_version(feed, &event.object);
+		apply_version(listwatch, &event.object);
 		return 0;
 	case WATCH_EVENT_ERROR:
-		return apply_error(feed, &event.object, err);
+		return apply_error(listwatch, &event.object, err);
 	}
 	return 0;
 }

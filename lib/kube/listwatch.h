@@ -1,5 +1,5 @@
 /*
- * feed: decodes what lists and watches return and puts it into a store. No I/O, and no tree in
+ * listwatch: decodes what lists and watches return and puts it into a store. No I/O, and no tree in
  * memory.
  *
  * An object that cannot be decoded is reported and kept as an unreadable entry, so that it is not
@@ -14,8 +14,10 @@
 #include "kube/reflector.h"
 #include "kube/store.h"
 
+struct err;
+
 /* Everything is borrowed. */
-struct feed {
+struct listwatch {
 	const struct api_kind *kind;
 	struct store *store;
 	struct reflector *reflector; /* gets the versions that are seen */
@@ -28,11 +30,13 @@ struct feed {
 };
 
 /* Apply one line of a watch. If the result is < 0, the watch must end, and the verdict says why. */
-int feed_line(struct feed *feed, const char *line, size_t len, struct err *err);
+int listwatch_apply_line(struct listwatch *listwatch, const char *line, size_t len,
+			 struct err *err);
 
 /* Put one object of a list into @list, which later replaces the store's content
  * (store_replace()). */
-void feed_item(struct feed *feed, struct store *list, const struct json_text *object);
+void listwatch_add_item(struct listwatch *listwatch, struct store *list,
+			const struct json_text *object);
 
 /* --- the lines alone --- */
 
@@ -55,3 +59,23 @@ int watch_event_parse(const char *line, size_t len, struct watch_event *ret_even
 /* The metadata.resourceVersion of an object or list; the caller frees it. It is an error if it
  * is missing or unreasonably long. */
 int watch_event_version(const struct json_text *object, char **ret_version, struct err *err);
+
+/*
+ * --- lists ---
+ *
+ * Reads one response to a list, object by object, without building a tree.
+ */
+
+/* The metadata of a page; the caller frees the strings with list_page_done(). */
+struct list_page {
+	char *version;
+	char *next_page; /* the continue token; NULL: last page */
+};
+
+/* @item is called with each object before this returns, even if a later part of the page is
+ * broken and the result is < 0. */
+int list_page_read(const char *text, size_t len,
+		   void (*item)(void *arg, const struct json_text *object), void *arg,
+		   struct list_page *ret_page, struct err *err);
+
+void list_page_done(struct list_page *page);

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/cache/cache.h"
-#include "controller/cache/view_count.h"
 #include "controller/config_nodes.h"
 #include "controller/leader.h"
 #include "controller/nodes/nodes.h"

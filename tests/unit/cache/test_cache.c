@@ -1,4 +1,4 @@
-#include "controller/cache/view_count.h"
+#include "controller/cache/cache.h"
 
 #include <string.h>
 
@@ -64,5 +64,5 @@ int main(void)
 
 	suite_add(&suite, "what comes, changes and goes is counted",
 		  what_comes_changes_and_goes_is_counted, NULL);
-	return suite_run(&suite, "view_count");
+	return suite_run(&suite, "cache");
 }

@@ -67,8 +67,7 @@ const char *cache_waiting(const struct cache *cache);
 /*
  * --- metrics of the cluster ---
  *
- * Devices, allocated devices and claims by state. Counted in
- * every replica.
+ * Devices, allocated devices and claims by state. Counted in every replica.
  */
 
 struct view_count {

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "controller/cache/cache.h"
 #include "controller/kubevirt/kubevirt_ties.h"
-#include "controller/kubevirt/permit_offered.h"
+#include "controller/kubevirt/permit_desired.h"
 #include "controller/kubevirt/permits.h"
 #include "controller/kubevirt/vm_notes.h"
 #include "kube/informer.h"
@@ -152,7 +152,7 @@ void kubevirt_on_change(struct kubevirt_upkeep *kubevirt, enum view_kind kind, c
 		return;
 	vm_notes_on_change(kubevirt->notes, kind, name, before, after);
 	if (is_lending(kind) &&
-	    permit_offered_changed(kubevirt->ties.stores, kind, name, before, after))
+	    permit_desired_changed(kubevirt->ties.stores, kind, name, before, after))
 		permits_enqueue_all(kubevirt->permits);
 }
 

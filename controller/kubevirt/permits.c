@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/permit_desired.h"
-#include "controller/kubevirt/permit_offered.h"
 #include "controller/kubevirt/permit_plan.h"
 #include "kube/informer.h"
 #include "kube/reconcile.h"
@@ -80,7 +79,8 @@ static void plan_kubevirt(void *arg, const struct reconcile_view *view,
 	}
 	if (json_map_load(view->text->text, view->text->len, &object, &ret_decision->failure) < 0)
 		return;
-	permit_offered(ties->stores, store_object(ties->config, HOSTDEVICECONFIG_NAME), &desired);
+	permit_desired_compute(ties->stores, store_object(ties->config, HOSTDEVICECONFIG_NAME),
+			       &desired);
 	permit_plan(object, &desired, ties->create, &planned);
 	permit_desired_done(&desired);
 	free(permits->clash);

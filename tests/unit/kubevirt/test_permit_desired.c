@@ -1,4 +1,4 @@
-#include "controller/kubevirt/permit_offered.h"
+#include "controller/kubevirt/permit_desired.h"
 
 #include "api/hostdeviceconfig.h"
 #include "api/json_map_read.h"
@@ -124,7 +124,7 @@ static void lent_matches_table(void **state)
 	struct stage *stage = *state;
 
 	fill(stage, c->puts);
-	permit_offered(stage->seen, config, &desired);
+	permit_desired_compute(stage->seen, config, &desired);
 	for (int i = 0; i < PERMIT_LISTS; i++) {
 		for (size_t j = 0; j < desired.lists[i].len; j++) {
 			const struct permit_entry *entry = &desired.lists[i].items[j];
@@ -152,7 +152,7 @@ static void a_bundle_has_a_selector_for_each_device(void **state)
 	struct permit_desired desired = { 0 };
 	struct stage *stage = *state;
 
-	permit_offered(stage->seen, config, &desired);
+	permit_desired_compute(stage->seen, config, &desired);
 	assert_int_equal(desired.lists[PERMIT_USB].len, 1);
 	assert_true(json_equal(desired.lists[PERMIT_USB].items[0].json, want));
 	permit_desired_done(&desired);
@@ -171,7 +171,7 @@ static void hear(void *arg, enum view_kind kind, const char *name, const struct 
 {
 	struct listener *l = arg;
 
-	l->changed = permit_offered_changed(l->stage.seen, kind, name, before, after);
+	l->changed = permit_desired_changed(l->stage.seen, kind, name, before, after);
 }
 
 static bool put_changes(struct listener *l, enum view_kind kind, const char *name, const char *rest)
@@ -225,5 +225,5 @@ int main(void)
 	suite_rows(&suite, cases, lent_matches_table);
 	suite_add(&suite, "a bundle has a selector for each device",
 		  a_bundle_has_a_selector_for_each_device, NULL);
-	return suite_run(&suite, "permit_offered");
+	return suite_run(&suite, "permit_desired");
 }

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "controller/cache/cache.h"
 #include "controller/cache/view.h"
-#include "controller/kubevirt/withdraw.h"
+#include "controller/kubevirt/permits.h"
 #include "controller/nodes/node_plan.h"
 #include "kube/client.h"
 #include "kube/clock.h"

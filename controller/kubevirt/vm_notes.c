@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/cache/view.h"
-#include "controller/kubevirt/kubevirt_ties.h"
+#include "controller/kubevirt/kubevirt.h"
 #include "controller/kubevirt/launcher.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
@@ -246,7 +246,7 @@ static const struct vm_index_items *vm_index_get(const struct vm_index *index, c
 enum { RUNS_AT_A_TIME = 4 };
 
 struct vm_notes {
-	const struct kubevirt_ties *ties;
+	const struct kubevirt_env *env;
 	struct vm_index *index;
 	struct reconcile *reconcile; /* of virtual machines, by "namespace/name" */
 };
@@ -255,7 +255,7 @@ struct vm_notes {
 
 static const struct store *vms_of(const struct vm_notes *notes)
 {
-	return notes->ties->stores[VIEW_VM];
+	return notes->env->stores[VIEW_VM];
 }
 
 static void enqueue(struct vm_notes *notes, const char *vm)
@@ -341,7 +341,7 @@ void vm_notes_on_change(struct vm_notes *notes, enum view_kind kind, const char 
 		enqueue_of_pod(notes, pod_of(before));
 		enqueue_of_pod(notes, pod_of(after));
 	} else if (kind == VIEW_PCICLAIM) { /* the claim determines the device's resource */
-		device = store_object(notes->ties->stores[VIEW_PCIDEVICE], name);
+		device = store_object(notes->env->stores[VIEW_PCIDEVICE], name);
 		enqueue_of_pod(notes, device ? device->pod : NULL);
 	} else if (kind == VIEW_VM) {
 		change_machine(notes, name, before, after);
@@ -377,11 +377,11 @@ static bool is_anothers(const struct vm_notes *notes, const char *pod, const cha
 	return false;
 }
 
-static char *resource_of_item(const struct kubevirt_ties *ties, const struct vm_index_item *item)
+static char *resource_of_item(const struct kubevirt_env *env, const struct vm_index_item *item)
 {
-	const struct view *device = store_object(ties->stores[item->kind], item->device);
+	const struct view *device = store_object(env->stores[item->kind], item->device);
 	const struct view *claim = item->kind == VIEW_PCIDEVICE
-					   ? store_object(ties->stores[VIEW_PCICLAIM], item->device)
+					   ? store_object(env->stores[VIEW_PCICLAIM], item->device)
 					   : NULL;
 
 	return device ? view_resource(item->device, device, claim) : NULL;
@@ -400,7 +400,7 @@ static char *note_of(const struct vm_notes *notes, const char *name,
 
 		if (!launcher_runs(item->pod, name) || is_anothers(notes, item->pod, name))
 			continue;
-		resource = resource_of_item(notes->ties, item);
+		resource = resource_of_item(notes->env, item);
 		if (resource)
 			vm_allocation_add(&note, vm, resource, item->device);
 	}
@@ -413,7 +413,7 @@ static bool is_ready(void *arg)
 {
 	const struct vm_notes *notes = arg;
 
-	return notes->ties->ready(notes->ties->arg);
+	return notes->env->ready(notes->env->arg);
 }
 
 static bool is_to_be_kept(void *arg, const char *key, const void *object)
@@ -442,28 +442,28 @@ static void plan_machine(void *arg, const struct reconcile_view *view,
 
 /* --- the module's functions ---------------------------------------------------------------- */
 
-struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties)
+struct vm_notes *vm_notes_new(const struct kubevirt_env *env)
 {
 	struct vm_notes *notes = xcalloc(1, sizeof(*notes));
 
-	notes->ties = ties;
+	notes->env = env;
 	notes->index = vm_index_new();
 	notes->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "virtualmachines",
 		.kind = &virtualmachine_kind,
-		.objects = ties->machines,
+		.objects = env->machines,
 		.field_manager = "hostdev-controller",
 		.max_running = RUNS_AT_A_TIME,
 		.quiet_ms = KUBEVIRT_QUIET_MS,
 		.is_ready = is_ready,
-		.leads = ties->leads,
-		.leads_arg = ties->leads_arg,
+		.leads = env->leads,
+		.leads_arg = env->leads_arg,
 		.is_ours = is_to_be_kept,
 		.plan = plan_machine,
 		.arg = notes,
-		.client = ties->client,
-		.clock = ties->clock,
-		.metrics = ties->metrics,
+		.client = env->client,
+		.clock = env->clock,
+		.metrics = env->metrics,
 	});
 	return notes;
 }

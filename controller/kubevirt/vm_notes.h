@@ -12,12 +12,12 @@
 #include "controller/cache/view.h"
 
 struct entry;
-struct kubevirt_ties;
+struct kubevirt_env;
 struct virtualmachine;
 struct vm_notes;
 
-/* @ties must outlive the notes. */
-struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties);
+/* @env must outlive the notes. */
+struct vm_notes *vm_notes_new(const struct kubevirt_env *env);
 /* Takes NULL, returns NULL. */
 struct vm_notes *vm_notes_free(struct vm_notes *notes);
 

@@ -46,7 +46,7 @@ static void on_machine(void *arg, const char *name, const struct entry *before,
 static void open_bench(struct bench *b)
 {
 	scene_open(&b->scene);
-	b->notes = vm_notes_new(&b->scene.ties);
+	b->notes = vm_notes_new(&b->scene.env);
 	b->scene.stage.hear = on_device;
 	b->scene.stage.arg = b;
 	b->scene.on_change = on_machine;

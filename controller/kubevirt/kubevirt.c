@@ -9,7 +9,7 @@
 #include "controller/cache/cache.h"
 #include "controller/kubevirt/permit_desired.h"
 #include "controller/kubevirt/permits.h"
-#include "controller/kubevirt/vm_notes.h"
+#include "controller/kubevirt/vm_annotation.h"
 #include "kube/informer.h"
 #include "kube/store.h"
 
@@ -24,7 +24,7 @@ struct kubevirt_upkeep {
 	struct informer *config;
 	struct informer *kubevirts;
 	struct permits *permits;
-	struct vm_notes *notes;
+	struct vm_annotation *annotation;
 };
 
 /* A kind that is not installed has no objects, which says nothing about what is offered. */
@@ -91,7 +91,8 @@ static void count_past(struct kubevirt_upkeep *kubevirt)
 		size_t cursor = 0;
 
 		while ((entry = store_next(store, &cursor)))
-			vm_notes_on_change(kubevirt->notes, offering[i], entry->name, NULL, entry);
+			vm_annotation_on_change(kubevirt->annotation, offering[i], entry->name,
+						NULL, entry);
 	}
 }
 
@@ -116,7 +117,7 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 		.arg = kubevirt,
 	};
 	kubevirt->permits = permits_new(&kubevirt->env);
-	kubevirt->notes = vm_notes_new(&kubevirt->env);
+	kubevirt->annotation = vm_annotation_new(&kubevirt->env);
 	count_past(kubevirt);
 	informer_start(kubevirt->config);
 	informer_start(kubevirt->kubevirts);
@@ -128,7 +129,7 @@ struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt)
 	if (!kubevirt)
 		return NULL;
 	permits_free(kubevirt->permits);
-	vm_notes_free(kubevirt->notes);
+	vm_annotation_free(kubevirt->annotation);
 	informer_free(kubevirt->config);
 	informer_free(kubevirt->kubevirts);
 	free(kubevirt);
@@ -149,7 +150,7 @@ void kubevirt_on_change(struct kubevirt_upkeep *kubevirt, enum view_kind kind, c
 {
 	if (!kubevirt)
 		return;
-	vm_notes_on_change(kubevirt->notes, kind, name, before, after);
+	vm_annotation_on_change(kubevirt->annotation, kind, name, before, after);
 	if (is_lending(kind) &&
 	    permit_desired_changed(kubevirt->env.stores, kind, name, before, after))
 		permits_enqueue_all(kubevirt->permits);
@@ -160,5 +161,5 @@ void kubevirt_enqueue_all(struct kubevirt_upkeep *kubevirt)
 	if (!kubevirt)
 		return;
 	permits_enqueue_all(kubevirt->permits);
-	vm_notes_enqueue_all(kubevirt->notes);
+	vm_annotation_enqueue_all(kubevirt->annotation);
 }

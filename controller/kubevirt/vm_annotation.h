@@ -1,6 +1,6 @@
 /*
- * vm_notes: keeps the annotation harvesterhci.io/deviceAllocationDetails of virtual machines equal
- * to the devices that their pods use, from the devices' status.
+ * vm_annotation: keeps the annotation harvesterhci.io/deviceAllocationDetails of virtual machines
+ * equal to the devices that their pods use, from the devices' status.
  *
  * Writes only that annotation, only on a change, and with the virtual machine's resourceVersion as
  * precondition. Owns the record that maps pods to the devices they use.
@@ -14,19 +14,20 @@
 struct entry;
 struct kubevirt_env;
 struct virtualmachine;
-struct vm_notes;
+struct vm_annotation;
 
-/* @env must outlive the notes. */
-struct vm_notes *vm_notes_new(const struct kubevirt_env *env);
+/* @env must outlive the object. */
+struct vm_annotation *vm_annotation_new(const struct kubevirt_env *env);
 /* Takes NULL, returns NULL. */
-struct vm_notes *vm_notes_free(struct vm_notes *notes);
+struct vm_annotation *vm_annotation_free(struct vm_annotation *annotation);
 
 /* A device, claim or virtual machine changed; as in informer_handlers. */
-void vm_notes_on_change(struct vm_notes *notes, enum view_kind kind, const char *name,
-			const struct entry *before, const struct entry *after);
+void vm_annotation_on_change(struct vm_annotation *annotation, enum view_kind kind,
+			     const char *name, const struct entry *before,
+			     const struct entry *after);
 
 /* All data is known now: enqueue every virtual machine. */
-void vm_notes_enqueue_all(struct vm_notes *notes);
+void vm_annotation_enqueue_all(struct vm_annotation *annotation);
 
 /*
  * --- the text of the annotation ---
@@ -42,12 +43,12 @@ struct vm_allocation {
 	struct json_t *devices;
 };
 
-void vm_allocation_add(struct vm_allocation *given, const struct virtualmachine *vm,
+void vm_allocation_add(struct vm_allocation *allocation, const struct virtualmachine *vm,
 		       const char *resource, const char *device);
 
-/* The text, which does not depend on the order of additions; NULL: no devices. Releases @given.
+/* The text, which does not depend on the order of additions; NULL: no devices. Releases @allocation.
  * The caller frees it. */
-char *vm_allocation_text(struct vm_allocation *given);
+char *vm_allocation_text(struct vm_allocation *allocation);
 
 /* True if both texts (NULL: none) have the same content. */
 bool vm_allocation_equal(const char *a, const char *b);

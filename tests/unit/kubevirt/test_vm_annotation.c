@@ -1,5 +1,5 @@
-/* vm_notes: when the annotation of a virtual machine is written, and by which write. */
-#include "controller/kubevirt/vm_notes.h"
+/* vm_annotation: when the annotation of a virtual machine is written, and by which write. */
+#include "controller/kubevirt/vm_annotation.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@
 
 struct bench {
 	struct kubevirt_scene scene;
-	struct vm_notes *notes;
+	struct vm_annotation *annotation;
 };
 
 static void on_device(void *arg, enum view_kind kind, const char *name, const struct entry *before,
@@ -32,7 +32,7 @@ static void on_device(void *arg, enum view_kind kind, const char *name, const st
 {
 	struct bench *b = arg;
 
-	vm_notes_on_change(b->notes, kind, name, before, after);
+	vm_annotation_on_change(b->annotation, kind, name, before, after);
 }
 
 static void on_machine(void *arg, const char *name, const struct entry *before,
@@ -40,13 +40,13 @@ static void on_machine(void *arg, const char *name, const struct entry *before,
 {
 	struct bench *b = arg;
 
-	vm_notes_on_change(b->notes, VIEW_VM, name, before, after);
+	vm_annotation_on_change(b->annotation, VIEW_VM, name, before, after);
 }
 
 static void open_bench(struct bench *b)
 {
 	scene_open(&b->scene);
-	b->notes = vm_notes_new(&b->scene.env);
+	b->annotation = vm_annotation_new(&b->scene.env);
 	b->scene.stage.hear = on_device;
 	b->scene.stage.arg = b;
 	b->scene.on_change = on_machine;
@@ -55,7 +55,7 @@ static void open_bench(struct bench *b)
 
 static void close_bench(struct bench *b)
 {
-	vm_notes_free(b->notes);
+	vm_annotation_free(b->annotation);
 	scene_close(&b->scene);
 }
 
@@ -215,7 +215,7 @@ static void who_does_not_lead_or_know_writes_nothing(void **state)
 	scene_quiet(&b->scene, 60000);
 	b->scene.follows = false;
 	b->scene.unready = true;
-	vm_notes_enqueue_all(b->notes);
+	vm_annotation_enqueue_all(b->annotation);
 	scene_quiet(&b->scene, 60000);
 	b->scene.unready = false;
 	scene_run(&b->scene, 10000);
@@ -434,5 +434,5 @@ int main(void)
 	suite_add(&suite, "a name that is cut is told if it can be no other",
 		  a_name_that_is_cut_is_told_if_it_can_be_no_other, NULL);
 	suite_add(&suite, "devices of all kinds are told", devices_of_all_kinds_are_told, NULL);
-	return suite_run(&suite, "vm_notes");
+	return suite_run(&suite, "vm_annotation");
 }

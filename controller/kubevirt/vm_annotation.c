@@ -1,4 +1,4 @@
-#include "controller/kubevirt/vm_notes.h"
+#include "controller/kubevirt/vm_annotation.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -57,10 +57,10 @@ bool vm_requests_equal(const struct virtualmachine *a, const struct virtualmachi
 	return same;
 }
 
-void vm_allocation_add(struct vm_allocation *given, const struct virtualmachine *vm,
+void vm_allocation_add(struct vm_allocation *allocation, const struct virtualmachine *vm,
 		       const char *resource, const char *device)
 {
-	json_t **part = vm_requests_gpu(vm, resource) ? &given->gpus : &given->devices;
+	json_t **part = vm_requests_gpu(vm, resource) ? &allocation->gpus : &allocation->devices;
 	json_t *list;
 
 	if (!*part)
@@ -95,18 +95,18 @@ static void sort_lists(json_t *part)
 		sort_list(list);
 }
 
-char *vm_allocation_text(struct vm_allocation *given)
+char *vm_allocation_text(struct vm_allocation *allocation)
 {
 	auto_json json_t *whole = json_object();
 	char *text;
 
-	sort_lists(given->gpus);
-	sort_lists(given->devices);
-	if (given->gpus)
-		json_object_set_new(whole, "gpus", given->gpus);
-	if (given->devices)
-		json_object_set_new(whole, "hostdevices", given->devices);
-	*given = (struct vm_allocation){ 0 };
+	sort_lists(allocation->gpus);
+	sort_lists(allocation->devices);
+	if (allocation->gpus)
+		json_object_set_new(whole, "gpus", allocation->gpus);
+	if (allocation->devices)
+		json_object_set_new(whole, "hostdevices", allocation->devices);
+	*allocation = (struct vm_allocation){ 0 };
 	if (json_object_size(whole) == 0)
 		return NULL;
 	text = json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS);
@@ -245,7 +245,7 @@ static const struct vm_index_items *vm_index_get(const struct vm_index *index, c
 
 enum { RUNS_AT_A_TIME = 4 };
 
-struct vm_notes {
+struct vm_annotation {
 	const struct kubevirt_env *env;
 	struct vm_index *index;
 	struct reconcile *reconcile; /* of virtual machines, by "namespace/name" */
@@ -253,17 +253,17 @@ struct vm_notes {
 
 /* --- changes ------------------------------------------------------------------------------------ */
 
-static const struct store *vms_of(const struct vm_notes *notes)
+static const struct store *vms_of(const struct vm_annotation *annotation)
 {
-	return notes->env->stores[VIEW_VM];
+	return annotation->env->stores[VIEW_VM];
 }
 
-static void enqueue(struct vm_notes *notes, const char *vm)
+static void enqueue(struct vm_annotation *annotation, const char *vm)
 {
-	reconcile_enqueue_after(notes->reconcile, vm, KUBEVIRT_QUIET_MS);
+	reconcile_enqueue_after(annotation->reconcile, vm, KUBEVIRT_QUIET_MS);
 }
 
-static void enqueue_of_pod(struct vm_notes *notes, const char *pod)
+static void enqueue_of_pod(struct vm_annotation *annotation, const char *pod)
 {
 	auto_free char *key = pod ? launcher_key_of_pod(pod) : NULL;
 	const struct entry *entry;
@@ -272,12 +272,12 @@ static void enqueue_of_pod(struct vm_notes *notes, const char *pod)
 	if (!key)
 		return;
 	if (!launcher_is_cut(pod)) {
-		enqueue(notes, key); /* which is the virtual machine's name */
+		enqueue(annotation, key); /* which is the virtual machine's name */
 		return;
 	}
-	while ((entry = store_next(vms_of(notes), &cursor))) {
+	while ((entry = store_next(vms_of(annotation), &cursor))) {
 		if (launcher_runs(pod, entry->name))
-			enqueue(notes, entry->name);
+			enqueue(annotation, entry->name);
 	}
 }
 
@@ -293,84 +293,86 @@ static const char *pod_of(const struct entry *entry)
 	return view ? view->pod : NULL;
 }
 
-static const struct vm_index_items *devices_of_vm(const struct vm_notes *notes, const char *vm)
+static const struct vm_index_items *devices_of_vm(const struct vm_annotation *annotation,
+						  const char *vm)
 {
 	auto_free char *key = launcher_key_of_vm(vm);
 
-	return vm_index_get(notes->index, key);
+	return vm_index_get(annotation->index, key);
 }
 
 /* Virtual machines whose names share a key may match each other's pods. */
-static void enqueue_alike(struct vm_notes *notes, const char *vm)
+static void enqueue_same_pods(struct vm_annotation *annotation, const char *vm)
 {
-	const struct vm_index_items *given = devices_of_vm(notes, vm);
+	const struct vm_index_items *devices = devices_of_vm(annotation, vm);
 
-	for (size_t i = 0; given && i < given->len; i++)
-		enqueue_of_pod(notes, given->items[i].pod);
+	for (size_t i = 0; devices && i < devices->len; i++)
+		enqueue_of_pod(annotation, devices->items[i].pod);
 }
 
 /* True if the virtual machine requests or has devices. */
-static bool is_of_devices(const struct vm_notes *notes, const char *name, const struct entry *entry)
+static bool needs_annotation(const struct vm_annotation *annotation, const char *name,
+			     const struct entry *entry)
 {
 	const struct virtualmachine *vm = entry ? entry->object : NULL;
 
-	return vm && (vm->meta.annotations.allocation || devices_of_vm(notes, name));
+	return vm && (vm->meta.annotations.allocation || devices_of_vm(annotation, name));
 }
 
-static void change_machine(struct vm_notes *notes, const char *name, const struct entry *before,
-			   const struct entry *after)
+static void change_machine(struct vm_annotation *annotation, const char *name,
+			   const struct entry *before, const struct entry *after)
 {
 	const struct virtualmachine *was = before ? before->object : NULL;
 	const struct virtualmachine *is = after ? after->object : NULL;
 
 	if (!was || !is)
-		enqueue_alike(notes, name);
+		enqueue_same_pods(annotation, name);
 	if (was && is && vm_requests_equal(was, is))
 		return;
-	if (is_of_devices(notes, name, before) || is_of_devices(notes, name, after))
-		reconcile_changed(notes->reconcile, name);
+	if (needs_annotation(annotation, name, before) || needs_annotation(annotation, name, after))
+		reconcile_changed(annotation->reconcile, name);
 }
 
-void vm_notes_on_change(struct vm_notes *notes, enum view_kind kind, const char *name,
-			const struct entry *before, const struct entry *after)
+void vm_annotation_on_change(struct vm_annotation *annotation, enum view_kind kind,
+			     const char *name, const struct entry *before,
+			     const struct entry *after)
 {
 	const struct view *device;
 
 	if (is_device(kind)) {
-		vm_index_move(notes->index, kind, name, pod_of(before), pod_of(after));
-		enqueue_of_pod(notes, pod_of(before));
-		enqueue_of_pod(notes, pod_of(after));
+		vm_index_move(annotation->index, kind, name, pod_of(before), pod_of(after));
+		enqueue_of_pod(annotation, pod_of(before));
+		enqueue_of_pod(annotation, pod_of(after));
 	} else if (kind == VIEW_PCICLAIM) { /* the claim determines the device's resource */
-		device = store_object(notes->env->stores[VIEW_PCIDEVICE], name);
-		enqueue_of_pod(notes, device ? device->pod : NULL);
+		device = store_object(annotation->env->stores[VIEW_PCIDEVICE], name);
+		enqueue_of_pod(annotation, device ? device->pod : NULL);
 	} else if (kind == VIEW_VM) {
-		change_machine(notes, name, before, after);
+		change_machine(annotation, name, before, after);
 	}
 }
 
-void vm_notes_enqueue_all(struct vm_notes *notes)
+void vm_annotation_enqueue_all(struct vm_annotation *annotation)
 {
 	const struct entry *entry;
 	size_t cursor = 0;
 
-	while ((entry = store_next(vms_of(notes), &cursor))) {
-		if (is_of_devices(notes, entry->name, entry))
-			enqueue(notes, entry->name);
+	while ((entry = store_next(vms_of(annotation), &cursor))) {
+		if (needs_annotation(annotation, entry->name, entry))
+			enqueue(annotation, entry->name);
 	}
 }
 
-/* --- one virtual machine
- * -------------------------------------------------------------------------- */
+/* --- one virtual machine --- */
 
 /* True if @pod may run another virtual machine. */
-static bool is_anothers(const struct vm_notes *notes, const char *pod, const char *vm)
+static bool may_run_another(const struct vm_annotation *annotation, const char *pod, const char *vm)
 {
 	const struct entry *entry;
 	size_t cursor = 0;
 
 	if (!launcher_is_cut(pod))
 		return false;
-	while ((entry = store_next(vms_of(notes), &cursor))) {
+	while ((entry = store_next(vms_of(annotation), &cursor))) {
 		if (strcmp(entry->name, vm) != 0 && launcher_runs(pod, entry->name))
 			return true;
 	}
@@ -388,32 +390,32 @@ static char *resource_of_item(const struct kubevirt_env *env, const struct vm_in
 }
 
 /* The annotation it should have; NULL: none. The caller frees it. */
-static char *note_of(const struct vm_notes *notes, const char *name,
-		     const struct virtualmachine *vm)
+static char *annotation_text(const struct vm_annotation *annotation, const char *name,
+			     const struct virtualmachine *vm)
 {
-	const struct vm_index_items *given = devices_of_vm(notes, name);
-	struct vm_allocation note = { 0 };
+	const struct vm_index_items *devices = devices_of_vm(annotation, name);
+	struct vm_allocation allocation = { 0 };
 
-	for (size_t i = 0; given && i < given->len; i++) {
-		const struct vm_index_item *item = &given->items[i];
+	for (size_t i = 0; devices && i < devices->len; i++) {
+		const struct vm_index_item *item = &devices->items[i];
 		auto_free char *resource = NULL;
 
-		if (!launcher_runs(item->pod, name) || is_anothers(notes, item->pod, name))
+		if (!launcher_runs(item->pod, name) || may_run_another(annotation, item->pod, name))
 			continue;
-		resource = resource_of_item(notes->env, item);
+		resource = resource_of_item(annotation->env, item);
 		if (resource)
-			vm_allocation_add(&note, vm, resource, item->device);
+			vm_allocation_add(&allocation, vm, resource, item->device);
 	}
-	return vm_allocation_text(&note);
+	return vm_allocation_text(&allocation);
 }
 
 /* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
 
 static bool is_ready(void *arg)
 {
-	const struct vm_notes *notes = arg;
+	const struct vm_annotation *annotation = arg;
 
-	return notes->env->ready(notes->env->arg);
+	return annotation->env->ready(annotation->env->arg);
 }
 
 static bool is_to_be_kept(void *arg, const char *key, const void *object)
@@ -428,27 +430,27 @@ static bool is_to_be_kept(void *arg, const char *key, const void *object)
 static void plan_machine(void *arg, const struct reconcile_view *view,
 			 struct decision *ret_decision)
 {
-	const struct vm_notes *notes = arg;
+	const struct vm_annotation *annotation = arg;
 	const struct virtualmachine *vm = view->object;
-	auto_free char *note = note_of(notes, view->key, vm);
+	auto_free char *text = annotation_text(annotation, view->key, vm);
 
-	if (vm_allocation_equal(note, vm->meta.annotations.allocation))
+	if (vm_allocation_equal(text, vm->meta.annotations.allocation))
 		return;
 	ret_decision->step = STEP_PATCH;
 	ret_decision->body = patch_new_at(view->uid, view->version);
 	json_object_set_new(json_object_get(ret_decision->body, "metadata"), "annotations",
-			    json_pack("{s:s?}", NAMES_ANNOTATION_ALLOCATION, note));
+			    json_pack("{s:s?}", NAMES_ANNOTATION_ALLOCATION, text));
 }
 
 /* --- the module's functions ---------------------------------------------------------------- */
 
-struct vm_notes *vm_notes_new(const struct kubevirt_env *env)
+struct vm_annotation *vm_annotation_new(const struct kubevirt_env *env)
 {
-	struct vm_notes *notes = xcalloc(1, sizeof(*notes));
+	struct vm_annotation *annotation = xcalloc(1, sizeof(*annotation));
 
-	notes->env = env;
-	notes->index = vm_index_new();
-	notes->reconcile = reconcile_new(&(struct reconcile_spec){
+	annotation->env = env;
+	annotation->index = vm_index_new();
+	annotation->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "virtualmachines",
 		.kind = &virtualmachine_kind,
 		.objects = env->machines,
@@ -460,20 +462,20 @@ struct vm_notes *vm_notes_new(const struct kubevirt_env *env)
 		.leads_arg = env->leads_arg,
 		.is_ours = is_to_be_kept,
 		.plan = plan_machine,
-		.arg = notes,
+		.arg = annotation,
 		.client = env->client,
 		.clock = env->clock,
 		.metrics = env->metrics,
 	});
-	return notes;
+	return annotation;
 }
 
-struct vm_notes *vm_notes_free(struct vm_notes *notes)
+struct vm_annotation *vm_annotation_free(struct vm_annotation *annotation)
 {
-	if (!notes)
+	if (!annotation)
 		return NULL;
-	reconcile_free(notes->reconcile);
-	vm_index_free(notes->index);
-	free(notes);
+	reconcile_free(annotation->reconcile);
+	vm_index_free(annotation->index);
+	free(annotation);
 	return NULL;
 }

@@ -60,7 +60,7 @@ static bool is_ours(const struct map_guard *guard, const char *host)
 	return false;
 }
 
-struct map_verdict map_guard_judge(const struct map_guard *guard, const struct map_request *request)
+struct map_verdict map_guard_check(const struct map_guard *guard, const struct map_request *request)
 {
 	const char *path = request->path;
 	size_t len;

@@ -48,5 +48,5 @@ struct map_verdict {
 	const char *why;  /* otherwise: one line for people */
 };
 
-struct map_verdict map_guard_judge(const struct map_guard *guard,
+struct map_verdict map_guard_check(const struct map_guard *guard,
 				   const struct map_request *request);

@@ -218,7 +218,7 @@ struct map_server {
 	struct callers without_token;
 	struct map_streams streams;
 	char *address;
-	map_server_greet_fn *greet;
+	map_server_page_fn *on_page;
 	void *arg;
 };
 
@@ -232,7 +232,7 @@ static enum MHD_Result answer_stream(struct map_server *server, struct MHD_Conne
 
 	if (server->streams.len >= MAP_STREAMS_MAX)
 		return map_reply_refuse(connection, &full);
-	server->greet(server->arg, &text);
+	server->on_page(server->arg, &text);
 	return map_streams_open(&server->streams, connection, str_cstr(&text), text.len);
 }
 
@@ -241,7 +241,7 @@ static enum MHD_Result answer(struct map_server *server, struct MHD_Connection *
 {
 	static const struct map_verdict nothing = { .status = MHD_HTTP_NOT_FOUND,
 						    .why = "there is nothing here" };
-	struct map_verdict verdict = map_guard_judge(&server->guard, request);
+	struct map_verdict verdict = map_guard_check(&server->guard, request);
 	const struct serve_file *file;
 
 	if (verdict.status != MHD_HTTP_OK)
@@ -312,7 +312,7 @@ static void release(void *arg)
 	free(server);
 }
 
-int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_greet_fn *greet, void *arg,
+int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_page_fn *on_page, void *arg,
 		   struct map_server **ret_server, struct err *err)
 {
 	struct listen_address address = { .host = "127.0.0.1", .port = port };
@@ -325,7 +325,7 @@ int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_greet_fn *g
 	if (r == 0) {
 		server->guard.port = listen_port(fd);
 		server->without_token.max = MAP_NO_TOKEN_MAX;
-		server->greet = greet;
+		server->on_page = on_page;
 		server->arg = arg;
 		server->address = xasprintf("http://127.0.0.1:%u/%s/", server->guard.port,
 					    server->guard.token);

@@ -53,7 +53,7 @@ static struct judge_case {
 static void request_is_judged(void **state)
 {
 	const struct judge_case *c = *state;
-	struct map_verdict verdict = map_guard_judge(&guard, &c->request);
+	struct map_verdict verdict = map_guard_check(&guard, &c->request);
 
 	assert_int_equal(verdict.status, c->status);
 	if (c->status == 200)
@@ -66,7 +66,7 @@ static void request_is_judged(void **state)
 static void no_refusal_tells_the_token(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(judge_cases); i++) {
-		struct map_verdict verdict = map_guard_judge(&guard, &judge_cases[i].request);
+		struct map_verdict verdict = map_guard_check(&guard, &judge_cases[i].request);
 
 		if (verdict.why)
 			assert_null(strstr(verdict.why, TOKEN));
@@ -78,9 +78,9 @@ static void port_80_is_left_out_of_a_host(void **state)
 	const struct map_guard at_80 = { .token = TOKEN, .port = 80 };
 	struct map_request request = { "GET", "127.0.0.1", "/" TOKEN "/" };
 
-	assert_int_equal(map_guard_judge(&at_80, &request).status, 200);
+	assert_int_equal(map_guard_check(&at_80, &request).status, 200);
 	request.host = "evil.example";
-	assert_int_equal(map_guard_judge(&at_80, &request).status, 421);
+	assert_int_equal(map_guard_check(&at_80, &request).status, 421);
 }
 
 static const char token[MAP_TOKEN_SIZE] = "0123456789abcdef0123456789abcdef";

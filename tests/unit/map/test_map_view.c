@@ -61,7 +61,7 @@ static void say(const char *line)
 
 static void open_scene(struct scene *s)
 {
-	struct map_view_options options = { .cluster = "c", .say = say };
+	struct map_view_options options = { .cluster = "c", .print = say };
 
 	said[0] = '\0';
 

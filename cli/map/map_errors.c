@@ -1,4 +1,4 @@
-#include "cli/map/map_trouble.h"
+#include "cli/map/map_errors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static const char *skip(const char *text, const char *before)
 	return text && strncmp(text, before, len) == 0 ? text + len : NULL;
 }
 
-const char *map_trouble_text(const char *kind, const char *error)
+const char *map_error_text(const char *kind, const char *error)
 {
 	const char *rest = skip(error, "list ");
 
@@ -53,59 +53,59 @@ static bool is_alike(const char *a, const char *b)
 	return (is_forbidden(a) && is_forbidden(b)) || is_same(a, b);
 }
 
-static void add_reason(struct str *line, const char *said)
+static void add_reason(struct str *line, const char *error)
 {
-	auto_free char *user = is_forbidden(said) ? lists_forbidden_user(said) : NULL;
+	auto_free char *user = is_forbidden(error) ? lists_forbidden_user(error) : NULL;
 
 	if (user)
 		str_addf(line, ": user '%s' may not (403 forbidden)", user);
 	else
-		str_addf(line, ": %s", said);
+		str_addf(line, ": %s", error);
 }
 
 /* True if there is an error now, or was one before. */
-static bool look(struct map_trouble *trouble, bool *had)
+static bool update_error(struct map_error *error, bool *had)
 {
-	const char *text = map_trouble_text(trouble->kind, trouble->error);
-	const char *said = trouble->said ? trouble->said : "";
+	const char *text = map_error_text(error->kind, error->error);
+	const char *printed = error->printed ? error->printed : "";
 
-	*had |= said[0] != '\0';
-	trouble->news = text[0] && !is_same(text, said);
-	if (!is_same(text, said)) {
-		free(trouble->said);
-		trouble->said = xstrdup(text);
+	*had |= printed[0] != '\0';
+	error->is_new = text[0] && !is_same(text, printed);
+	if (!is_same(text, printed)) {
+		free(error->printed);
+		error->printed = xstrdup(text);
 	}
 	return text[0] != '\0';
 }
 
-void map_troubles_say(struct map_trouble *troubles, size_t len, void (*say)(const char *line))
+void map_errors_print(struct map_error *errors, size_t len, void (*print)(const char *line))
 {
 	bool had = false;
 	bool has = false;
 
 	for (size_t i = 0; i < len; i++)
-		has |= look(&troubles[i], &had);
+		has |= update_error(&errors[i], &had);
 	for (size_t i = 0; i < len; i++) {
 		auto_str struct str line = STR_INIT;
 
-		if (!troubles[i].news)
+		if (!errors[i].is_new)
 			continue;
-		str_addf(&line, "Cannot read %s", troubles[i].kind);
+		str_addf(&line, "Cannot read %s", errors[i].kind);
 		for (size_t j = i + 1; j < len; j++) {
-			if (!troubles[j].news || !is_alike(troubles[i].said, troubles[j].said))
+			if (!errors[j].is_new || !is_alike(errors[i].printed, errors[j].printed))
 				continue;
-			str_addf(&line, ", %s", troubles[j].kind);
-			troubles[j].news = false;
+			str_addf(&line, ", %s", errors[j].kind);
+			errors[j].is_new = false;
 		}
-		add_reason(&line, troubles[i].said);
-		say(str_cstr(&line));
+		add_reason(&line, errors[i].printed);
+		print(str_cstr(&line));
 	}
 	if (had && !has)
-		say("All can be read again");
+		print("All can be read again");
 }
 
-void map_troubles_done(struct map_trouble *troubles, size_t len)
+void map_errors_done(struct map_error *errors, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		free(troubles[i].said);
+		free(errors[i].printed);
 }

@@ -1,4 +1,4 @@
-/* hostdev-controller: the command line. The work is done in leader, upkeep, gate and uninstall. */
+/* hostdev-controller: the command line. leader, upkeep, gate and uninstall do what it asks for. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

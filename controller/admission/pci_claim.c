@@ -456,14 +456,14 @@ static bool refuse_missing(const struct rule_case *c)
 		"see kubectl get pcidevices");
 }
 
-static bool refuse_different(const struct rule_case *c, const char *field, const char *said,
+static bool refuse_different(const struct rule_case *c, const char *field, const char *written,
 			     const char *is)
 {
 	auto_free char *shown = NULL;
 
-	if (known_empty(said) || known_same(said, is))
+	if (known_empty(written) || known_same(written, is))
 		return false;
-	shown = rule_quote(said);
+	shown = rule_quote(written);
 	return rule_refuse(c, RULE_INVALID,
 			   "%s is '%s', but the PCIDevice of this name has '%s': leave it out, or "
 			   "give the claim the name of the device that is meant",

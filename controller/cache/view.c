@@ -354,7 +354,7 @@ static void *view_of_pcidevice(const void *object)
 	if (override)
 		view->resource = override;
 	view->fixed = override != NULL;
-	view->lent = api_conditions_find(&owned->status.conditions, "Offered") != NULL;
+	view->offered = api_conditions_find(&owned->status.conditions, "Offered") != NULL;
 	view->ready = api_conditions_status(&owned->status.conditions, "Offered") == API_TRUE;
 	view->bridge = class_id && strcmp(class_id, "0604") == 0;
 	view->vfs = count_of(owned->status.total_vfs);
@@ -408,7 +408,7 @@ char *view_resource(const char *name, const struct view *device, const struct vi
 {
 	struct pcidevice pci = { 0 };
 	struct pcideviceclaim request = { 0 };
-	char *lent;
+	char *resource;
 
 	if (device->fixed || !claim)
 		return xstrdup_or_null(device->resource);
@@ -418,11 +418,11 @@ char *view_resource(const char *name, const struct view *device, const struct vi
 	if (claim->resource)
 		json_pairs_set(&request.meta.annotations, NAMES_ANNOTATION_RESOURCE_NAME,
 			       claim->resource);
-	lent = resource_lent(&pci, NULL, &request);
+	resource = resource_lent(&pci, NULL, &request);
 	json_pairs_done(&request.meta.annotations);
 	free(pci.status.resource_name);
 	free(pci.meta.name);
-	return lent;
+	return resource;
 }
 
 /* --- nodes, their agents, pools ----------------------------------------------------------------- */

@@ -49,7 +49,7 @@ struct view {
 	bool allocated : 1; /* device: in use by containers */
 	bool bridge : 1;    /* PCI device: a bridge, which keeps its driver */
 	bool alone : 1;     /* claim: its device has a resource of its own */
-	bool lent : 1;      /* PCI device: offered by a HostDeviceConfig */
+	bool offered : 1;   /* PCI device: offered by a HostDeviceConfig */
 	bool ready : 1;     /* claim: its condition Ready is True; such a device: Offered is */
 	bool marked : 1;    /* claim: has our finalizer */
 	bool group : 1;     /* claim: for the whole IOMMU group */

@@ -29,11 +29,11 @@ const char *node_plan_node(const struct store *const *stores, enum view_kind kin
 	return device ? device->node : "";
 }
 
-enum reach claim_reach_plan(enum reach said, enum reach is)
+enum reach claim_reach_plan(enum reach written, enum reach actual)
 {
-	if (is == said || (is == REACH_OK && said == REACH_UNKNOWN))
+	if (actual == written || (actual == REACH_OK && written == REACH_UNKNOWN))
 		return REACH_UNKNOWN;
-	return is;
+	return actual;
 }
 
 enum retire_step retire_plan(enum view_kind kind, const struct view *view)

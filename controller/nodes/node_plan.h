@@ -26,11 +26,11 @@ bool node_plan_is_claim(enum view_kind kind);
 const char *node_plan_node(const struct store *const *stores, enum view_kind kind, const char *name,
 			   const struct view *view);
 
-/* The state to write if a claim says @said and its node is @is; UNKNOWN: nothing. */
-enum reach claim_reach_plan(enum reach said, enum reach is);
+/* The state to write if a claim has @written and its node is @actual; UNKNOWN: nothing. */
+enum reach claim_reach_plan(enum reach written, enum reach actual);
 
-/* The merge patch that makes the claim with this text say @reach, in *@ret_body, which the
- * caller releases with json_decref(); NULL: it already says so. Errors (ERR_INVALID): it is not
+/* The merge patch that sets the condition of the claim with this text to @reach, in *@ret_body, which the
+ * caller releases with json_decref(); NULL: it has that already. Errors (ERR_INVALID): it is not
  * an object, or has no room for a condition. */
 int claim_reach_patch(const char *text, size_t len, enum reach reach, int64_t now_wall_ms,
 		      json_t **ret_body, struct err *err);

@@ -62,9 +62,9 @@ struct pool_share pools_share(enum view_kind kind, const char *name, const struc
 	*ret_text = view_resource(name, device, kind == VIEW_PCIDEVICE ? claim : NULL);
 	share.resource = *ret_text;
 	share.node = device->node;
-	share.claimed = mediated || claim || device->lent;
+	share.claimed = mediated || claim || device->offered;
 	share.ready = mediated ||
-		      (claim ? claim->ready && !claim->deleting : device->lent && device->ready);
+		      (claim ? claim->ready && !claim->deleting : device->offered && device->ready);
 	share.allocated = device->allocated;
 	return share;
 }

@@ -14,7 +14,7 @@
 #include "grpc/head.h"
 #include "grpc/outbox.h"
 
-enum { TROUBLE_MAX = 160 };
+enum { LAST_ERROR_MAX = 160 };
 
 struct grpc_session {
 	nghttp2_session *http2;
@@ -35,7 +35,7 @@ struct grpc_session {
 	bool sent_away;        /* GOAWAY was sent because of that */
 	size_t barren;         /* consecutive DATA frames without data */
 	bool gone;             /* the connection is gone */
-	char trouble[TROUBLE_MAX]; /* nghttp2's last error message */
+	char last_error[LAST_ERROR_MAX]; /* nghttp2's last error message */
 };
 
 struct grpc_stream {
@@ -597,19 +597,19 @@ static void set_recv_callbacks(nghttp2_session_callbacks *callbacks)
 
 /* --- the session ------------------------------------------------------------------------- */
 
-static void set_trouble(struct grpc_session *session, const char *text, size_t len)
+static void set_last_error(struct grpc_session *session, const char *text, size_t len)
 {
-	if (len >= sizeof(session->trouble))
-		len = sizeof(session->trouble) - 1;
-	memcpy(session->trouble, text, len);
-	session->trouble[len] = '\0';
+	if (len >= sizeof(session->last_error))
+		len = sizeof(session->last_error) - 1;
+	memcpy(session->last_error, text, len);
+	session->last_error[len] = '\0';
 }
 
 static int on_error(nghttp2_session *http2, int code, const char *text, size_t len, void *arg)
 {
 	(void)http2;
 	(void)code;
-	set_trouble(arg, text, len);
+	set_last_error(arg, text, len);
 	return 0;
 }
 
@@ -713,7 +713,7 @@ int grpc_session_feed(struct grpc_session *session, const char *data, size_t len
 	if (n >= 0)
 		return 0;
 	return err_set(err, ERR_RETRY, -EPROTO, "HTTP/2 connection: %s",
-		       session->trouble[0] ? session->trouble : nghttp2_strerror((int)n));
+		       session->last_error[0] ? session->last_error : nghttp2_strerror((int)n));
 }
 
 size_t grpc_session_output(struct grpc_session *session, const char **ret_data)

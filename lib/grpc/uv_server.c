@@ -147,7 +147,7 @@ static int socket_bind(struct grpc_uv_server *server, int *ret_fd, struct err *e
 		return err_set(err, ERR_RETRY, -errno, "listen on '%s': %s", server->path,
 			       strerror(errno));
 	if (lstat(server->path, &st) < 0)
-		return err_set(err, ERR_RETRY, -errno, "look at '%s': %s", server->path,
+		return err_set(err, ERR_RETRY, -errno, "stat '%s': %s", server->path,
 			       strerror(errno));
 	server->dev = st.st_dev;
 	server->ino = st.st_ino;

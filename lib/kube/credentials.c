@@ -43,7 +43,7 @@ struct credentials {
 	uint64_t checked_ms;
 	struct kube_pem set_cert; /* set by credentials_set() */
 	struct kube_pem set_key;
-	bool given;
+	bool provided;
 	bool checked;
 	bool changed;
 	bool rejected;
@@ -180,7 +180,7 @@ static int token_refresh(struct credentials *c, struct err *err)
 	char *token = NULL;
 	int r;
 
-	if (c->given)
+	if (c->provided)
 		return 0;
 	if (!path) {
 		if (!c->token)
@@ -251,16 +251,16 @@ static bool is_text(const struct kube_pem *pem, const char *text)
 }
 
 /* Returns true if the PEM data changed. */
-static bool replace_pem(struct pem *pem, struct kube_pem *given, const char *text)
+static bool replace_pem(struct pem *pem, struct kube_pem *to, const char *text)
 {
-	if (is_text(given, text))
+	if (is_text(to, text))
 		return false;
-	kube_pem_done(given);
+	kube_pem_done(to);
 	if (text)
-		*given = (struct kube_pem){ .data = xstrdup(text), .len = strlen(text) };
+		*to = (struct kube_pem){ .data = xstrdup(text), .len = strlen(text) };
 	free(pem->path);
 	auto_close_(&pem->fd);
-	*pem = (struct pem){ .from = given, .fd = -1 };
+	*pem = (struct pem){ .from = to, .fd = -1 };
 	return true;
 }
 
@@ -272,7 +272,7 @@ void credentials_set(struct credentials *c, const struct kube_proof *proof)
 		c->changed = true;
 	drop_token(c);
 	c->token = xstrdup_or_null(proof->token);
-	c->given = true;
+	c->provided = true;
 	c->checked = false;
 	if (cert->path || cert->data)
 		return;

@@ -67,7 +67,7 @@ static void end_with(struct uninstall *un, int status)
 	program_stop(un->program);
 }
 
-/* --- one claim ---------------------------------------------------------------------------------- */
+/* --- one claim --- */
 
 /* If the name of the node is not known, it cannot be known to be gone. */
 static bool node_is_gone(const struct uninstall *un, const char *node)

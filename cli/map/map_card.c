@@ -162,7 +162,7 @@ static char *ids(const char *vendor, const char *device)
 	return vendor && device ? xasprintf("%s:%s", vendor, device) : NULL;
 }
 
-/* --- PCI ---------------------------------------------------------------------------------------- */
+/* --- PCI --- */
 
 static void pci_facts(struct str *out, const struct pcidevice *device)
 {
@@ -245,7 +245,7 @@ char *map_card_pci(const char *id, const struct pcidevice *device,
 	return end(&out);
 }
 
-/* --- USB ---------------------------------------------------------------------------------------- */
+/* --- USB --- */
 
 static void usb_device(struct str *out, const struct usbdevice *device)
 {
@@ -308,7 +308,7 @@ char *map_card_usb(const char *id, const struct usbdevice *device,
 	return end(&out);
 }
 
-/* --- mediated devices --------------------------------------------------------------------------- */
+/* --- mediated devices --- */
 
 char *map_card_mdev(const char *id, const struct mediateddevice *device,
 		    const struct node_fault *fault)
@@ -343,7 +343,7 @@ char *map_card_mdev(const char *id, const struct mediateddevice *device,
 	return end(&out);
 }
 
-/* --- what cards are divided into --------------------------------------------------------------- */
+/* --- what cards are divided into --- */
 
 /* It has no address, so its type is shown there. */
 static void part_card(struct str *out, const struct part *part, const struct api_meta *meta,
@@ -391,7 +391,7 @@ char *map_card_mig(const char *id, const struct migconfiguration *mig,
 	return end(&out);
 }
 
-/* --- nodes and events --------------------------------------------------------------------------- */
+/* --- nodes and events --- */
 
 char *map_card_node(const char *id, const struct node *node, const struct node_fault *fault)
 {

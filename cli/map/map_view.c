@@ -32,7 +32,7 @@ struct map_view {
 	unsigned beats;
 };
 
-/* --- what pages get ------------------------------------------------------------------------------ */
+/* --- what pages get --- */
 
 static void add_beat(const struct map_view *view, struct str *out)
 {
@@ -110,7 +110,7 @@ static void add_first_events(void *arg, struct str *out)
 	str_add(out, "event: end\ndata: {}\n\n");
 }
 
-/* --- the whole ---------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 int map_view_new(const struct map_view_options *options, struct map_view **ret_view,
 		 struct err *err)

@@ -231,7 +231,7 @@ static const void *object(const struct map_watch *watch, enum map_kind what, con
 	return store_object(informer_store(watch->kinds[what].informer), name);
 }
 
-/* --- cards -------------------------------------------------------------------------------------- */
+/* --- cards --- */
 
 /* A card that is being made. */
 struct making {
@@ -383,7 +383,7 @@ static char *make_card(void *arg, const char *id)
 	return NULL;
 }
 
-/* --- informers ---------------------------------------------------------------------------------- */
+/* --- informers --- */
 
 static void mark(struct map_watch *watch, enum map_kind what, const char *name)
 {

@@ -21,7 +21,8 @@ static const struct note_row {
 	{ NAMES_ANNOTATION_SKIP_VFIO, ANNOTATION_OF_PCICLAIM, false },
 };
 
-/* A key of theirs that is not among the rows is misspelled. Other domains are not hostdev's alone. */
+/* A key of theirs that is not among the rows is misspelled. Other domains are not hostdev's
+ * alone. */
 static const char *const domains[] = { "hostdev.io/", "pcidevice.harvesterhci.io/",
 				       "pcidevices.harvesterhci.io/" };
 

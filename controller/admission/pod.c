@@ -63,7 +63,8 @@ static bool is_missing(const struct view_node *node, const struct json_pair *lim
 	       !node_has(node, limit->key);
 }
 
-/* Of the extended resources that the node does not have, the first that is ours, else the first: it may be misspelt. */
+/* Of the extended resources that the node does not have, the first that is ours, else the first: it
+ * may be misspelt. */
 static void find_missing(const struct rule_case *c, const struct view_node *node,
 			 const struct pod_containers *list, const char **missing, bool *ours)
 {

@@ -25,7 +25,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* --- what is decoded to make a view ------------------------------------------------------------- */
+/* --- what is decoded to make a view --- */
 
 struct owned_spec {
 	char *node_name;
@@ -89,7 +89,7 @@ struct seen_pod {
 
 enum { TEXT_MAX = 1024, MESSAGE_MAX = 240, MEMBERS_MAX = 1024 };
 
-/* --- strings: encoding ------------------------------------------------------------------------ */
+/* --- strings: encoding --- */
 
 static void text_put(struct str *out, enum view_text text, const char *value, size_t max)
 {
@@ -233,7 +233,7 @@ static struct view *view_with_texts(const struct owned *owned)
 	return view;
 }
 
-/* --- strings: lookup -------------------------------------------------------------------------- */
+/* --- strings: lookup --- */
 
 /* The first string of type @text at or after @at, which points to a type byte; the end if there
  * is none. */
@@ -302,7 +302,7 @@ static unsigned long long hash(unsigned long long h, const char *text)
 	return h;
 }
 
-/* --- objects of a node -------------------------------------------------------------------------- */
+/* --- objects of a node --- */
 
 /* NULL: none. */
 static const char *text_of(const struct view *view, enum view_text text)
@@ -425,7 +425,7 @@ char *view_resource(const char *name, const struct view *device, const struct vi
 	return resource;
 }
 
-/* --- nodes, their agents, pools ----------------------------------------------------------------- */
+/* --- nodes, their agents, pools --- */
 
 static void *view_of_node(const void *object)
 {
@@ -488,7 +488,7 @@ static void *view_of_pool(const void *object)
 	return view;
 }
 
-/* --- rows --------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 #define S struct owned_spec
 static const struct json_row claim_spec_map[] = {
@@ -631,7 +631,7 @@ static const struct json_row seen_pod_map[] = {
 	JSON_END,
 };
 
-/* --- kinds -------------------------------------------------------------------------------------- */
+/* --- kinds --- */
 
 /* clang-format off */
 #define OURS(kind_, plural_, map_, digest_)                                                 \

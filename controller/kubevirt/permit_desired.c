@@ -141,7 +141,7 @@ void permit_desired_done(struct permit_desired *desired)
 	}
 }
 
-/* --- claims and mediated devices ---------------------------------------------------------------- */
+/* --- claims and mediated devices --- */
 
 static void add_pci(const struct store *const *stores, struct permit_desired *desired)
 {
@@ -195,7 +195,7 @@ static void add_mediated(const struct store *const *stores, struct permit_desire
 	}
 }
 
-/* --- configuration; the plugin that serves a resource permits it -------------------------------- */
+/* --- configuration; the plugin that serves a resource permits it --- */
 
 static void add_config_usb(const struct hostdeviceconfig_usb *usb, struct permit_desired *desired)
 {
@@ -249,7 +249,7 @@ void permit_desired_compute(const struct store *const *stores,
 	permit_desired_sort(desired);
 }
 
-/* --- changes ------------------------------------------------------------------------------------ */
+/* --- changes --- */
 
 static bool is_same_offer(const struct view *a, const struct view *b)
 {

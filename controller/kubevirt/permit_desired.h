@@ -64,9 +64,9 @@ char *permit_key(enum permit_list list, const json_t *entry);
 /*
  * --- computing them ---
  *
- * From claims and configuration. Pure. A claim counts from its creation until it is deleted, so that a virtual machine is not
- * refused a device that the agent is about to bind. Configured resources count as long as the
- * configuration has them.
+ * From claims and configuration. Pure. A claim counts from its creation until it is deleted, so
+ * that a virtual machine is not refused a device that the agent is about to bind. Configured
+ * resources count as long as the configuration has them.
  */
 
 /* @stores is indexed by enum view_kind; @config may be NULL. The entries are added to @desired,

@@ -30,7 +30,7 @@ struct permit_counts {
 	size_t mended;
 };
 
-/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec --- */
 
 static bool is_ready(void *arg)
 {
@@ -119,7 +119,7 @@ static void log_clash(void *arg, const char *key, const void *object,
 	permits->logged_clash = clash;
 }
 
-/* --- the module's functions ---------------------------------------------------------------- */
+/* --- the module's functions --- */
 
 void permits_enqueue(struct permits *permits, const char *name)
 {

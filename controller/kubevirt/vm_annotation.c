@@ -251,7 +251,7 @@ struct vm_annotation {
 	struct reconcile *reconcile; /* of virtual machines, by "namespace/name" */
 };
 
-/* --- changes ------------------------------------------------------------------------------------ */
+/* --- changes --- */
 
 static const struct store *vms_of(const struct vm_annotation *annotation)
 {
@@ -409,7 +409,7 @@ static char *annotation_text(const struct vm_annotation *annotation, const char 
 	return vm_allocation_text(&allocation);
 }
 
-/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec --- */
 
 static bool is_ready(void *arg)
 {
@@ -442,7 +442,7 @@ static void plan_machine(void *arg, const struct reconcile_view *view,
 			    json_pack("{s:s?}", NAMES_ANNOTATION_ALLOCATION, text));
 }
 
-/* --- the module's functions ---------------------------------------------------------------- */
+/* --- the module's functions --- */
 
 struct vm_annotation *vm_annotation_new(const struct kubevirt_env *env)
 {

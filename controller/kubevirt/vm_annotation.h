@@ -46,8 +46,8 @@ struct vm_allocation {
 void vm_allocation_add(struct vm_allocation *allocation, const struct virtualmachine *vm,
 		       const char *resource, const char *device);
 
-/* The text, which does not depend on the order of additions; NULL: no devices. Releases @allocation.
- * The caller frees it. */
+/* The text, which does not depend on the order of additions; NULL: no devices. Releases
+ * @allocation. The caller frees it. */
 char *vm_allocation_text(struct vm_allocation *allocation);
 
 /* True if both texts (NULL: none) have the same content. */

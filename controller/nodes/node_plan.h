@@ -29,9 +29,9 @@ const char *node_plan_node(const struct store *const *stores, enum view_kind kin
 /* The state to write if a claim has @written and its node is @actual; UNKNOWN: nothing. */
 enum reach claim_reach_plan(enum reach written, enum reach actual);
 
-/* The merge patch that sets the condition of the claim with this text to @reach, in *@ret_body, which the
- * caller releases with json_decref(); NULL: it has that already. Errors (ERR_INVALID): it is not
- * an object, or has no room for a condition. */
+/* The merge patch that sets the condition of the claim with this text to @reach, in *@ret_body,
+ * which the caller releases with json_decref(); NULL: it has that already. Errors (ERR_INVALID): it
+ * is not an object, or has no room for a condition. */
 int claim_reach_patch(const char *text, size_t len, enum reach reach, int64_t now_wall_ms,
 		      json_t **ret_body, struct err *err);
 

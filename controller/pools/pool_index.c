@@ -69,7 +69,7 @@ struct pool_index *pool_index_free(struct pool_index *index)
 	return NULL;
 }
 
-/* --- shares ------------------------------------------------------------------------------------- */
+/* --- shares --- */
 
 static struct pool *pool_of(struct pool_index *index, const char *name, const char *resource)
 {

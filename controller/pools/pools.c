@@ -32,7 +32,7 @@ static const struct metric_desc known_desc = {
 	.type = METRIC_GAUGE,
 };
 
-/* --- shares ------------------------------------------------------------------------------ */
+/* --- shares --- */
 
 static bool is_counted(enum view_kind kind)
 {
@@ -117,7 +117,7 @@ static void move_claim(struct pools *pools, enum view_kind kind, const char *nam
 	move_share(pools, kind, name, &sides);
 }
 
-/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec --- */
 
 static bool is_started(void *arg)
 {
@@ -167,7 +167,7 @@ static void plan_pool(void *arg, const struct reconcile_view *view, struct decis
 	}
 }
 
-/* --- the module's functions ---------------------------------------------------------------- */
+/* --- the module's functions --- */
 
 static void on_count(void *arg, const char *pool)
 {

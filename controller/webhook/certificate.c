@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "controller/webhook/tls_datum.h"
 
-/* --- GnuTLS: cleanup and errors ---------------------------------------------------------- */
+/* --- GnuTLS: cleanup and errors --- */
 
 static void auto_crt_(const gnutls_x509_crt_t *crt)
 {
@@ -42,7 +42,7 @@ static int certificate_check(int code, const char *what, struct err *err)
 	return err_set(err, ERR_INVALID, -EINVAL, "%s: %s", what, gnutls_strerror(code));
 }
 
-/* --- creation ---------------------------------------------------------------------------- */
+/* --- creation --- */
 
 enum { SERIAL_LEN = 16, KEY_ID_LEN = 20, IP_MAX = 16 };
 
@@ -251,7 +251,7 @@ int certificate_make_serving(const struct certificate_pair *ca, const struct jso
 	return export(crt, key, ret_pair, err);
 }
 
-/* --- facts ------------------------------------------------------------------------------- */
+/* --- facts --- */
 
 enum { KEY_ID_MAX = 64 };
 
@@ -426,7 +426,7 @@ static char *certificate_facts_issuer(const struct certificate_set *set)
 	return text;
 }
 
-/* --- the set ----------------------------------------------------------------------------- */
+/* --- the set --- */
 
 /* The keys of a Secret of type kubernetes.io/tls, and the CA's. */
 static const struct data_row {

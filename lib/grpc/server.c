@@ -51,7 +51,7 @@ static void cancel(struct grpc_call *call)
 		fn(call->arg);
 }
 
-/* --- requests ---------------------------------------------------------------- */
+/* --- requests --- */
 
 static const struct grpc_method *method_find(const struct grpc_service *service, const char *path)
 {
@@ -262,7 +262,7 @@ struct grpc_session *grpc_server_session(struct grpc_server *server)
 	return server->session;
 }
 
-/* --- responses ------------------------------------------------------------------ */
+/* --- responses --- */
 
 static int message_check(const struct grpc_call *call, size_t len, struct err *err)
 {

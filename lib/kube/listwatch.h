@@ -24,7 +24,8 @@ struct listwatch {
 	store_change_fn *on_change;
 	void (*on_unreadable)(void *arg, const struct err *err);
 	void *arg;
-	/* What the last line means for the watch as a whole; STARTED: nothing. The owner resets it. */
+	/* What the last line means for the watch as a whole; STARTED: nothing. The owner resets
+	 * it. */
 	enum reflector_event verdict;
 	uint64_t retry_after_ms;
 };

@@ -149,7 +149,7 @@ static void add_why(const struct uninstall *un, const struct view *view, const c
 		str_add(line, "its deletion is requested, and refused while a pod has the device: "
 			      "kubectl hostdev who names the pod; delete it");
 	else
-		str_add(line, "its agent gives the device back");
+		str_add(line, "its agent releases the device");
 }
 
 static void add_line(struct uninstall *un, enum view_kind kind, const struct entry *entry,

@@ -97,9 +97,9 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 
 	if (!claim->deleting)
 		ret_decision->step = STEP_DELETE;
-	else if (claim->marked &&
+	else if (claim->has_finalizer &&
 		 node_is_gone(un, node_plan_node(un->stores, claims->kind, view->key, claim)))
-		retire_strip(claims->kind, view, ret_decision);
+		retire_remove_finalizer(claims->kind, view, ret_decision);
 }
 
 static void open_claims(struct uninstall *un, struct claims *claims, enum view_kind kind)
@@ -120,15 +120,14 @@ static void open_claims(struct uninstall *un, struct claims *claims, enum view_k
 	});
 }
 
-/* --- all claims
- * ----------------------------------------------------------------------------------- */
+/* --- all claims --- */
 
 /* Our finalizer is removed, so all remaining ones are others'. */
 static bool add_others(const struct view *view, struct str *line)
 {
 	const char *finalizers = view_text(view, VIEW_TEXT_FINALIZERS);
 
-	if (!view->deleting || view->marked || !*finalizers)
+	if (!view->deleting || view->has_finalizer || !*finalizers)
 		return false;
 	str_add(line, "has the finalizer ");
 	str_add_clean(line, finalizers, strlen(finalizers));
@@ -259,8 +258,7 @@ static void on_timer(void *arg)
 	clock_timer_start(un->clock, un->timer, LOOK_MS);
 }
 
-/* --- start and end
- * -------------------------------------------------------------------------------- */
+/* --- start and end --- */
 
 static void on_config_gone(void *arg, int result, const struct kube_response *response,
 			   const struct err *err)

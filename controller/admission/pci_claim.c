@@ -157,7 +157,7 @@ static bool is_skipped(const struct pcideviceclaim *claim)
  * deleted counts while it has our finalizer: a pod may still have the device. */
 static bool is_in_group(const struct view *claim)
 {
-	return !claim->skipped && (!claim->deleting || claim->marked);
+	return !claim->skipped && (!claim->deleting || claim->has_finalizer);
 }
 
 static bool refuse_owner(const struct rule_case *c, const struct view *device, const char *address,
@@ -501,8 +501,8 @@ static bool is_refused(const struct rule_case *c, const struct pcideviceclaim *c
 	       pci_claim_conflict(c, claim, device);
 }
 
-/* The API server asks before it looks: it will refuse the claim, and what would come of it means
- * nothing. A dry run asks for just that. */
+/* The API server calls the webhook before it looks for an existing object, and refuses the claim
+ * afterwards; a warning about its effects would mislead. A dry run asks for exactly that. */
 static bool exists_already(const struct rule_case *c, const struct pcideviceclaim *claim)
 {
 	return !c->request->dry_run && *known_uid(c->known, VIEW_PCICLAIM, claim->meta.name);

@@ -387,7 +387,7 @@ static struct view *view_of_claim(const struct owned *owned, const char *finaliz
 	view->alone = owned->spec.disable_resource_pooling;
 	view->group = owned->spec.include_iommu_group;
 	view->skipped = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
-	view->marked = api_meta_has_finalizer(&owned->meta, finalizer);
+	view->has_finalizer = api_meta_has_finalizer(&owned->meta, finalizer);
 	view->ready = api_conditions_status(conditions, "Ready") == API_TRUE;
 	view->reach = reach_of_conditions(conditions);
 	view->spec_hash = spec_hash_of(&owned->meta);

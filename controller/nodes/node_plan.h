@@ -38,7 +38,7 @@ int claim_reach_patch(const char *text, size_t len, enum reach reach, int64_t no
 enum retire_step {
 	RETIRE_NOTHING, /* nothing to remove, or other finalizers remain */
 	RETIRE_DELETE,
-	RETIRE_STRIP, /* remove our finalizer from a claim that is being deleted */
+	RETIRE_REMOVE_FINALIZER, /* remove our finalizer from a claim that is being deleted */
 };
 
 /* The step for an object of a deleted node. A claim that no agent has ever processed is left to
@@ -47,5 +47,5 @@ enum retire_step retire_plan(enum view_kind kind, const struct view *view);
 
 /* The step that removes our finalizer from a claim: a READ, then the patch; REST if at the API
  * server it has no such finalizer or is not being deleted. */
-void retire_strip(enum view_kind kind, const struct reconcile_view *view,
-		  struct decision *ret_decision);
+void retire_remove_finalizer(enum view_kind kind, const struct reconcile_view *view,
+			     struct decision *ret_decision);

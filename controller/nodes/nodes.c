@@ -279,8 +279,8 @@ static void plan_owned(void *arg, const struct reconcile_view *view, struct deci
 		step = retire_plan(owned->kind, view->object);
 	if (step == RETIRE_DELETE && left)
 		ret_decision->step = STEP_DELETE;
-	else if (step == RETIRE_STRIP)
-		retire_strip(owned->kind, view, ret_decision);
+	else if (step == RETIRE_REMOVE_FINALIZER)
+		retire_remove_finalizer(owned->kind, view, ret_decision);
 	else if (node_plan_is_claim(owned->kind))
 		plan_reach(owned, view, node, ret_decision);
 }

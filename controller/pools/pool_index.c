@@ -169,8 +169,7 @@ void pool_index_reach(struct pool_index *index, const char *node, bool reachable
 	}
 }
 
-/* --- results
- * -------------------------------------------------------------------------------------- */
+/* --- results --- */
 
 const char *pool_index_resource(const struct pool_index *index, const char *name)
 {

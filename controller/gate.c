@@ -23,8 +23,8 @@ struct gate {
 	struct leader *leader;
 	struct clock *clock;
 	struct events *events;
-	struct events
-		*unverified_events; /* with its own rate limits and queue, to protect the others */
+	/* With its own rate limits and queue, to protect the others. */
+	struct events *unverified_events;
 	struct admission *admission;
 	struct webhook *webhook;
 	struct clock_timer *timer; /* ends the drain */

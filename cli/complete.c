@@ -16,7 +16,7 @@
 #include "cli/client/session.h"
 #include "cli/command.h"
 #include "cli/model/cluster.h"
-#include "kube/config_load.h"
+#include "kube/config.h"
 
 /* --- values of flags -------------------------------------------------------------------------- */
 

@@ -51,7 +51,7 @@ static bool is_removed(const struct config_nodes *nodes, const char *name)
 	       strcmp(nodes->removed_at, entry->version) == 0;
 }
 
-/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec --- */
 
 static bool is_listed(void *arg, const char *name, const void *object)
 {
@@ -119,7 +119,7 @@ static bool remove_item(void *arg, const struct reconcile_view *view,
 	return true;
 }
 
-/* --- the module's functions ---------------------------------------------------------------- */
+/* --- the module's functions --- */
 
 void config_nodes_on_change(struct config_nodes *nodes, const char *name)
 {

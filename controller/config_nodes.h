@@ -1,9 +1,9 @@
 /*
  * config_nodes: removes the items of deleted nodes from the status of the HostDeviceConfig.
  *
- * A node's agent writes and removes its own item of status.nodes; after the node is deleted, no agent
- * removes it. If a listed node is not in the cache, the API server is asked for the Node before its
- * item is removed.
+ * A node's agent writes and removes its own item of status.nodes; after the node is deleted, no
+ * agent removes it. If a listed node is not in the cache, the API server is asked for the Node
+ * before its item is removed.
  */
 #pragma once
 

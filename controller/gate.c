@@ -23,7 +23,8 @@ struct gate {
 	struct leader *leader;
 	struct clock *clock;
 	struct events *events;
-	struct events *doubts; /* with its own rate limits and queue, to protect the others */
+	/* With its own rate limits and queue, to protect the others. */
+	struct events *unverified_events;
 	struct admission *admission;
 	struct webhook *webhook;
 	struct clock_timer *timer; /* ends the drain */
@@ -129,12 +130,12 @@ int gate_new(struct program *program, struct leader *leader, struct cache *cache
 	gate->clock = clock_new(&program->loop);
 	gate->timer = clock_timer_new(gate->clock, on_drained, gate);
 	gate->events = make_events(gate, program, options, false);
-	gate->doubts = make_events(gate, program, options, true);
+	gate->unverified_events = make_events(gate, program, options, true);
 	gate->admission = admission_new(
 		&(struct admission_options){ .cache = cache,
 					     .clock = gate->clock,
 					     .events = gate->events,
-					     .doubts = gate->doubts,
+					     .unverified_events = gate->unverified_events,
 					     .leads = leads,
 					     .arg = gate,
 					     .refuse_pinned = options->refuse_pinned });
@@ -143,7 +144,7 @@ int gate_new(struct program *program, struct leader *leader, struct cache *cache
 		gate_free(gate);
 		return r;
 	}
-	leader_add_work(leader, &(struct leader_work){ .started = on_started, .arg = gate });
+	leader_add(leader, &(struct leader_callbacks){ .started = on_started, .arg = gate });
 	serve_add_check(program->serve, SERVE_READYZ, "webhook", check_ready, gate);
 	log_info("webhook listening", log_int("port", webhook_port(gate->webhook)));
 	*ret_gate = gate;
@@ -170,7 +171,7 @@ struct gate *gate_free(struct gate *gate)
 	webhook_free(gate->webhook);
 	admission_free(gate->admission);
 	events_free(gate->events);
-	events_free(gate->doubts);
+	events_free(gate->unverified_events);
 	clock_free(gate->clock);
 	free(gate);
 	return NULL;

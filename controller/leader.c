@@ -12,8 +12,8 @@ struct leader {
 	struct clock *clock;
 	struct election *election;
 	struct metric *leads;
-	struct leader_work work[LEADER_WORK_MAX];
-	size_t nwork;
+	struct leader_callbacks callbacks[LEADER_CALLBACKS_MAX];
+	size_t ncallbacks;
 };
 
 static const struct metric_desc leads_desc = {
@@ -27,9 +27,9 @@ static void on_started(void *arg)
 	struct leader *leader = arg;
 
 	metric_set(leader->leads, 1, NULL);
-	for (size_t i = 0; i < leader->nwork; i++) {
-		if (leader->work[i].started)
-			leader->work[i].started(leader->work[i].arg);
+	for (size_t i = 0; i < leader->ncallbacks; i++) {
+		if (leader->callbacks[i].started)
+			leader->callbacks[i].started(leader->callbacks[i].arg);
 	}
 }
 
@@ -38,9 +38,9 @@ static void on_stopped(void *arg)
 	struct leader *leader = arg;
 
 	metric_set(leader->leads, 0, NULL);
-	for (size_t i = 0; i < leader->nwork; i++) {
-		if (leader->work[i].stopped)
-			leader->work[i].stopped(leader->work[i].arg);
+	for (size_t i = 0; i < leader->ncallbacks; i++) {
+		if (leader->callbacks[i].stopped)
+			leader->callbacks[i].stopped(leader->callbacks[i].arg);
 	}
 }
 
@@ -76,10 +76,10 @@ struct leader *leader_free(struct leader *leader)
 	return NULL;
 }
 
-void leader_add_work(struct leader *leader, const struct leader_work *work)
+void leader_add(struct leader *leader, const struct leader_callbacks *callbacks)
 {
-	assert(leader->nwork < LEADER_WORK_MAX);
-	leader->work[leader->nwork++] = *work;
+	assert(leader->ncallbacks < LEADER_CALLBACKS_MAX);
+	leader->callbacks[leader->ncallbacks++] = *callbacks;
 }
 
 bool leader_leads(const struct leader *leader)

@@ -13,10 +13,10 @@ struct leader;
 struct metrics;
 struct uv_loop_s;
 
-enum { LEADER_WORK_MAX = 8 };
+enum { LEADER_CALLBACKS_MAX = 8 };
 
 /* Callbacks of a part; either may be NULL. */
-struct leader_work {
+struct leader_callbacks {
 	void (*started)(void *arg); /* we lead now */
 	void (*stopped)(void *arg); /* we no longer lead */
 	void *arg;
@@ -34,7 +34,7 @@ struct leader *leader_new(struct uv_loop_s *loop, struct kube_client *client,
 struct leader *leader_free(struct leader *leader);
 
 /* Copied. Must be called before the loop runs. */
-void leader_add_work(struct leader *leader, const struct leader_work *work);
+void leader_add(struct leader *leader, const struct leader_callbacks *callbacks);
 
 /* Check before each write. Correct even right after the process was suspended. */
 bool leader_leads(const struct leader *leader);

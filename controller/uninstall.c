@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "controller/cache/cache.h"
 #include "controller/cache/view.h"
-#include "controller/kubevirt/withdraw.h"
+#include "controller/kubevirt/permits.h"
 #include "controller/nodes/node_plan.h"
 #include "kube/client.h"
 #include "kube/clock.h"
@@ -67,7 +67,7 @@ static void end_with(struct uninstall *un, int status)
 	program_stop(un->program);
 }
 
-/* --- one claim ---------------------------------------------------------------------------------- */
+/* --- one claim --- */
 
 /* If the name of the node is not known, it cannot be known to be gone. */
 static bool node_is_gone(const struct uninstall *un, const char *node)
@@ -97,9 +97,9 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 
 	if (!claim->deleting)
 		ret_decision->step = STEP_DELETE;
-	else if (claim->marked &&
+	else if (claim->has_finalizer &&
 		 node_is_gone(un, node_plan_node(un->stores, claims->kind, view->key, claim)))
-		retire_strip(claims->kind, view, ret_decision);
+		retire_remove_finalizer(claims->kind, view, ret_decision);
 }
 
 static void open_claims(struct uninstall *un, struct claims *claims, enum view_kind kind)
@@ -120,15 +120,14 @@ static void open_claims(struct uninstall *un, struct claims *claims, enum view_k
 	});
 }
 
-/* --- all claims
- * ----------------------------------------------------------------------------------- */
+/* --- all claims --- */
 
 /* Our finalizer is removed, so all remaining ones are others'. */
 static bool add_others(const struct view *view, struct str *line)
 {
 	const char *finalizers = view_text(view, VIEW_TEXT_FINALIZERS);
 
-	if (!view->deleting || view->marked || !*finalizers)
+	if (!view->deleting || view->has_finalizer || !*finalizers)
 		return false;
 	str_add(line, "has the finalizer ");
 	str_add_clean(line, finalizers, strlen(finalizers));
@@ -149,7 +148,7 @@ static void add_why(const struct uninstall *un, const struct view *view, const c
 		str_add(line, "its deletion is requested, and refused while a pod has the device: "
 			      "kubectl hostdev who names the pod; delete it");
 	else
-		str_add(line, "its agent gives the device back");
+		str_add(line, "its agent releases the device");
 }
 
 static void add_line(struct uninstall *un, enum view_kind kind, const struct entry *entry,
@@ -259,8 +258,7 @@ static void on_timer(void *arg)
 	clock_timer_start(un->clock, un->timer, LOOK_MS);
 }
 
-/* --- start and end
- * -------------------------------------------------------------------------------- */
+/* --- start and end --- */
 
 static void on_config_gone(void *arg, int result, const struct kube_response *response,
 			   const struct err *err)

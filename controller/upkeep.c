@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/cache/cache.h"
-#include "controller/cache/view_count.h"
 #include "controller/config_nodes.h"
 #include "controller/leader.h"
 #include "controller/nodes/nodes.h"
@@ -178,9 +177,8 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 	upkeep->pools = make_pools(upkeep, program);
 	upkeep->nodes = make_nodes(upkeep, program, options, agents);
 	upkeep->config_nodes = make_config_nodes(upkeep);
-	leader_add_work(leader, &(struct leader_work){ .started = on_started,
-						       .stopped = on_stopped,
-						       .arg = upkeep });
+	leader_add(leader, &(struct leader_callbacks){
+				   .started = on_started, .stopped = on_stopped, .arg = upkeep });
 	return upkeep;
 }
 

@@ -19,7 +19,7 @@
 #include "base/timefmt.h"
 #include "cli/client/session.h"
 #include "cli/model/cluster.h"
-#include "kube/list_page.h"
+#include "kube/listwatch.h"
 #include "kube/url.h"
 
 const char *device_event_time(const struct event *event)

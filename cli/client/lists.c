@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "cli/client/session.h"
 #include "cli/model/narrow.h"
-#include "kube/list_page.h"
+#include "kube/listwatch.h"
 #include "kube/url.h"
 
 /* The list of one kind, read page by page. */

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/login/exec_plugin.h"
-#include "kube/config_load.h"
+#include "kube/config.h"
 #include "kube/loop.h"
 #include "text/out.h"
 

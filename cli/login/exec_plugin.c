@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "cli/login/exec_credential.h"
 #include "kube/config.h"
-#include "kube/provider.h"
+#include "kube/credentials.h"
 
 /* --- the command line, and its environment ---------------------------------------------------- */
 

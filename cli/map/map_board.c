@@ -13,8 +13,8 @@ enum { CHUNK = 64 * 1024 }; /* bytes of cards in one event: the page draws betwe
 struct map_board {
 	map_board_fn *make;
 	void *arg;
-	struct map *cards;   /* id -> char *, the card as last sent */
-	struct map *touched; /* id -> the board (a set: the value does not matter) */
+	struct map *cards;       /* id -> char *, the card as last sent */
+	struct map *changed_ids; /* id -> the board (a set: the value does not matter) */
 };
 
 struct map_board *map_board_new(map_board_fn *make, void *arg)
@@ -24,7 +24,7 @@ struct map_board *map_board_new(map_board_fn *make, void *arg)
 	board->make = make;
 	board->arg = arg;
 	board->cards = map_new();
-	board->touched = map_new();
+	board->changed_ids = map_new();
 	return board;
 }
 
@@ -38,19 +38,19 @@ struct map_board *map_board_free(struct map_board *board)
 	while (map_next(board->cards, &cursor, NULL, &card))
 		free(card);
 	map_free(board->cards);
-	map_free(board->touched);
+	map_free(board->changed_ids);
 	free(board);
 	return NULL;
 }
 
-void map_board_touch(struct map_board *board, const char *id)
+void map_board_mark(struct map_board *board, const char *id)
 {
-	map_set(board->touched, id, board);
+	map_set(board->changed_ids, id, board);
 }
 
-bool map_board_touched(const struct map_board *board)
+bool map_board_has_changes(const struct map_board *board)
 {
-	return map_len(board->touched) > 0;
+	return map_len(board->changed_ids) > 0;
 }
 
 size_t map_board_len(const struct map_board *board)
@@ -90,7 +90,8 @@ static void add_gone(struct change *change, const char *id)
 }
 
 /* True if the card is new or has changed. */
-static bool renew(struct map_board *board, const char *id, struct change *change, struct str *out)
+static bool update_card(struct map_board *board, const char *id, struct change *change,
+			struct str *out)
 {
 	auto_free char *card = board->make(board->arg, id);
 	const char *before = map_get(board->cards, id);
@@ -110,40 +111,40 @@ static bool renew(struct map_board *board, const char *id, struct change *change
 	return true;
 }
 
-bool map_board_take(struct map_board *board, struct str *out)
+bool map_board_write_changes(struct map_board *board, struct str *out)
 {
 	struct change change = { 0 };
 	bool changed = false;
 	size_t cursor = 0;
 	const char *id;
 
-	while (map_next(board->touched, &cursor, &id, NULL))
-		changed |= renew(board, id, &change, out);
-	map_free(board->touched);
-	board->touched = map_new();
+	while (map_next(board->changed_ids, &cursor, &id, NULL))
+		changed |= update_card(board, id, &change, out);
+	map_free(board->changed_ids);
+	board->changed_ids = map_new();
 	flush(&change, out);
 	str_done(&change.cards);
 	str_done(&change.gone);
 	return changed;
 }
 
-struct last_holder {
+struct card_ref {
 	const char *id;
 	const char *card;
 };
 
 static int by_id(const void *a, const void *b)
 {
-	const struct last_holder *one = a;
-	const struct last_holder *other = b;
+	const struct card_ref *one = a;
+	const struct card_ref *other = b;
 
 	return strcmp(one->id, other->id);
 }
 
 /* Sorted, so that the page gets one node after the other. */
-void map_board_all(const struct map_board *board, struct str *out)
+void map_board_write_all(const struct map_board *board, struct str *out)
 {
-	auto_free struct last_holder *all = xcalloc(map_len(board->cards) + 1, sizeof(*all));
+	auto_free struct card_ref *all = xcalloc(map_len(board->cards) + 1, sizeof(*all));
 	struct change change = { 0 };
 	size_t cursor = 0;
 	size_t len = 0;
@@ -151,7 +152,7 @@ void map_board_all(const struct map_board *board, struct str *out)
 	void *card;
 
 	while (map_next(board->cards, &cursor, &id, &card))
-		all[len++] = (struct last_holder){ .id = id, .card = card };
+		all[len++] = (struct card_ref){ .id = id, .card = card };
 	qsort(all, len, sizeof(*all), by_id);
 	for (size_t i = 0; i < len; i++)
 		add_card(&change, all[i].card, out);

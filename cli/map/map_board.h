@@ -21,15 +21,15 @@ struct map_board *map_board_new(map_board_fn *make, void *arg);
 struct map_board *map_board_free(struct map_board *board);
 
 /* Mark the card of @id as changed. */
-void map_board_touch(struct map_board *board, const char *id);
+void map_board_mark(struct map_board *board, const char *id);
 
 /* Is any card marked? */
-bool map_board_touched(const struct map_board *board);
+bool map_board_has_changes(const struct map_board *board);
 
 /* Append the changes since the last call as server-sent events "change". False: there are none. */
-bool map_board_take(struct map_board *board, struct str *out);
+bool map_board_write_changes(struct map_board *board, struct str *out);
 
 /* Append all cards, as changes for a page that has none. */
-void map_board_all(const struct map_board *board, struct str *out);
+void map_board_write_all(const struct map_board *board, struct str *out);
 
 size_t map_board_len(const struct map_board *board);

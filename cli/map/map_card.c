@@ -1,9 +1,12 @@
 #include "cli/map/map_card.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "api/condition.h"
 #include "api/event.h"
 #include "api/mediateddevice.h"
+#include "api/meta.h"
 #include "api/migconfiguration.h"
 #include "api/names.h"
 #include "api/node.h"
@@ -15,10 +18,129 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/map/map_card_parts.h"
 #include "cli/model/cluster.h"
 #include "cli/model/node_fault.h"
 #include "cli/model/part.h"
+#include "cli/model/state.h"
+
+/* --- members that cards of several kinds have --- */
+
+/* The fields of the member "claim"; NULL ones are left out. */
+struct map_card_claim {
+	const struct api_meta *meta;
+	const char *owner;
+	const char *step;
+	const char *holder;
+	const struct api_conditions *conditions;
+};
+
+/* The page's name of a state, the same as in `kubectl hostdev tree`. */
+static const char *const state_words[STATES] = {
+	[STATE_UNKNOWN] = "unknown",     [STATE_CLAIMABLE] = "claimable",
+	[STATE_REFUSED] = "refused",     [STATE_PENDING] = "pending",
+	[STATE_AVAILABLE] = "available", [STATE_USED] = "used",
+	[STATE_RELEASING] = "releasing", [STATE_MISSING] = "missing",
+	[STATE_STUCK] = "stuck",
+};
+
+const char *map_card_node_name(const char *name, const struct api_meta *meta)
+{
+	return name ? name : api_meta_label(meta, NAMES_LABEL_NODE);
+}
+
+/* Add a member, unless @value is NULL or "". */
+static void map_card_text(struct str *out, const char *key, const char *value)
+{
+	if (value && *value)
+		json_write_str(out, key, value);
+}
+
+/* Add a line of the details, between open and close of the array "facts", unless the value is
+ * NULL or "". */
+static void map_card_fact(struct str *out, const char *label, const char *value)
+{
+	if (!value || !*value)
+		return;
+	json_write_open(out, NULL, '[');
+	json_write_str(out, NULL, label);
+	json_write_str(out, NULL, value);
+	json_write_close(out, ']');
+}
+
+/* The same with a number, unless it is negative. */
+static void map_card_fact_int(struct str *out, const char *label, long long value)
+{
+	char text[24];
+
+	if (value < 0)
+		return;
+	(void)snprintf(text, sizeof(text), "%lld", value);
+	map_card_fact(out, label, text);
+}
+
+/* Add "state", "reason" and "say". */
+static void map_card_verdict(struct str *out, const struct state_verdict *verdict)
+{
+	json_write_str(out, "state", state_words[verdict->state]);
+	map_card_text(out, "reason", verdict->reason);
+	map_card_text(out, "say", verdict->message);
+}
+
+/* The same for the state of a device, by the objects of @device (cli/model/state.h). */
+static void map_card_state(struct str *out, const struct cluster_device *device)
+{
+	struct state_verdict verdict = state_judge(device);
+
+	map_card_verdict(out, &verdict);
+}
+
+static void map_card_conditions(struct str *out, const struct api_conditions *conditions)
+{
+	json_write_open(out, "conditions", '[');
+	for (size_t i = 0; i < conditions->len; i++) {
+		const struct api_condition *condition = &conditions->items[i];
+
+		json_write_open(out, NULL, '{');
+		map_card_text(out, "type", condition->type);
+		map_card_text(out, "status", condition->status);
+		map_card_text(out, "reason", condition->reason);
+		map_card_text(out, "message", condition->message);
+		map_card_text(out, "since", condition->last_transition_time);
+		json_write_close(out, '}');
+	}
+	json_write_close(out, ']');
+}
+
+/* Add "pods": "namespace/name" and container of each. */
+static void map_card_pods(struct str *out, const struct pcidevice_allocations *allocations)
+{
+	json_write_open(out, "pods", '[');
+	for (size_t i = 0; i < allocations->len; i++) {
+		const struct pcidevice_allocation *one = &allocations->items[i];
+		auto_free char *pod = xasprintf("%s/%s", one->namespace ? one->namespace : "",
+						one->pod ? one->pod : "");
+
+		json_write_open(out, NULL, '{');
+		json_write_str(out, "pod", pod);
+		map_card_text(out, "container", one->container);
+		json_write_close(out, '}');
+	}
+	json_write_close(out, ']');
+}
+
+static void map_card_claim(struct str *out, const struct map_card_claim *claim)
+{
+	json_write_open(out, "claim", '{');
+	map_card_text(out, "owner", claim->owner);
+	map_card_text(out, "step", claim->step);
+	map_card_text(out, "holder", claim->holder);
+	map_card_text(out, "since", claim->meta->creation_timestamp);
+	map_card_text(out, "deleting", claim->meta->deletion_timestamp);
+	map_card_conditions(out, claim->conditions);
+	json_write_close(out, '}');
+}
+
+/* --- cards --- */
 
 static void begin(struct str *out, const char *id, const char *kind, const char *name)
 {
@@ -40,7 +162,7 @@ static char *ids(const char *vendor, const char *device)
 	return vendor && device ? xasprintf("%s:%s", vendor, device) : NULL;
 }
 
-/* --- PCI ---------------------------------------------------------------------------------------- */
+/* --- PCI --- */
 
 static void pci_facts(struct str *out, const struct pcidevice *device)
 {
@@ -123,7 +245,7 @@ char *map_card_pci(const char *id, const struct pcidevice *device,
 	return end(&out);
 }
 
-/* --- USB ---------------------------------------------------------------------------------------- */
+/* --- USB --- */
 
 static void usb_device(struct str *out, const struct usbdevice *device)
 {
@@ -188,7 +310,7 @@ char *map_card_usb(const char *id, const struct usbdevice *device,
 	return end(&out);
 }
 
-/* --- mediated devices --------------------------------------------------------------------------- */
+/* --- mediated devices --- */
 
 char *map_card_mdev(const char *id, const struct mediateddevice *device,
 		    const struct node_fault *fault)
@@ -223,7 +345,7 @@ char *map_card_mdev(const char *id, const struct mediateddevice *device,
 	return end(&out);
 }
 
-/* --- what cards are divided into --------------------------------------------------------------- */
+/* --- what cards are divided into --- */
 
 /* It has no address, so its type is shown there. */
 static void part_card(struct str *out, const struct part *part, const struct api_meta *meta,
@@ -271,7 +393,7 @@ char *map_card_mig(const char *id, const struct migconfiguration *mig,
 	return end(&out);
 }
 
-/* --- nodes and events --------------------------------------------------------------------------- */
+/* --- nodes and events --- */
 
 char *map_card_node(const char *id, const struct node *node, const struct node_fault *fault)
 {

@@ -10,6 +10,7 @@
 
 #include "cli/model/state.h"
 
+struct api_meta;
 struct event;
 struct mediateddevice;
 struct migconfiguration;
@@ -38,3 +39,6 @@ char *map_card_mig(const char *id, const struct migconfiguration *mig,
 		   const struct node_fault *fault);
 char *map_card_node(const char *id, const struct node *node, const struct node_fault *fault);
 char *map_card_event(const char *id, const struct event *event);
+
+/* @name, which is of the object's status or spec, otherwise the node of its label; may be NULL. */
+const char *map_card_node_name(const char *name, const struct api_meta *meta);

@@ -67,7 +67,7 @@ static void open_browser(const char *file)
 				  : "the file for xdg-open cannot be written");
 }
 
-static void say_line(const char *line)
+static void print_line(const char *line)
 {
 	command_note("%s", line);
 }
@@ -94,7 +94,7 @@ static int serve(struct command_run *run, struct session *session, struct clock 
 		.cluster = session_server(session),
 		.user = user,
 		.port = (unsigned)run->settings.port,
-		.say = say_line,
+		.print = print_line,
 	};
 	static const size_t for_ever = 1;
 	auto_free char *redirect = NULL;
@@ -131,7 +131,7 @@ static int run_map(struct command_run *run)
 
 	if (!session)
 		return COMMAND_FAILED;
-	/* Errors of watches are shown on the page, in its own words (map_trouble.h). */
+	/* Errors of watches are shown on the page (map_errors.h). */
 	log_set_level(LOG_ERROR);
 	session_catch_signals(session);
 	clock = clock_new(session_loop(session));

@@ -7,7 +7,29 @@
  */
 #pragma once
 
-#include "cli/map/map_token.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+/*
+ * --- the token ---
+ *
+ * The secret in the address of the page.
+ *
+ * Without it, a request gets nothing: other users of this machine and pages of other origins can
+ * reach the port, but cannot guess 128 random bits.
+ */
+
+enum { MAP_TOKEN_LEN = 32, MAP_TOKEN_SIZE = MAP_TOKEN_LEN + 1 };
+
+/* Make a token: hexadecimal, terminated. Fails only if the kernel has no randomness. */
+int map_token_make(char ret_token[MAP_TOKEN_SIZE], struct err *err);
+
+/* Are the @len bytes at @text the token? Takes the same time wherever they differ. */
+bool map_token_is(const char token[MAP_TOKEN_SIZE], const char *text, size_t len);
+
+/* --- requests --- */
 
 struct map_guard {
 	char token[MAP_TOKEN_SIZE];
@@ -17,7 +39,7 @@ struct map_guard {
 struct map_request {
 	const char *method;
 	const char *host; /* the header; NULL: there is none */
-	const char *path; /* without the query               */
+	const char *path; /* without the query */
 };
 
 struct map_verdict {
@@ -26,5 +48,5 @@ struct map_verdict {
 	const char *why;  /* otherwise: one line for people */
 };
 
-struct map_verdict map_guard_judge(const struct map_guard *guard,
+struct map_verdict map_guard_check(const struct map_guard *guard,
 				   const struct map_request *request);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +11,176 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/map/map_guard.h"
-#include "cli/map/map_reply.h"
-#include "cli/map/map_streams.h"
-#include "kube/callers.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"
 #include "kube/serve.h"
 #include "page/page.h"
 
+/*
+ * --- responses ---
+ *
+ * Answers with the headers of page.h.
+ */
+
+/* Queue @response, which is released, with the status and the content type @type. */
+static enum MHD_Result map_reply(struct MHD_Connection *connection, unsigned status,
+				 const char *type, struct MHD_Response *response)
+{
+	enum MHD_Result result;
+
+	for (const struct serve_header *h = page_files.headers; h->name; h++)
+		MHD_add_response_header(response, h->name, h->value);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET");
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* Queue a copy of the @len bytes at @data likewise. */
+static enum MHD_Result map_reply_copy(struct MHD_Connection *connection, unsigned status,
+				      const char *type, const void *data, size_t len)
+{
+	struct str body = STR_INIT;
+
+	str_add_mem(&body, data, len);
+	return map_reply(
+		connection, status, type,
+		MHD_create_response_from_buffer(len, str_detach(&body), MHD_RESPMEM_MUST_FREE));
+}
+
+/* Queue the refusal of @verdict. */
+static enum MHD_Result map_reply_refuse(struct MHD_Connection *connection,
+					const struct map_verdict *verdict)
+{
+	auto_str struct str line = STR_INIT;
+
+	str_addf(&line, "%s\n", verdict->why);
+	return map_reply_copy(connection, verdict->status, "text/plain; charset=utf-8",
+			      str_cstr(&line), line.len);
+}
+
+/*
+ * --- streams ---
+ *
+ * The connected pages: for each an endless answer of server-sent events.
+ *
+ * A stream without events to send is suspended in the HTTP daemon. A stream that is read too slowly
+ * is ended; its page connects again and gets everything.
+ */
+
+enum { MAP_STREAM_BACKLOG_MAX = 8 * 1024 * 1024 }; /* beyond the first events */
+
+struct map_streams {
+	struct map_stream *first;
+	size_t len;
+};
+
+enum { BLOCK = 32 * 1024 };
+
+struct map_stream {
+	struct map_streams *all;
+	struct map_stream *next;
+	struct MHD_Connection *connection;
+	struct str text;
+	size_t sent; /* bytes */
+	size_t max;  /* waiting to be sent */
+	bool suspended;
+	bool ended;
+};
+
+static void wake(struct map_stream *stream)
+{
+	if (!stream->suspended)
+		return;
+	stream->suspended = false;
+	MHD_resume_connection(stream->connection);
+}
+
+/* The daemon's callback that asks for more bytes. */
+static ssize_t on_read(void *arg, uint64_t at, char *buf, size_t max)
+{
+	struct map_stream *stream = arg;
+	size_t len = stream->text.len - stream->sent;
+
+	(void)at;
+	if (stream->ended)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (len == 0) {
+		stream->suspended = true;
+		MHD_suspend_connection(stream->connection);
+		return 0;
+	}
+	if (len > max)
+		len = max;
+	memcpy(buf, stream->text.buf + stream->sent, len);
+	stream->sent += len;
+	if (stream->sent == stream->text.len) {
+		str_done(&stream->text); /* the first events are large, later ones small */
+		stream->sent = 0;
+	}
+	return (ssize_t)len;
+}
+
+static void on_closed(void *arg)
+{
+	struct map_stream *stream = arg;
+	struct map_stream **at = &stream->all->first;
+
+	while (*at != stream)
+		at = &(*at)->next;
+	*at = stream->next;
+	stream->all->len--;
+	str_done(&stream->text);
+	free(stream);
+}
+
+/* Answer with a new stream that starts with the @len bytes at @text, which are copied. The
+ * caller has checked that there are fewer than MAP_STREAMS_MAX. */
+static enum MHD_Result map_streams_open(struct map_streams *streams,
+					struct MHD_Connection *connection, const char *text,
+					size_t len)
+{
+	struct map_stream *stream = xcalloc(1, sizeof(*stream));
+
+	stream->all = streams;
+	stream->connection = connection;
+	stream->max = len + MAP_STREAM_BACKLOG_MAX;
+	str_add_mem(&stream->text, text, len);
+	stream->next = streams->first;
+	streams->first = stream;
+	streams->len++;
+	return map_reply(connection, MHD_HTTP_OK, "text/event-stream",
+			 MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, stream,
+							   on_closed));
+}
+
+/* Send to all streams. Do not call it from the daemon's callbacks. */
+static void map_streams_send(struct map_streams *streams, const char *text, size_t len)
+{
+	for (struct map_stream *stream = streams->first; stream; stream = stream->next) {
+		if (stream->text.len - stream->sent + len > stream->max)
+			stream->ended = true;
+		else
+			str_add_mem(&stream->text, text, len);
+		wake(stream);
+	}
+}
+
+/* End all streams. Then the daemon may be stopped, which releases them. */
+static void map_streams_end(struct map_streams *streams)
+{
+	for (struct map_stream *stream = streams->first; stream; stream = stream->next) {
+		stream->ended = true;
+		wake(stream);
+	}
+}
+
 enum {
-	MAP_STRANGERS_MAX = 32, /* of connections that have not sent the token */
-	MAP_STRANGER_S = 5,     /* that such a connection may be idle */
-	MAP_FRIEND_S = 30,      /* that one with the token may be idle */
+	MAP_NO_TOKEN_MAX = 32,   /* connections that have not sent the token */
+	MAP_NO_TOKEN_IDLE_S = 5, /* such a connection may be idle for so long */
+	MAP_TOKEN_IDLE_S = 30,   /* the same for one that has sent it */
 	MAP_CONNECTIONS_MAX = 256,
 };
 
@@ -48,7 +207,7 @@ static void map_callers_admit(struct MHD_Connection *connection)
 
 	callers_remove(info->socket_context);
 	(void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-					(unsigned)MAP_FRIEND_S);
+					(unsigned)MAP_TOKEN_IDLE_S);
 }
 
 enum { CONNECTION_MEMORY = 64 * 1024 }; /* twice the block of a stream */
@@ -56,10 +215,10 @@ enum { CONNECTION_MEMORY = 64 * 1024 }; /* twice the block of a stream */
 struct map_server {
 	struct http_loop http;
 	struct map_guard guard;
-	struct callers strangers;
+	struct callers without_token;
 	struct map_streams streams;
 	char *address;
-	map_server_greet_fn *greet;
+	map_server_page_fn *on_page;
 	void *arg;
 };
 
@@ -73,7 +232,7 @@ static enum MHD_Result answer_stream(struct map_server *server, struct MHD_Conne
 
 	if (server->streams.len >= MAP_STREAMS_MAX)
 		return map_reply_refuse(connection, &full);
-	server->greet(server->arg, &text);
+	server->on_page(server->arg, &text);
 	return map_streams_open(&server->streams, connection, str_cstr(&text), text.len);
 }
 
@@ -82,7 +241,7 @@ static enum MHD_Result answer(struct map_server *server, struct MHD_Connection *
 {
 	static const struct map_verdict nothing = { .status = MHD_HTTP_NOT_FOUND,
 						    .why = "there is nothing here" };
-	struct map_verdict verdict = map_guard_judge(&server->guard, request);
+	struct map_verdict verdict = map_guard_check(&server->guard, request);
 	const struct serve_file *file;
 
 	if (verdict.status != MHD_HTTP_OK)
@@ -131,9 +290,9 @@ static int start_daemon(struct map_server *server, struct uv_loop_s *loop, int f
 	struct MHD_Daemon *daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION, map_callers_notify,
-		&server->strangers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAP_CONNECTIONS_MAX,
+		&server->without_token, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAP_CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)MAP_STRANGER_S,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)MAP_NO_TOKEN_IDLE_S,
 		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 
 	if (!daemon) {
@@ -153,7 +312,7 @@ static void release(void *arg)
 	free(server);
 }
 
-int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_greet_fn *greet, void *arg,
+int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_page_fn *on_page, void *arg,
 		   struct map_server **ret_server, struct err *err)
 {
 	struct listen_address address = { .host = "127.0.0.1", .port = port };
@@ -165,8 +324,8 @@ int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_greet_fn *g
 		r = listen_open(&address, &fd, err);
 	if (r == 0) {
 		server->guard.port = listen_port(fd);
-		server->strangers.max = MAP_STRANGERS_MAX;
-		server->greet = greet;
+		server->without_token.max = MAP_NO_TOKEN_MAX;
+		server->on_page = on_page;
 		server->arg = arg;
 		server->address = xasprintf("http://127.0.0.1:%u/%s/", server->guard.port,
 					    server->guard.token);

@@ -12,11 +12,13 @@ struct map_server;
 struct str;
 struct uv_loop_s;
 
+enum { MAP_STREAMS_MAX = 16 }; /* pages; more are refused */
+
 /* Append the events for a page that has just connected. */
-typedef void map_server_greet_fn(void *arg, struct str *out);
+typedef void map_server_page_fn(void *arg, struct str *out);
 
 /* Listen on @port (0: any free one). Errors name the address; -EADDRINUSE says what to do. */
-int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_greet_fn *greet, void *arg,
+int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_page_fn *on_page, void *arg,
 		   struct map_server **ret_server, struct err *err);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct map_server *map_server_free(struct map_server *server);

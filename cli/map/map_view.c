@@ -17,7 +17,7 @@
 enum {
 	CHANGES_MS = 250, /* time from the first change until changes are sent */
 	BEAT_MS = 5000,   /* time between events that show that the server is alive */
-	HURRY_BEATS = 3,  /* then cards are sent although kinds are unread */
+	UNREAD_BEATS = 3, /* then cards are sent although kinds are unread */
 };
 
 struct map_view {
@@ -27,12 +27,12 @@ struct map_view {
 	struct map_server *server;
 	struct clock_timer *changes;
 	struct clock_timer *beat;
-	struct str told; /* the last heartbeat */
-	bool waiting;    /* for @changes */
+	struct str sent_beat; /* the last heartbeat */
+	bool waiting;         /* for @changes */
 	unsigned beats;
 };
 
-/* --- what pages get ------------------------------------------------------------------------------ */
+/* --- what pages get --- */
 
 static void add_beat(const struct map_view *view, struct str *out)
 {
@@ -43,21 +43,21 @@ static void add_beat(const struct map_view *view, struct str *out)
 	json_write_str(&json, "cluster", view->cluster);
 	json_write_int(&json, "every_ms", BEAT_MS);
 	json_write_close(&json, '}');
-	map_watch_tell(view->watch, &json);
+	map_watch_write_kinds(view->watch, &json);
 	json_write_close(&json, '}');
 	str_addf(out, "event: beat\ndata: %s\n\n", str_cstr(&json));
 }
 
 /* True if it differs from the last one. */
-static bool take_beat(struct map_view *view, struct str *out)
+static bool update_beat(struct map_view *view, struct str *out)
 {
 	size_t start = out->len;
 	bool other;
 
 	add_beat(view, out);
-	other = strcmp(str_cstr(out) + start, str_cstr(&view->told)) != 0;
-	str_clear(&view->told);
-	str_add(&view->told, str_cstr(out) + start);
+	other = strcmp(str_cstr(out) + start, str_cstr(&view->sent_beat)) != 0;
+	str_clear(&view->sent_beat);
+	str_add(&view->sent_beat, str_cstr(out) + start);
 	return other;
 }
 
@@ -69,8 +69,8 @@ static void on_changes(void *arg)
 	auto_str struct str beat = STR_INIT;
 
 	view->waiting = false;
-	(void)map_board_take(map_watch_board(view->watch), &text);
-	if (take_beat(view, &beat))
+	(void)map_board_write_changes(map_watch_board(view->watch), &text);
+	if (update_beat(view, &beat))
 		str_add(&text, str_cstr(&beat));
 	if (text.len > 0)
 		map_server_send(view->server, str_cstr(&text), text.len);
@@ -91,33 +91,34 @@ static void on_beat(void *arg)
 	struct map_view *view = arg;
 	auto_str struct str text = STR_INIT;
 
-	if (++view->beats == HURRY_BEATS)
-		map_watch_hurry(view->watch);
-	map_watch_say(view->watch, view->options.say);
-	(void)take_beat(view, &text);
+	if (++view->beats == UNREAD_BEATS)
+		map_watch_show_unread(view->watch);
+	map_watch_print_errors(view->watch, view->options.print);
+	(void)update_beat(view, &text);
 	map_server_send(view->server, str_cstr(&text), text.len);
 	clock_timer_start(view->options.clock, view->beat, BEAT_MS);
 }
 
 /* Send all cards. Cards of an earlier stream that are not sent before "end" are gone. */
-static void greet(void *arg, struct str *out)
+static void add_first_events(void *arg, struct str *out)
 {
 	const struct map_view *view = arg;
 
 	str_add(out, "retry: 1000\nevent: begin\ndata: {}\n\n");
 	add_beat(view, out);
-	map_board_all(map_watch_board(view->watch), out);
+	map_board_write_all(map_watch_board(view->watch), out);
 	str_add(out, "event: end\ndata: {}\n\n");
 }
 
-/* --- the whole ---------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 int map_view_new(const struct map_view_options *options, struct map_view **ret_view,
 		 struct err *err)
 {
 	struct informer_deps deps = { .client = options->client, .clock = options->clock };
 	struct map_view *view = xcalloc(1, sizeof(*view));
-	int r = map_server_new(options->loop, options->port, greet, view, &view->server, err);
+	int r = map_server_new(options->loop, options->port, add_first_events, view, &view->server,
+			       err);
 
 	if (r < 0) {
 		free(view);
@@ -142,7 +143,7 @@ struct map_view *map_view_free(struct map_view *view)
 	map_watch_free(view->watch);
 	clock_timer_free(view->options.clock, view->changes);
 	clock_timer_free(view->options.clock, view->beat);
-	str_done(&view->told);
+	str_done(&view->sent_beat);
 	free(view->cluster);
 	free(view);
 	return NULL;

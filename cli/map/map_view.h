@@ -17,10 +17,10 @@ struct map_view_options {
 	struct uv_loop_s *loop;
 	struct clock *clock;
 	struct kube_client *client;
-	const char *cluster;           /* the name of the cluster on the page */
-	const char *user;              /* the caller's name; NULL: not known */
-	unsigned port;                 /* 0: any free one */
-	void (*say)(const char *line); /* print on standard error what cannot be read */
+	const char *cluster;             /* the name of the cluster on the page */
+	const char *user;                /* the caller's name; NULL: not known */
+	unsigned port;                   /* 0: any free one */
+	void (*print)(const char *line); /* print on standard error what cannot be read */
 };
 
 /* Start listening and watching. Errors name the address. */

@@ -23,8 +23,7 @@
 #include "base/str.h"
 #include "cli/map/map_board.h"
 #include "cli/map/map_card.h"
-#include "cli/map/map_card_parts.h"
-#include "cli/map/map_trouble.h"
+#include "cli/map/map_errors.h"
 #include "cli/model/node_fault.h"
 #include "kube/informer.h"
 #include "kube/store.h"
@@ -68,7 +67,7 @@ const struct map_kind_row map_kinds[MAP_KINDS] = {
 };
 
 /* The node in the object; may be NULL. */
-static const char *said_node_of(enum map_kind what, const void *object)
+static const char *node_of_object(enum map_kind what, const void *object)
 {
 	switch (what) {
 	case MAP_PCI:
@@ -98,25 +97,25 @@ static const char *said_node_of(enum map_kind what, const void *object)
 /* The node of @object, or that it is; "" if not known. */
 static const char *map_kind_node(enum map_kind what, const void *object)
 {
-	const char *node = map_card_node_name(said_node_of(what, object), object);
+	const char *node = map_card_node_name(node_of_object(what, object), object);
 
 	return node ? node : "";
 }
 
 /* Sources of a node's fault, by precedence. For a Node that has been read, only the last one
  * counts. */
-static const char *const told[][2] = {
+static const char *const fault_rows[][2] = {
 	{ "NodeGone", "a claim says that the cluster has no such node" },
 	{ "NodeNotReady", "a claim says that the node is not Ready" },
 	{ "AgentNotRunning", "a claim says that no pod of hostdev-agent runs on the node" },
 };
-enum { TOLD = ARRAY_LEN(told) };
+enum { FAULT_ROWS = ARRAY_LEN(fault_rows) };
 
 /* The faults of nodes, for the cards of their devices (cli/model/node_fault.h): by the informer
  * of Nodes, which is borrowed, and by the conditions of claims. */
 struct map_nodes {
 	const struct informer *nodes;
-	struct map *counts; /* node -> size_t[TOLD]: the number of claims that say so */
+	struct map *counts; /* node -> size_t[FAULT_ROWS]: the number of claims with that reason */
 };
 
 /* @informer: of kind node_kind. */
@@ -158,16 +157,16 @@ static void count(size_t *number, int sign)
 
 /* Count a claim of @node whose NodeReachable shows a fault (@sign 1), or remove it from the
  * count (-1). Reasons that are no fault of a node are ignored. */
-static void map_nodes_tell(struct map_nodes *nodes, const char *node, const char *reason, int sign)
+static void map_nodes_count(struct map_nodes *nodes, const char *node, const char *reason, int sign)
 {
 	size_t *counts = map_get(nodes->counts, node);
 
 	if (!counts) {
-		counts = xcalloc(TOLD, sizeof(*counts));
+		counts = xcalloc(FAULT_ROWS, sizeof(*counts));
 		map_set(nodes->counts, node, counts);
 	}
-	for (size_t i = 0; i < TOLD; i++) {
-		if (strcmp(reason, told[i][0]) == 0)
+	for (size_t i = 0; i < FAULT_ROWS; i++) {
+		if (strcmp(reason, fault_rows[i][0]) == 0)
 			count(&counts[i], sign);
 	}
 }
@@ -189,9 +188,10 @@ static struct node_fault map_nodes_fault(const struct map_nodes *nodes, const ch
 
 	if (known)
 		fault = node_fault_of(store_get(informer_store(nodes->nodes), node));
-	for (size_t i = known ? TOLD - 1 : 0; counts && i < TOLD && !fault.reason; i++) {
+	for (size_t i = known ? FAULT_ROWS - 1 : 0; counts && i < FAULT_ROWS && !fault.reason;
+	     i++) {
 		if (counts[i] > 0)
-			fault = (struct node_fault){ told[i][0], "", told[i][1], "" };
+			fault = (struct node_fault){ fault_rows[i][0], "", fault_rows[i][1], "" };
 	}
 	return fault;
 }
@@ -218,13 +218,13 @@ struct map_watch {
 		struct api_kind kind;
 		struct informer *informer;
 	} kinds[MAP_KINDS];
-	struct map_trouble troubles[MAP_EVENT_OWN]; /* both kinds of events share one */
+	struct map_error errors[MAP_EVENT_OWN]; /* both kinds of events share one */
 	struct map_board *board;
 	struct map_nodes *nodes;
 	void (*changed)(void *arg);
 	void *arg;
 	char *user; /* whose rights the map has; NULL: not known */
-	bool hurried;
+	bool shows_unread;
 };
 
 static const void *object(const struct map_watch *watch, enum map_kind what, const char *name)
@@ -232,7 +232,7 @@ static const void *object(const struct map_watch *watch, enum map_kind what, con
 	return store_object(informer_store(watch->kinds[what].informer), name);
 }
 
-/* --- cards -------------------------------------------------------------------------------------- */
+/* --- cards --- */
 
 /* A card that is being made. */
 struct making {
@@ -257,8 +257,8 @@ static const struct node_fault *fault_of(struct making *making, enum map_kind wh
 
 static bool read_both(const struct map_watch *watch, enum map_kind a, enum map_kind b)
 {
-	return watch->hurried || (informer_synced(watch->kinds[a].informer) &&
-				  informer_synced(watch->kinds[b].informer));
+	return watch->shows_unread || (informer_synced(watch->kinds[a].informer) &&
+				       informer_synced(watch->kinds[b].informer));
 }
 
 static bool is_on(const struct usbdevice *usb, const struct pcidevice *controller)
@@ -415,18 +415,18 @@ static char *make_card(void *arg, const char *id)
 	return NULL;
 }
 
-/* --- informers ---------------------------------------------------------------------------------- */
+/* --- informers --- */
 
-static void touch(struct map_watch *watch, enum map_kind what, const char *name)
+static void mark(struct map_watch *watch, enum map_kind what, const char *name)
 {
 	auto_free char *id = xasprintf("%s/%s", map_kinds[what].prefix, name);
 
-	map_board_touch(watch->board, id);
+	map_board_mark(watch->board, id);
 	watch->changed(watch->arg);
 }
 
 /* Mark all cards of a kind, or only those of @node. */
-static void touch_all(struct map_watch *watch, enum map_kind what, const char *node)
+static void mark_all(struct map_watch *watch, enum map_kind what, const char *node)
 {
 	const struct store *store = informer_store(watch->kinds[what].informer);
 	const struct entry *entry;
@@ -435,40 +435,40 @@ static void touch_all(struct map_watch *watch, enum map_kind what, const char *n
 	while ((entry = store_next(store, &cursor)) != NULL) {
 		if (!node ||
 		    (entry->object && strcmp(map_kind_node(what, entry->object), node) == 0))
-			touch(watch, what, entry->name);
+			mark(watch, what, entry->name);
 	}
 }
 
 /* Mark the card of @node and those of its devices (NULL: of all nodes). */
-static void touch_node(struct map_watch *watch, const char *node)
+static void mark_node(struct map_watch *watch, const char *node)
 {
 	for (enum map_kind what = MAP_PCI; what <= MAP_MIG; what++)
-		touch_all(watch, what, node);
+		mark_all(watch, what, node);
 	if (node)
-		touch(watch, MAP_NODE, node);
+		mark(watch, MAP_NODE, node);
 }
 
 /* A claim of a node shows whether the node's agent runs, which concerns all its devices. */
-static void hear_claim(struct map_watch *watch, enum map_kind what, const struct entry *entry,
-		       int sign)
+static void count_claim(struct map_watch *watch, enum map_kind what, const struct entry *entry,
+			int sign)
 {
 	const void *object = entry ? entry->object : NULL;
 	const struct pcideviceclaim *pci = object;
 	const struct usbdeviceclaim *usb = object;
-	struct node_fault said;
+	struct node_fault fault;
 
 	if (!object || !map_kind_node(what, object)[0])
 		return;
-	said = node_told(what == MAP_PCI_CLAIM ? &pci->status.conditions : &usb->status.conditions,
-			 false);
-	if (!said.reason)
+	fault = node_told(what == MAP_PCI_CLAIM ? &pci->status.conditions : &usb->status.conditions,
+			  false);
+	if (!fault.reason)
 		return;
-	map_nodes_tell(watch->nodes, map_kind_node(what, object), said.reason, sign);
-	touch_node(watch, map_kind_node(what, object));
+	map_nodes_count(watch->nodes, map_kind_node(what, object), fault.reason, sign);
+	mark_node(watch, map_kind_node(what, object));
 }
 
 /* The controller cannot be claimed while USB devices behind it are, or while a pod has them. */
-static void touch_controller(struct map_watch *watch, const struct usbdevice *usb)
+static void mark_controller(struct map_watch *watch, const struct usbdevice *usb)
 {
 	auto_free char *name = NULL;
 
@@ -476,11 +476,11 @@ static void touch_controller(struct map_watch *watch, const struct usbdevice *us
 		return;
 	name = names_pcidevice(usb->status.node_name, usb->status.pci_address);
 	if (object(watch, MAP_PCI, name))
-		touch(watch, MAP_PCI, name);
+		mark(watch, MAP_PCI, name);
 }
 
 /* A claim concerns the other functions of the IOMMU group. */
-static void touch_group(struct map_watch *watch, const struct pcidevice *device)
+static void mark_group(struct map_watch *watch, const struct pcidevice *device)
 {
 	for (size_t i = 0;
 	     device && device->status.node_name && i < device->status.iommu_group_members.len;
@@ -489,7 +489,7 @@ static void touch_group(struct map_watch *watch, const struct pcidevice *device)
 						       device->status.iommu_group_members.items[i]);
 
 		if (object(watch, MAP_PCI, name))
-			touch(watch, MAP_PCI, name);
+			mark(watch, MAP_PCI, name);
 	}
 }
 
@@ -499,24 +499,24 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	struct kind *kind = arg;
 	struct map_watch *watch = kind->watch;
 
-	touch(watch, kind->what, name);
+	mark(watch, kind->what, name);
 	if (kind->what == MAP_PCI && object(watch, MAP_VGPU, name))
-		touch(watch, MAP_VGPU, name);
+		mark(watch, MAP_VGPU, name);
 	if (kind->what == MAP_VGPU && object(watch, MAP_PCI, name))
-		touch(watch, MAP_PCI, name);
+		mark(watch, MAP_PCI, name);
 	if (kind->what == MAP_PCI_CLAIM)
-		touch_group(watch, object(watch, MAP_PCI, name));
+		mark_group(watch, object(watch, MAP_PCI, name));
 	if (kind->what == MAP_USB && before)
-		touch_controller(watch, before->object);
+		mark_controller(watch, before->object);
 	if (kind->what == MAP_USB || kind->what == MAP_USB_CLAIM)
-		touch_controller(watch, object(watch, MAP_USB, name));
+		mark_controller(watch, object(watch, MAP_USB, name));
 	if (kind->what == MAP_PCI_CLAIM || kind->what == MAP_USB_CLAIM) {
-		hear_claim(watch, kind->what, after, 1);
-		hear_claim(watch, kind->what, before, -1);
+		count_claim(watch, kind->what, after, 1);
+		count_claim(watch, kind->what, before, -1);
 	}
 	if (kind->what == MAP_NODE && map_nodes_known(watch->nodes) &&
 	    map_nodes_differ(before, after))
-		touch_node(watch, name);
+		mark_node(watch, name);
 }
 
 /* Mark the cards that waited for this kind. */
@@ -525,23 +525,23 @@ static void on_synced(void *arg)
 	struct kind *kind = arg;
 
 	if (kind->what == MAP_NODE)
-		touch_node(kind->watch, NULL);
+		mark_node(kind->watch, NULL);
 	for (enum map_kind what = MAP_PCI; what <= MAP_USB_CLAIM; what++) {
 		if (strcmp(map_kinds[what].prefix, map_kinds[kind->what].prefix) == 0)
-			touch_all(kind->watch, what, NULL);
+			mark_all(kind->watch, what, NULL);
 	}
 	if (kind->what == MAP_USB_CLAIM) /* of devices behind controllers */
-		touch_all(kind->watch, MAP_PCI, NULL);
+		mark_all(kind->watch, MAP_PCI, NULL);
 	kind->watch->changed(kind->watch->arg); /* the kind has been read */
 }
 
-void map_watch_hurry(struct map_watch *watch)
+void map_watch_show_unread(struct map_watch *watch)
 {
-	if (watch->hurried)
+	if (watch->shows_unread)
 		return;
-	watch->hurried = true;
+	watch->shows_unread = true;
 	for (enum map_kind what = MAP_PCI; what <= MAP_USB_CLAIM; what++)
-		touch_all(watch, what, NULL);
+		mark_all(watch, what, NULL);
 }
 
 static void open_kind(struct map_watch *watch, enum map_kind what, const struct informer_deps *deps)
@@ -584,7 +584,7 @@ struct map_watch *map_watch_free(struct map_watch *watch)
 		return NULL;
 	for (size_t i = 0; i < MAP_KINDS; i++)
 		informer_free(watch->kinds[i].informer);
-	map_troubles_done(watch->troubles, ARRAY_LEN(watch->troubles));
+	map_errors_done(watch->errors, ARRAY_LEN(watch->errors));
 	map_nodes_free(watch->nodes);
 	map_board_free(watch->board);
 	free(watch->user);
@@ -608,16 +608,16 @@ static const char *error_of(const struct kind *kind)
 	return informer_error(kind->informer);
 }
 
-void map_watch_say(struct map_watch *watch, void (*say)(const char *line))
+void map_watch_print_errors(struct map_watch *watch, void (*print)(const char *line))
 {
-	for (size_t i = 0; i < ARRAY_LEN(watch->troubles); i++) {
-		watch->troubles[i].kind = watch->kinds[i].kind.plural;
-		watch->troubles[i].error = error_of(&watch->kinds[i]);
+	for (size_t i = 0; i < ARRAY_LEN(watch->errors); i++) {
+		watch->errors[i].kind = watch->kinds[i].kind.plural;
+		watch->errors[i].error = error_of(&watch->kinds[i]);
 	}
-	map_troubles_say(watch->troubles, ARRAY_LEN(watch->troubles), say);
+	map_errors_print(watch->errors, ARRAY_LEN(watch->errors), print);
 }
 
-void map_watch_tell(const struct map_watch *watch, struct str *out)
+void map_watch_write_kinds(const struct map_watch *watch, struct str *out)
 {
 	json_write_open(out, "kinds", '{');
 	for (size_t i = 0; i < MAP_KINDS; i++) {
@@ -629,7 +629,7 @@ void map_watch_tell(const struct map_watch *watch, struct str *out)
 		json_write_bool(out, "read", informer_synced(kind->informer));
 		json_write_bool(out, "installed", informer_installed(kind->informer));
 		json_write_str(out, "text", informer_text(kind->informer));
-		json_write_str(out, "error", map_trouble_text(kind->kind.plural, error_of(kind)));
+		json_write_str(out, "error", map_error_text(kind->kind.plural, error_of(kind)));
 		json_write_close(out, '}');
 	}
 	json_write_close(out, '}');

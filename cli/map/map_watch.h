@@ -23,12 +23,12 @@ struct map_watch *map_watch_free(struct map_watch *watch);
 /* A device is shown when its claims have been read, and a claim when its devices have been read,
  * so that nothing appears as claimable or missing only because it has not been read yet. After
  * this call they are shown anyway: a kind that cannot be read must not hide the rest. */
-void map_watch_hurry(struct map_watch *watch);
+void map_watch_show_unread(struct map_watch *watch);
 
 struct map_board *map_watch_board(struct map_watch *watch);
 
-/* Print what cannot be read and why, once for each change (map_trouble.h). */
-void map_watch_say(struct map_watch *watch, void (*say)(const char *line));
+/* Print what cannot be read and why, once for each change (map_errors.h). */
+void map_watch_print_errors(struct map_watch *watch, void (*print)(const char *line));
 
 /* Append the member "kinds" of a JSON object: the state of the watch of each kind. */
-void map_watch_tell(const struct map_watch *watch, struct str *out);
+void map_watch_write_kinds(const struct map_watch *watch, struct str *out);

@@ -24,7 +24,7 @@ static const enum view_kind kinds[] = {
 struct admission {
 	struct cache *cache;
 	struct events *events;
-	struct events *doubts;
+	struct events *unverified_events;
 	struct audit_quota *quota; /* of the lines about what may be made up */
 	bool (*leads)(void *arg);
 	void *arg;
@@ -74,7 +74,7 @@ static void validate(void *arg, const struct admission_request *request,
 	const struct admission *admission = arg;
 	struct known known = known_now(admission);
 	struct admission_trail trail = {
-		.events = request->verified ? admission->events : admission->doubts,
+		.events = request->verified ? admission->events : admission->unverified_events,
 		.quota = request->verified ? NULL : admission->quota,
 	};
 
@@ -127,7 +127,7 @@ struct admission *admission_new(const struct admission_options *options)
 
 	admission->cache = options->cache;
 	admission->events = options->events;
-	admission->doubts = options->doubts;
+	admission->unverified_events = options->unverified_events;
 	admission->quota = audit_quota_new(options->clock);
 	admission->leads = options->leads;
 	admission->arg = options->arg;

@@ -19,7 +19,7 @@ struct admission_options {
 	struct cache *cache; /* must include virtual machines */
 	struct clock *clock;
 	struct events *events; /* for cached changes and API servers' requests; NULL: no events */
-	struct events *doubts; /* for refusals of unverified requests; NULL: no events */
+	struct events *unverified_events; /* for refusals of unverified requests; NULL: no events */
 	bool (*leads)(
 		void *arg); /* only one replica records events about the cache; NULL: this one */
 	void *arg;

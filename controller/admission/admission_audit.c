@@ -102,7 +102,7 @@ static bool is_user_change(const struct admission_request *request)
 			 member(old, "metadata", "annotations"));
 }
 
-/* --- what was changed ---------------------------------------------------------------------- */
+/* --- what was changed --- */
 
 /* "the claim of the device was changed: allow-host-critical is \"true\", spec.driver is removed" */
 struct changes {
@@ -216,7 +216,7 @@ static void add_changes(struct changes *changes, const struct admission_request 
 	add_fields(changes, json_object_get(object, "spec"), json_object_get(old, "spec"));
 }
 
-/* --- requests ------------------------------------------------------------------------------ */
+/* --- requests --- */
 
 /* What is logged for a refusal of other kinds. */
 enum refusal {
@@ -407,7 +407,7 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 	str_done(&changes.text);
 }
 
-/* --- events of claims that were seen ------------------------------------------------------- */
+/* --- events of claims that were seen --- */
 
 /* The claim; NULL: there is none, it is being deleted, or it is unreadable. */
 static const struct view *claim_of(const struct entry *entry)

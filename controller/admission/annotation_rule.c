@@ -14,14 +14,15 @@ static const struct note_row {
 	const char *key;
 	unsigned of;  /* ANNOTATION_OF_… that can have it */
 	bool is_flag; /* only "true" has an effect       */
-} notes[] = {
+} annotation_rows[] = {
 	{ NAMES_ANNOTATION_OVERRIDE, ANNOTATION_OF_PCICLAIM | ANNOTATION_OF_USBCLAIM, true },
 	{ NAMES_ANNOTATION_BY_ADDRESS, ANNOTATION_OF_PCICLAIM, true },
 	{ NAMES_ANNOTATION_RESOURCE_NAME, ANNOTATION_OF_PCICLAIM | ANNOTATION_OF_PCIDEVICE, false },
 	{ NAMES_ANNOTATION_SKIP_VFIO, ANNOTATION_OF_PCICLAIM, false },
 };
 
-/* A key of theirs that is not among the rows is misspelled. Other domains are not hostdev's alone. */
+/* A key of these domains that is not among the rows is misspelled. Other domains belong
+ * to others too. */
 static const char *const domains[] = { "hostdev.io/", "pcidevice.harvesterhci.io/",
 				       "pcidevices.harvesterhci.io/" };
 
@@ -43,9 +44,9 @@ static const char *name_part(const char *key)
 /* Also finds an annotation that is meant, but has another domain. */
 static const struct note_row *find_note(const char *key)
 {
-	for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
-		if (strcmp(name_part(notes[i].key), name_part(key)) == 0)
-			return &notes[i];
+	for (size_t i = 0; i < ARRAY_LEN(annotation_rows); i++) {
+		if (strcmp(name_part(annotation_rows[i].key), name_part(key)) == 0)
+			return &annotation_rows[i];
 	}
 	return NULL;
 }
@@ -65,12 +66,12 @@ static const char *nearest_note(const char *key, enum annotation_of of)
 	size_t least = str_far(name_part(key));
 	const char *nearest = NULL;
 
-	for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
-		size_t distance = str_distance(name_part(key), name_part(notes[i].key));
+	for (size_t i = 0; i < ARRAY_LEN(annotation_rows); i++) {
+		size_t distance = str_distance(name_part(key), name_part(annotation_rows[i].key));
 
-		if (distance < least && (notes[i].of & of)) {
+		if (distance < least && (annotation_rows[i].of & of)) {
 			least = distance;
-			nearest = notes[i].key;
+			nearest = annotation_rows[i].key;
 		}
 	}
 	return nearest;

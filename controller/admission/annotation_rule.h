@@ -1,6 +1,6 @@
 /*
- * annotation_rule: warns about hostdev's annotations where they do not have the effect that they seem
- * to have. Pure.
+ * annotation_rule: warns about hostdev's annotations where they do not have the effect that they
+ * seem to have. Pure.
  */
 #pragma once
 

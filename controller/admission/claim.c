@@ -16,7 +16,7 @@
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 
-/* --- owner and deletion -------------------------------------------------- */
+/* --- owner and deletion --- */
 
 /* Harvester's own controller, if both are installed. */
 static const char harvester[] =
@@ -80,7 +80,7 @@ void claim_deletion(const struct rule_case *c, const struct api_meta *claim, con
 		rule_warn(c, "%s", request);
 }
 
-/* --- the condition Claimable, and annotations ---------------------------- */
+/* --- the condition Claimable, and annotations --- */
 
 /* What a user can do about the reasons of agent/inventory/claimable.h. */
 static const struct reason_row {
@@ -146,7 +146,7 @@ bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
 	return false;
 }
 
-/* --- filling in ---------------------------------------------------------- */
+/* --- filling in --- */
 
 /* A field of the spec and its default. */
 struct fill {

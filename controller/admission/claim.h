@@ -1,5 +1,5 @@
-/* claim: what the webhook does for PCI and USB claims alike: checks the owner, the device's condition
- * Claimable and a deletion, and fills in what is missing. Pure. */
+/* claim: what the webhook does for PCI and USB claims alike: checks the owner, the device's
+ * condition Claimable and a deletion, and fills in what is missing. Pure. */
 #pragma once
 
 #include <jansson.h>

@@ -10,7 +10,7 @@
 #include "controller/admission/known.h"
 #include "controller/cache/view.h"
 
-/* --- SRIOVGPUDevices ----------------------------------------------------- */
+/* --- SRIOVGPUDevices --- */
 
 static bool is_part_of(const struct view *vgpu, const struct sriovgpudevice *card)
 {
@@ -77,7 +77,7 @@ void gpu_card_delete(const struct rule_case *c)
 	rule_refuse(c, RULE_CONFLICT, "it is enabled: set spec.enabled to false first");
 }
 
-/* --- VGPUDevices --------------------------------------------------------- */
+/* --- VGPUDevices --- */
 
 enum { LISTED = 8 };
 
@@ -161,7 +161,7 @@ void vgpu_delete(const struct rule_case *c)
 		vgpu_refuse_used(c, old);
 }
 
-/* --- MigConfigurations; the schema limits the number of instances -------- */
+/* --- MigConfigurations; the schema limits the number of instances --- */
 
 static const struct mig_profile *find_profile(const struct mig_profiles *list,
 					      const struct mig_request *request)

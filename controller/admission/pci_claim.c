@@ -11,7 +11,7 @@
 #include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 
-/* --- conflicts with other claims and enabled features -------------------- */
+/* --- conflicts with other claims and enabled features --- */
 
 static bool is_at(const struct view *device, const char *node, const char *address)
 {
@@ -153,11 +153,11 @@ static bool is_skipped(const struct pcideviceclaim *claim)
 }
 
 /* A claim that leaves the device on the host's driver gives nobody access to it, and takes the verb
- * `manage`; the agent knows which drivers pass a device through themselves. One that is being deleted
- * counts while it has our finalizer: a pod may still have the device. */
+ * `manage`; the agent knows which drivers pass a device through themselves. One that is being
+ * deleted counts while it has our finalizer: a pod may still have the device. */
 static bool is_in_group(const struct view *claim)
 {
-	return !claim->skipped && (!claim->deleting || claim->marked);
+	return !claim->skipped && (!claim->deleting || claim->has_finalizer);
 }
 
 static bool refuse_owner(const struct rule_case *c, const struct view *device, const char *address,
@@ -211,7 +211,7 @@ static bool pci_claim_conflict(const struct rule_case *c, const struct pcidevice
 	       has_other_owner(c, claim, device);
 }
 
-/* --- advice: the effect of a claim, as in `hostdev-agent plan` -------------- */
+/* --- advice: the effect of a claim, as in `hostdev-agent plan` --- */
 
 enum {
 	LISTED = 4,
@@ -442,7 +442,7 @@ static void pci_claim_advise_release(const struct rule_case *c, const struct pci
 				  : view_text(device, VIEW_TEXT_DRIVER));
 }
 
-/* --- the rules ----------------------------------------------------------- */
+/* --- the rules --- */
 
 static bool refuse_missing(const struct rule_case *c)
 {
@@ -456,14 +456,14 @@ static bool refuse_missing(const struct rule_case *c)
 		"see kubectl get pcidevices");
 }
 
-static bool refuse_different(const struct rule_case *c, const char *field, const char *said,
+static bool refuse_different(const struct rule_case *c, const char *field, const char *written,
 			     const char *is)
 {
 	auto_free char *shown = NULL;
 
-	if (known_empty(said) || known_same(said, is))
+	if (known_empty(written) || known_same(written, is))
 		return false;
-	shown = rule_quote(said);
+	shown = rule_quote(written);
 	return rule_refuse(c, RULE_INVALID,
 			   "%s is '%s', but the PCIDevice of this name has '%s': leave it out, or "
 			   "give the claim the name of the device that is meant",
@@ -501,8 +501,8 @@ static bool is_refused(const struct rule_case *c, const struct pcideviceclaim *c
 	       pci_claim_conflict(c, claim, device);
 }
 
-/* The API server asks before it looks: it will refuse the claim, and what would come of it means nothing. A dry run
- * asks for just that. */
+/* The API server calls the webhook before it looks for an existing object, and refuses the claim
+ * afterwards; a warning about its effects would mislead. A dry run asks for exactly that. */
 static bool exists_already(const struct rule_case *c, const struct pcideviceclaim *claim)
 {
 	return !c->request->dry_run && *known_uid(c->known, VIEW_PCICLAIM, claim->meta.name);

@@ -30,9 +30,9 @@ static bool is_of_one_device(const struct known *known, const char *resource)
 	const struct view claim = { .alone = true };
 	const char *name = strchr(resource, '/') + 1;
 	const struct view *device = known_pcidevice(known, name);
-	auto_free char *lent = device ? view_resource(name, device, &claim) : NULL;
+	auto_free char *offered = device ? view_resource(name, device, &claim) : NULL;
 
-	return lent && strcmp(lent, resource) == 0;
+	return offered && strcmp(offered, resource) == 0;
 }
 
 /* True for resources that one of our objects names or that only hostdev can offer: unplugged USB
@@ -63,7 +63,8 @@ static bool is_missing(const struct view_node *node, const struct json_pair *lim
 	       !node_has(node, limit->key);
 }
 
-/* Of the extended resources that the node does not have, the first that is ours, else the first: it may be misspelt. */
+/* Of the extended resources that the node does not have, the first that is ours, else the first: it
+ * may be misspelt. */
 static void find_missing(const struct rule_case *c, const struct view_node *node,
 			 const struct pod_containers *list, const char **missing, bool *ours)
 {

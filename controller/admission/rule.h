@@ -46,8 +46,8 @@ char *rule_quote_words(const char *text);
 
 /* --- the rules: which object and operation, see rules.c --- */
 
-/* PCIDeviceClaims (pci_claim.c) and USBDeviceClaims (usb_claim.c, whose immutable fields are enforced
- * by the schema). */
+/* PCIDeviceClaims (pci_claim.c) and USBDeviceClaims (usb_claim.c, whose immutable fields are
+ * enforced by the schema). */
 void pci_claim_create(const struct rule_case *c);
 void pci_claim_update(const struct rule_case *c);
 void pci_claim_delete(const struct rule_case *c);
@@ -55,8 +55,8 @@ void usb_claim_create(const struct rule_case *c);
 void usb_claim_update(const struct rule_case *c);
 void usb_claim_delete(const struct rule_case *c);
 
-/* PCIDevices and USBDevices (device_object.c): the annotations of a PCIDevice, with a warning about those
- * that have no effect, and deletion, which also deletes the claims. */
+/* PCIDevices and USBDevices (device_object.c): the annotations of a PCIDevice, with a warning about
+ * those that have no effect, and deletion, which also deletes the claims. */
 void pci_device_write(const struct rule_case *c);
 void pci_device_delete(const struct rule_case *c);
 void usb_device_delete(const struct rule_case *c);
@@ -80,8 +80,9 @@ void vgpu_delete(const struct rule_case *c);
 void mig_update(const struct rule_case *c);
 
 /*
- * Pods with spec.nodeName (pod.c), which bypass the scheduler. Warns; refuses if known.refuse_pinned is
- * set and it is not a mirror pod. A warning is also recorded as an event of the pod.
+ * Pods with spec.nodeName (pod.c), which bypass the scheduler. Warns; refuses if
+ * known.refuse_pinned is set and it is not a mirror pod. A warning is also recorded as an event of
+ * the pod.
  *
  * A kubelet ignores a resource that it does not know: a pod bound to a node without the resource
  * runs there without the device and without an error (removeMissingExtendedResources() of
@@ -99,7 +100,7 @@ void vm_update(const struct rule_case *c);
  *
  * KubeVirt accepts device plugins' GPUs in either list, but Harvester's components read only
  * hostDevices. The lists are replaced as a whole, so any number of items can move. An item stays if
- * it would lose something: fields that hostDevices do not have, or a resource that no device of ours
- * has.
+ * it would lose something: fields that hostDevices do not have, or a resource that no device of
+ * ours has.
  */
 void vm_move(const struct rule_case *c, const json_t *object);

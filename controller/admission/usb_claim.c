@@ -98,7 +98,8 @@ void usb_claim_create(const struct rule_case *c)
 		return;
 	if (!c->request->dry_run)
 		return;
-	/* The device's status has the resource that it has now, which may be that of an entry of the HostDeviceConfig. */
+	/* The device's status has the resource that it has now, which may be that of an entry of
+	 * the HostDeviceConfig. */
 	resource = resource_name_usb(claim->meta.name);
 	rule_warn(c, "offer the device in port %s as %s",
 		  view_text(device, VIEW_TEXT_PORT) ? view_text(device, VIEW_TEXT_PORT) : "?",

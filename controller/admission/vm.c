@@ -235,7 +235,7 @@ void vm_update(const struct rule_case *c)
 		check_devices(c, vm);
 }
 
-/* --- Harvester: gpus[] to hostDevices[] ---------------------------------- */
+/* --- Harvester: gpus[] to hostDevices[] --- */
 
 #define DEVICES "/spec/template/spec/domain/devices"
 

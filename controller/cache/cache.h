@@ -9,11 +9,13 @@
 
 #include "controller/cache/view.h"
 
+struct cache;
 struct entry;
 struct informer;
 struct informer_deps;
+struct metric;
+struct metrics;
 struct store;
-struct cache;
 
 struct cache_spec {
 	const char *agents_ns;       /* namespace of the agents' pods */
@@ -61,3 +63,21 @@ bool cache_installed(const struct cache *cache, enum view_kind kind);
 /* The state of the first kind without a list, ignoring virtual machines; NULL: all have one.
  * Valid until the next call. */
 const char *cache_waiting(const struct cache *cache);
+
+/*
+ * --- metrics of the cluster ---
+ *
+ * Devices, allocated devices and claims by state. Counted in every replica.
+ */
+
+struct view_count {
+	struct metric *devices;
+	struct metric *claims;
+};
+
+/* All series are shown as 0 from now on. @metrics may be NULL. */
+void view_count_init(struct view_count *count, struct metrics *metrics);
+
+/* An object of @kind changed from @before to @after; NULL: it did not exist, or is gone. */
+void view_count_on_change(const struct view_count *count, enum view_kind kind,
+			  const struct entry *before, const struct entry *after);

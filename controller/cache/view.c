@@ -25,7 +25,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* --- what is decoded to make a view ------------------------------------------------------------- */
+/* --- what is decoded to make a view --- */
 
 struct owned_spec {
 	char *node_name;
@@ -89,7 +89,7 @@ struct seen_pod {
 
 enum { TEXT_MAX = 1024, MESSAGE_MAX = 240, MEMBERS_MAX = 1024 };
 
-/* --- strings: encoding ------------------------------------------------------------------------ */
+/* --- strings: encoding --- */
 
 static void text_put(struct str *out, enum view_text text, const char *value, size_t max)
 {
@@ -233,7 +233,7 @@ static struct view *view_with_texts(const struct owned *owned)
 	return view;
 }
 
-/* --- strings: lookup -------------------------------------------------------------------------- */
+/* --- strings: lookup --- */
 
 /* The first string of type @text at or after @at, which points to a type byte; the end if there
  * is none. */
@@ -302,7 +302,7 @@ static unsigned long long hash(unsigned long long h, const char *text)
 	return h;
 }
 
-/* --- objects of a node -------------------------------------------------------------------------- */
+/* --- objects of a node --- */
 
 /* NULL: none. */
 static const char *text_of(const struct view *view, enum view_text text)
@@ -354,7 +354,7 @@ static void *view_of_pcidevice(const void *object)
 	if (override)
 		view->resource = override;
 	view->fixed = override != NULL;
-	view->lent = api_conditions_find(&owned->status.conditions, "Offered") != NULL;
+	view->offered = api_conditions_find(&owned->status.conditions, "Offered") != NULL;
 	view->ready = api_conditions_status(&owned->status.conditions, "Offered") == API_TRUE;
 	view->bridge = class_id && strcmp(class_id, "0604") == 0;
 	view->vfs = count_of(owned->status.total_vfs);
@@ -387,7 +387,7 @@ static struct view *view_of_claim(const struct owned *owned, const char *finaliz
 	view->alone = owned->spec.disable_resource_pooling;
 	view->group = owned->spec.include_iommu_group;
 	view->skipped = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
-	view->marked = api_meta_has_finalizer(&owned->meta, finalizer);
+	view->has_finalizer = api_meta_has_finalizer(&owned->meta, finalizer);
 	view->ready = api_conditions_status(conditions, "Ready") == API_TRUE;
 	view->reach = reach_of_conditions(conditions);
 	view->spec_hash = spec_hash_of(&owned->meta);
@@ -408,7 +408,7 @@ char *view_resource(const char *name, const struct view *device, const struct vi
 {
 	struct pcidevice pci = { 0 };
 	struct pcideviceclaim request = { 0 };
-	char *lent;
+	char *resource;
 
 	if (device->fixed || !claim)
 		return xstrdup_or_null(device->resource);
@@ -418,14 +418,14 @@ char *view_resource(const char *name, const struct view *device, const struct vi
 	if (claim->resource)
 		json_pairs_set(&request.meta.annotations, NAMES_ANNOTATION_RESOURCE_NAME,
 			       claim->resource);
-	lent = offered_resource(&pci, NULL, &request);
+	resource = offered_resource(&pci, NULL, &request);
 	json_pairs_done(&request.meta.annotations);
 	free(pci.status.resource_name);
 	free(pci.meta.name);
-	return lent;
+	return resource;
 }
 
-/* --- nodes, their agents, pools ----------------------------------------------------------------- */
+/* --- nodes, their agents, pools --- */
 
 static void *view_of_node(const void *object)
 {
@@ -488,7 +488,7 @@ static void *view_of_pool(const void *object)
 	return view;
 }
 
-/* --- rows --------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 #define S struct owned_spec
 static const struct json_row claim_spec_map[] = {
@@ -631,7 +631,7 @@ static const struct json_row seen_pod_map[] = {
 	JSON_END,
 };
 
-/* --- kinds -------------------------------------------------------------------------------------- */
+/* --- kinds --- */
 
 /* clang-format off */
 #define OURS(kind_, plural_, map_, digest_)                                                 \

@@ -49,13 +49,13 @@ struct view {
 	bool allocated : 1; /* device: in use by containers */
 	bool bridge : 1;    /* PCI device: a bridge, which keeps its driver */
 	bool alone : 1;     /* claim: its device has a resource of its own */
-	bool lent : 1;      /* PCI device: offered by a HostDeviceConfig */
+	bool offered : 1;   /* PCI device: offered by a HostDeviceConfig */
 	bool ready : 1;     /* claim: its condition Ready is True; such a device: Offered is */
-	bool marked : 1;    /* claim: has our finalizer */
-	bool group : 1;     /* claim: for the whole IOMMU group */
-	bool skipped : 1;   /* claim: its annotation keeps the device on its driver */
-	bool lifted : 1;    /* claim: its annotation allows a device that the node needs */
-	bool enabled : 1;   /* card or vGPU: enabled in its spec */
+	bool has_finalizer : 1; /* claim: ours */
+	bool group : 1;         /* claim: for the whole IOMMU group */
+	bool skipped : 1;       /* claim: its annotation keeps the device on its driver */
+	bool lifted : 1;        /* claim: its annotation allows a device that the node needs */
+	bool enabled : 1;       /* card or vGPU: enabled in its spec */
 	bool deleting : 1;
 	uint16_t vfs;       /* PCI device: maximum number of VFs; network card: requested number */
 	enum reach reach;   /* claim: value of NodeReachable */

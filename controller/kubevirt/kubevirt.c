@@ -7,25 +7,24 @@
 #include "api/kubevirt.h"
 #include "base/mem.h"
 #include "controller/cache/cache.h"
-#include "controller/kubevirt/kubevirt_ties.h"
-#include "controller/kubevirt/permit_offered.h"
+#include "controller/kubevirt/permit_desired.h"
 #include "controller/kubevirt/permits.h"
-#include "controller/kubevirt/vm_notes.h"
+#include "controller/kubevirt/vm_annotation.h"
 #include "kube/informer.h"
 #include "kube/store.h"
 
 /* The kinds that determine which resources are offered. */
-static const enum view_kind lending[] = {
+static const enum view_kind offering[] = {
 	VIEW_PCIDEVICE, VIEW_USBDEVICE, VIEW_MEDIATEDDEVICE, VIEW_PCICLAIM, VIEW_USBCLAIM,
 };
 
 struct kubevirt_upkeep {
 	struct kubevirt_deps deps;
-	struct kubevirt_ties ties;
+	struct kubevirt_env env;
 	struct informer *config;
 	struct informer *kubevirts;
 	struct permits *permits;
-	struct vm_notes *notes;
+	struct vm_annotation *annotation;
 };
 
 /* A kind that is not installed has no objects, which says nothing about what is offered. */
@@ -36,8 +35,8 @@ static bool is_ready(void *arg)
 	if (cache_waiting(kubevirt->deps.cache) || !informer_synced(kubevirt->config) ||
 	    !informer_installed(kubevirt->config))
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
-		if (!cache_installed(kubevirt->deps.cache, lending[i]))
+	for (size_t i = 0; i < ARRAY_LEN(offering); i++) {
+		if (!cache_installed(kubevirt->deps.cache, offering[i]))
 			return false;
 	}
 	return true;
@@ -86,13 +85,14 @@ static void open_informers(struct kubevirt_upkeep *kubevirt)
  * virtual machines. */
 static void count_past(struct kubevirt_upkeep *kubevirt)
 {
-	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
-		const struct store *store = kubevirt->ties.stores[lending[i]];
+	for (size_t i = 0; i < ARRAY_LEN(offering); i++) {
+		const struct store *store = kubevirt->env.stores[offering[i]];
 		const struct entry *entry;
 		size_t cursor = 0;
 
 		while ((entry = store_next(store, &cursor)))
-			vm_notes_on_change(kubevirt->notes, lending[i], entry->name, NULL, entry);
+			vm_annotation_on_change(kubevirt->annotation, offering[i], entry->name,
+						NULL, entry);
 	}
 }
 
@@ -102,7 +102,7 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 
 	kubevirt->deps = *deps;
 	open_informers(kubevirt);
-	kubevirt->ties = (struct kubevirt_ties){
+	kubevirt->env = (struct kubevirt_env){
 		.client = deps->client,
 		.clock = deps->clock,
 		.metrics = deps->metrics,
@@ -116,8 +116,8 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 		.leads_arg = deps->arg,
 		.arg = kubevirt,
 	};
-	kubevirt->permits = permits_new(&kubevirt->ties);
-	kubevirt->notes = vm_notes_new(&kubevirt->ties);
+	kubevirt->permits = permits_new(&kubevirt->env);
+	kubevirt->annotation = vm_annotation_new(&kubevirt->env);
 	count_past(kubevirt);
 	informer_start(kubevirt->config);
 	informer_start(kubevirt->kubevirts);
@@ -129,7 +129,7 @@ struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt)
 	if (!kubevirt)
 		return NULL;
 	permits_free(kubevirt->permits);
-	vm_notes_free(kubevirt->notes);
+	vm_annotation_free(kubevirt->annotation);
 	informer_free(kubevirt->config);
 	informer_free(kubevirt->kubevirts);
 	free(kubevirt);
@@ -138,8 +138,8 @@ struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt)
 
 static bool is_lending(enum view_kind kind)
 {
-	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
-		if (lending[i] == kind)
+	for (size_t i = 0; i < ARRAY_LEN(offering); i++) {
+		if (offering[i] == kind)
 			return true;
 	}
 	return false;
@@ -150,9 +150,9 @@ void kubevirt_on_change(struct kubevirt_upkeep *kubevirt, enum view_kind kind, c
 {
 	if (!kubevirt)
 		return;
-	vm_notes_on_change(kubevirt->notes, kind, name, before, after);
+	vm_annotation_on_change(kubevirt->annotation, kind, name, before, after);
 	if (is_lending(kind) &&
-	    permit_offered_changed(kubevirt->ties.stores, kind, name, before, after))
+	    permit_desired_changed(kubevirt->env.stores, kind, name, before, after))
 		permits_enqueue_all(kubevirt->permits);
 }
 
@@ -161,5 +161,5 @@ void kubevirt_enqueue_all(struct kubevirt_upkeep *kubevirt)
 	if (!kubevirt)
 		return;
 	permits_enqueue_all(kubevirt->permits);
-	vm_notes_enqueue_all(kubevirt->notes);
+	vm_annotation_enqueue_all(kubevirt->annotation);
 }

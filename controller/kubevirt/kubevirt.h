@@ -11,12 +11,14 @@
 
 #include "controller/cache/view.h"
 
+struct cache;
 struct clock;
 struct entry;
+struct informer;
 struct kube_client;
 struct kubevirt_upkeep;
 struct metrics;
-struct cache;
+struct store;
 
 /* Values of the setting. */
 enum kubevirt_mode {
@@ -47,3 +49,23 @@ void kubevirt_on_change(struct kubevirt_upkeep *kubevirt, enum view_kind kind, c
 
 /* All kinds of the cache have had their lists. Takes NULL. */
 void kubevirt_enqueue_all(struct kubevirt_upkeep *kubevirt);
+
+/* --- for the parts of this folder --- */
+
+enum { KUBEVIRT_QUIET_MS = 1000 }; /* delay from the first change to the write */
+
+/* What permits and vm_annotation share. All borrowed. */
+struct kubevirt_env {
+	struct kube_client *client;
+	struct clock *clock;
+	struct metrics *metrics;           /* may be NULL */
+	const struct store *const *stores; /* indexed by enum view_kind */
+	const struct store *config;        /* with the HostDeviceConfig */
+	const struct informer *kubevirts;
+	const struct informer *machines; /* of kind VIEW_VM */
+	bool create;                     /* create permittedHostDevices if missing */
+	bool (*ready)(void *arg);        /* all data needed for a write is known */
+	void *arg;                       /* of ready() */
+	bool (*leads)(void *leads_arg);  /* checked before each write; NULL: it leads */
+	void *leads_arg;
+};

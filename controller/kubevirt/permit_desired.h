@@ -6,8 +6,16 @@
  */
 #pragma once
 
-#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
+
+#include <jansson.h>
+
+#include "controller/cache/view.h"
+
+struct entry;
+struct hostdeviceconfig;
+struct store;
 
 /* The lists of permittedHostDevices. */
 enum permit_list { PERMIT_PCI, PERMIT_MEDIATED, PERMIT_USB, PERMIT_LISTS };
@@ -52,3 +60,22 @@ void permit_desired_done(struct permit_desired *desired);
  * without case. NULL: @entry is malformed. The caller frees it.
  */
 char *permit_key(enum permit_list list, const json_t *entry);
+
+/*
+ * --- computing them ---
+ *
+ * From claims and configuration. Pure. A claim counts from its creation until it is deleted, so
+ * that a virtual machine is not refused a device that the agent is about to bind. Configured
+ * resources count as long as the configuration has them.
+ */
+
+/* @stores is indexed by enum view_kind; @config may be NULL. The entries are added to @desired,
+ * which must be empty, and sorted. */
+void permit_desired_compute(const struct store *const *stores,
+			    const struct hostdeviceconfig *config, struct permit_desired *desired);
+
+/* True if a change of the object @name of @kind may change the result. As in informer_handlers;
+ * the stores have the new state. */
+bool permit_desired_changed(const struct store *const *stores, enum view_kind kind,
+			    const char *name, const struct entry *before,
+			    const struct entry *after);

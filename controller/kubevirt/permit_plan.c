@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "controller/kubevirt/permit_desired.h"
 
-/* --- the record of our entries ------------------------------------------- */
+/* --- the record of our entries --- */
 
 static const char created[] = "created";
 
@@ -104,7 +104,7 @@ static char *permit_record_text(const struct permit_record *record)
 	return json_object_size(json) > 0 ? json_map_text(json) : NULL;
 }
 
-/* --- the plan ------------------------------------------------------------ */
+/* --- the plan --- */
 
 /* State while planning one list. */
 struct sketch {
@@ -197,7 +197,7 @@ static json_t *plan_list(struct sketch *s, const json_t *now)
 	return s->entries;
 }
 
-/* --- all lists ---------------------------------------------------------------------------------- */
+/* --- all lists --- */
 
 /* The changed members of permittedHostDevices; a list that becomes empty is removed. */
 static json_t *plan_lists(const json_t *now, const struct sketch *common)
@@ -275,7 +275,7 @@ static json_t *plan_permitted(const json_t *object, const struct sketch *common,
 	return NULL;
 }
 
-/* --- resources that KubeVirt serves itself ------------------------------------------------------ */
+/* --- resources that KubeVirt serves itself --- */
 
 static bool is_external(const json_t *entry)
 {

@@ -29,22 +29,22 @@ const char *node_plan_node(const struct store *const *stores, enum view_kind kin
 	return device ? device->node : "";
 }
 
-enum reach claim_reach_plan(enum reach said, enum reach is)
+enum reach claim_reach_plan(enum reach written, enum reach actual)
 {
-	if (is == said || (is == REACH_OK && said == REACH_UNKNOWN))
+	if (actual == written || (actual == REACH_OK && written == REACH_UNKNOWN))
 		return REACH_UNKNOWN;
-	return is;
+	return actual;
 }
 
 enum retire_step retire_plan(enum view_kind kind, const struct view *view)
 {
 	bool claim = node_plan_is_claim(kind);
 
-	if (claim && !view->marked)
+	if (claim && !view->has_finalizer)
 		return RETIRE_NOTHING;
 	if (!view->deleting)
 		return RETIRE_DELETE;
-	return claim ? RETIRE_STRIP : RETIRE_NOTHING;
+	return claim ? RETIRE_REMOVE_FINALIZER : RETIRE_NOTHING;
 }
 
 struct owned_claim_status {
@@ -136,8 +136,8 @@ static json_t *stripped(const struct api_meta *meta, const char *ours)
 	return body;
 }
 
-void retire_strip(enum view_kind kind, const struct reconcile_view *view,
-		  struct decision *ret_decision)
+void retire_remove_finalizer(enum view_kind kind, const struct reconcile_view *view,
+			     struct decision *ret_decision)
 {
 	struct owned_claim claim;
 

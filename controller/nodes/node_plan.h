@@ -26,19 +26,19 @@ bool node_plan_is_claim(enum view_kind kind);
 const char *node_plan_node(const struct store *const *stores, enum view_kind kind, const char *name,
 			   const struct view *view);
 
-/* The state to write if a claim says @said and its node is @is; UNKNOWN: nothing. */
-enum reach claim_reach_plan(enum reach said, enum reach is);
+/* The state to write if a claim has @written and its node is @actual; UNKNOWN: nothing. */
+enum reach claim_reach_plan(enum reach written, enum reach actual);
 
-/* The merge patch that makes the claim with this text say @reach, in *@ret_body, which the
- * caller releases with json_decref(); NULL: it already says so. Errors (ERR_INVALID): it is not
- * an object, or has no room for a condition. */
+/* The merge patch that sets the condition of the claim with this text to @reach, in *@ret_body,
+ * which the caller releases with json_decref(); NULL: it has that already. Errors (ERR_INVALID): it
+ * is not an object, or has no room for a condition. */
 int claim_reach_patch(const char *text, size_t len, enum reach reach, int64_t now_wall_ms,
 		      json_t **ret_body, struct err *err);
 
 enum retire_step {
 	RETIRE_NOTHING, /* nothing to remove, or other finalizers remain */
 	RETIRE_DELETE,
-	RETIRE_STRIP, /* remove our finalizer from a claim that is being deleted */
+	RETIRE_REMOVE_FINALIZER, /* remove our finalizer from a claim that is being deleted */
 };
 
 /* The step for an object of a deleted node. A claim that no agent has ever processed is left to
@@ -47,5 +47,5 @@ enum retire_step retire_plan(enum view_kind kind, const struct view *view);
 
 /* The step that removes our finalizer from a claim: a READ, then the patch; REST if at the API
  * server it has no such finalizer or is not being deleted. */
-void retire_strip(enum view_kind kind, const struct reconcile_view *view,
-		  struct decision *ret_decision);
+void retire_remove_finalizer(enum view_kind kind, const struct reconcile_view *view,
+			     struct decision *ret_decision);

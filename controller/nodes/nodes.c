@@ -81,7 +81,7 @@ static bool is_started(void *arg)
 	return nodes->started;
 }
 
-/* --- deleted nodes ------------------------------------------------------------------------- */
+/* --- deleted nodes --- */
 
 /* The remaining time before @node may be cleaned up; UINT64_MAX: it is not missing. */
 static uint64_t wait_ms(const struct nodes *nodes, const char *node)
@@ -224,7 +224,7 @@ static void forget_if_not_gone(void *arg, const char *node, const void *object,
 		forget(nodes, node);
 }
 
-/* --- objects of nodes -------------------------------------------------------------------- */
+/* --- objects of nodes --- */
 
 static bool is_there(void *arg, const char *name, const void *object)
 {
@@ -279,13 +279,13 @@ static void plan_owned(void *arg, const struct reconcile_view *view, struct deci
 		step = retire_plan(owned->kind, view->object);
 	if (step == RETIRE_DELETE && left)
 		ret_decision->step = STEP_DELETE;
-	else if (step == RETIRE_STRIP)
-		retire_strip(owned->kind, view, ret_decision);
+	else if (step == RETIRE_REMOVE_FINALIZER)
+		retire_remove_finalizer(owned->kind, view, ret_decision);
 	else if (node_plan_is_claim(owned->kind))
 		plan_reach(owned, view, node, ret_decision);
 }
 
-/* --- changes ----------------------------------------------------------------------------- */
+/* --- changes --- */
 
 static void on_timer(void *arg);
 
@@ -379,7 +379,7 @@ void nodes_on_change(struct nodes *nodes, enum view_kind kind, const char *name,
 	show_count(nodes, false);
 }
 
-/* --- processing changed nodes ---------------------------------------------------------------- */
+/* --- processing changed nodes --- */
 
 /* Move the nodes whose state is settled to *@known and report them; returns the time until the
  * next one settles. */
@@ -455,7 +455,7 @@ void nodes_enqueue_all(struct nodes *nodes)
 	settle_after(nodes, SETTLE_MS);
 }
 
-/* --- the module's functions ---------------------------------------------------------------- */
+/* --- the module's functions --- */
 
 static void open_owned(struct nodes *nodes, enum view_kind kind)
 {

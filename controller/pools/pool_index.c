@@ -69,7 +69,7 @@ struct pool_index *pool_index_free(struct pool_index *index)
 	return NULL;
 }
 
-/* --- shares ------------------------------------------------------------------------------------- */
+/* --- shares --- */
 
 static struct pool *pool_of(struct pool_index *index, const char *name, const char *resource)
 {
@@ -169,8 +169,7 @@ void pool_index_reach(struct pool_index *index, const char *node, bool reachable
 	}
 }
 
-/* --- results
- * -------------------------------------------------------------------------------------- */
+/* --- results --- */
 
 const char *pool_index_resource(const struct pool_index *index, const char *name)
 {

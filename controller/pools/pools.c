@@ -32,7 +32,7 @@ static const struct metric_desc known_desc = {
 	.type = METRIC_GAUGE,
 };
 
-/* --- shares ------------------------------------------------------------------------------ */
+/* --- shares --- */
 
 static bool is_counted(enum view_kind kind)
 {
@@ -62,9 +62,9 @@ struct pool_share pools_share(enum view_kind kind, const char *name, const struc
 	*ret_text = view_resource(name, device, kind == VIEW_PCIDEVICE ? claim : NULL);
 	share.resource = *ret_text;
 	share.node = device->node;
-	share.claimed = mediated || claim || device->lent;
+	share.claimed = mediated || claim || device->offered;
 	share.ready = mediated ||
-		      (claim ? claim->ready && !claim->deleting : device->lent && device->ready);
+		      (claim ? claim->ready && !claim->deleting : device->offered && device->ready);
 	share.allocated = device->allocated;
 	return share;
 }
@@ -117,7 +117,7 @@ static void move_claim(struct pools *pools, enum view_kind kind, const char *nam
 	move_share(pools, kind, name, &sides);
 }
 
-/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec --- */
 
 static bool is_started(void *arg)
 {
@@ -167,7 +167,7 @@ static void plan_pool(void *arg, const struct reconcile_view *view, struct decis
 	}
 }
 
-/* --- the module's functions ---------------------------------------------------------------- */
+/* --- the module's functions --- */
 
 static void on_count(void *arg, const char *pool)
 {

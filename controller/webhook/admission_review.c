@@ -225,7 +225,7 @@ bool admission_request_is(const struct admission_request *request, const struct 
 	return strcmp(of->plural, request->resource) == 0 && strcmp(of->group, request->group) == 0;
 }
 
-/* --- the answer ---------------------------------------------------------------------------- */
+/* --- the answer --- */
 
 void admission_answer_init(struct admission_answer *answer)
 {

@@ -67,7 +67,7 @@ bool ca_bundle_trusted(const struct ca_bundle *bundle)
 	return true;
 }
 
-/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec --- */
 
 static bool has_certificate(void *arg)
 {
@@ -117,7 +117,7 @@ static void log_step(void *arg, const struct reconcile_view *view, const struct 
 	log_info("caBundle", log_str("kind", side->kind->kind), log_str("name", view->key));
 }
 
-/* --- the module's functions ---------------------------------------------------------------- */
+/* --- the module's functions --- */
 
 static void report_trusted(struct ca_bundle *bundle)
 {

@@ -1,6 +1,6 @@
 /*
- * certificate: the webhook's certificates, ECDSA P-256, as PEM: creates them, reads what decides when
- * to renew them, and carries out the steps of certificate_plan.h on the content of their Secret.
+ * certificate: the webhook's certificates, ECDSA P-256, as PEM: creates them, decides when to renew
+ * them, and changes the content of their Secret.
  *
  * Stateless; the time is an argument, the randomness comes from GnuTLS.
  *
@@ -11,8 +11,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "controller/webhook/certificate_plan.h"
 
 struct err;
 struct json_pairs;
@@ -60,10 +58,6 @@ void certificate_set_done(struct certificate_set *set);
 void certificate_set_decode(const struct json_pairs *data, struct certificate_set *ret_set);
 void certificate_set_encode(const struct certificate_set *set, struct json_pairs *data);
 
-/* Apply @step, which is not KEEP, at @now_ms; on error the set is unchanged. */
-int certificate_set_apply(struct certificate_set *set, enum certificate_step step,
-			  const struct json_strs *hosts, int64_t now_ms, struct err *err);
-
 /* --- facts --- */
 
 /* Limit for parsed PEM. */
@@ -87,3 +81,34 @@ struct certificate_facts {
 /* The facts of @set at @now_ms, if the certificate must be valid for all @hosts. */
 struct certificate_facts certificate_facts_read(const struct certificate_set *set,
 						const struct json_strs *hosts, int64_t now_ms);
+
+/*
+ * --- the next step ---
+ *
+ * Decided from the facts. Pure and stateless: completed steps show in the facts.
+ */
+
+enum certificate_step {
+	CERTIFICATE_KEEP,
+	CERTIFICATE_START_OVER, /* create a new CA and everything else */
+	CERTIFICATE_ADD_CA,     /* add a new CA to the one that signed the serving certificate */
+	CERTIFICATE_RENEW,      /* create a new serving certificate signed by the newest CA */
+	CERTIFICATE_DROP_CA,    /* keep only the newest CA */
+};
+
+/* Both CAs are trusted for this long before the new one signs, and afterwards. */
+enum { CERTIFICATE_OVERLAP_MS = 60 * 60 * 1000 };
+
+/* For logs: "add-ca". */
+const char *certificate_step_text(enum certificate_step step);
+
+/*
+ * The step to do at @now_ms. @trusted: the webhook configurations have all our CAs, so the newest
+ * one may sign. With KEEP, *@ret_next_ms is when to plan again.
+ */
+enum certificate_step certificate_plan(const struct certificate_facts *facts, bool trusted,
+				       int64_t now_ms, int64_t *ret_next_ms);
+
+/* Apply @step, which is not KEEP, at @now_ms; on error the set is unchanged. */
+int certificate_set_apply(struct certificate_set *set, enum certificate_step step,
+			  const struct json_strs *hosts, int64_t now_ms, struct err *err);

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/webhook/certificate.h"
-#include "controller/webhook/certificate_plan.h"
 #include "kube/clock.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"

@@ -29,7 +29,7 @@ struct certificate_keeper_options {
 	const char *ns;             /* namespace of the Secret */
 	struct json_strs hosts;     /* DNS names and addresses of the certificate */
 	bool (*leads)(void *arg);   /* checked before each write */
-	bool (*trusted)(void *arg); /* see certificate_plan.h */
+	bool (*trusted)(void *arg); /* see certificate_plan() */
 	/* The Secret's content has changed; @serves is true if it can be used for serving. */
 	void (*on_set)(void *arg, const struct certificate_set *set, bool serves);
 	void *arg;

@@ -18,13 +18,12 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "controller/webhook/tls_datum.h"
-#include "kube/callers.h"
 #include "kube/clock.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"
 #include "kube/metrics.h"
 
-/* --- a certificate and its key ------------------------------------------- */
+/* --- a certificate and its key --- */
 
 enum { CHAIN_MAX = 4 };
 
@@ -90,7 +89,7 @@ static struct tls_pair *tls_pair_ref(struct tls_pair *pair)
 	return pair;
 }
 
-/* --- the listener -------------------------------------------------------- */
+/* --- the listener --- */
 
 enum { CONNECTION_MEMORY = 16 * 1024, BIG_BODY = 32 * 1024 };
 

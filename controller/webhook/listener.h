@@ -5,10 +5,10 @@
  * Everything a client can make grow is limited: connections, bodies, all bodies together, and the
  * time for handshakes and requests. Anybody who reaches the port can connect and send nothing. If
  * there are too many connections, the oldest one without a handshake is closed, or of those with a
- * handshake the one without a request for the longest time; so an API server can always connect. While
- * there is room, a handshake may take as long as API servers wait for it (10 s, TLSHandshakeTimeout of
- * Go's net/http), because a client on a busy node may need seconds. If
- * the bodies together are too large, the one that has been arriving the longest is dropped: an API
+ * handshake the one without a request for the longest time; so an API server can always connect.
+ * While there is room, a handshake may take as long as API servers wait for it (10 s,
+ * TLSHandshakeTimeout of Go's net/http), because a client on a busy node may need seconds. If the
+ * bodies together are too large, the one that has been arriving the longest is dropped: an API
  * server sends its body at once.
  */
 #pragma once

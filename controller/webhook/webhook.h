@@ -6,15 +6,18 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "api/json_values.h"
 
 struct admission_rules;
+struct admission_service;
 struct clock;
 struct err;
 struct kube_client;
 struct listen_address;
 struct metrics;
+struct str;
 struct uv_loop_s;
 struct webhook;
 
@@ -48,3 +51,21 @@ int webhook_ready(struct webhook *webhook, struct err *err);
 void webhook_drain(struct webhook *webhook);
 
 unsigned webhook_port(const struct webhook *webhook);
+
+/*
+ * --- requests ---
+ *
+ * The webhook's two paths, /validate and /mutate: answers them with the rules, and counts requests.
+ * Independent of connections.
+ */
+
+/* Borrowed; @metrics may be NULL. */
+struct admission_service *admission_service_new(const struct admission_rules *rules,
+						struct metrics *metrics);
+/* Takes NULL, returns NULL. */
+struct admission_service *admission_service_free(struct admission_service *service);
+
+/* The response to @body sent to @path by a client that is @verified, for listener.h: returns the
+ * HTTP status, with the review or an error text in @out. */
+int admission_service_answer(struct admission_service *service, const char *path, bool verified,
+			     const char *body, size_t len, struct str *out);

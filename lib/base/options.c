@@ -321,7 +321,7 @@ int options_env(struct options *o, char *const *variables, struct err *err)
 	return 0;
 }
 
-/* --- help ---------------------------------------------------------------------------------- */
+/* --- help --- */
 
 enum { COLUMNS = 80, INDENT = 7, INDENT_HELP = 14 };
 

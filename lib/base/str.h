@@ -51,7 +51,8 @@ bool str_match(const char *a, const char *b);
 /* @text, "" for NULL. */
 const char *str_or_empty(const char *text);
 
-/* How many letters must change to make @b of @a; SIZE_MAX if one of them is longer than a name is. */
+/* How many letters must change to make @b of @a; SIZE_MAX if one of them is longer than a name
+ * is. */
 size_t str_distance(const char *a, const char *b);
 /* At this distance, another name is no longer what somebody meant who typed @name. */
 size_t str_far(const char *name);

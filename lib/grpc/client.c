@@ -58,7 +58,7 @@ static void end_and_reset(struct grpc_rpc *rpc, enum grpc_status status, const c
 	rpc_end(rpc, status, message);
 }
 
-/* --- input from the server -------------------------------------------------------- */
+/* --- input from the server --- */
 
 static void on_head(void *arg, struct grpc_stream *stream, const struct grpc_head *head)
 {
@@ -185,7 +185,7 @@ static const struct grpc_session_ops ops = {
 	.on_close = on_close,
 };
 
-/* --- the client -------------------------------------------------------------------- */
+/* --- the client --- */
 
 struct grpc_client *grpc_client_new(const struct grpc_limits *limits, uint64_t now_ms)
 {

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct grpc_head {
 	size_t size; /* counted as in RFC 9113 6.5.2: name, value and 32 per header */
@@ -32,3 +33,18 @@ bool grpc_head_is_plain(const struct grpc_head *head);
 
 /* Release; the object may be used again. */
 void grpc_head_done(struct grpc_head *head);
+
+/*
+ * --- the grpc-timeout header ---
+ *
+ * Its value is at most eight digits and a unit: "1500m", "2S".
+ */
+
+enum { GRPC_TIMEOUT_SIZE = 10 }; /* including the NUL */
+
+/* False if @text is not valid. Fractions of a millisecond are rounded up. */
+bool grpc_timeout_parse(const char *text, uint64_t *ret_ms);
+
+/* Write @ms to @buf and return it: in the smallest unit that fits, rounded up; limited to eight
+ * digits of hours. */
+const char *grpc_timeout_format(uint64_t ms, char buf[GRPC_TIMEOUT_SIZE]);

@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "grpc/head.h"
 #include "grpc/session.h"
-#include "grpc/timeout.h"
 
 /* bytes of the path in messages */
 enum { NAME_SHOWN_MAX = 200 };
@@ -51,7 +51,7 @@ static void cancel(struct grpc_call *call)
 		fn(call->arg);
 }
 
-/* --- requests ---------------------------------------------------------------- */
+/* --- requests --- */
 
 static const struct grpc_method *method_find(const struct grpc_service *service, const char *path)
 {
@@ -262,7 +262,7 @@ struct grpc_session *grpc_server_session(struct grpc_server *server)
 	return server->session;
 }
 
-/* --- responses ------------------------------------------------------------------ */
+/* --- responses --- */
 
 static int message_check(const struct grpc_call *call, size_t len, struct err *err)
 {

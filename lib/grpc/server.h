@@ -56,7 +56,7 @@ void grpc_server_close(struct grpc_server *server);
 /* For feed, output, tick and shutdown; owned by the server. */
 struct grpc_session *grpc_server_session(struct grpc_server *server);
 
-/* --- calls ----------------------------------------------------------------- */
+/* --- calls --- */
 
 enum grpc_send {
 	GRPC_SENT = 0,

@@ -11,10 +11,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "grpc/frame.h"
+#include "grpc/head.h"
 #include "grpc/outbox.h"
-#include "grpc/timeout.h"
 
-enum { TROUBLE_MAX = 160 };
+enum { LAST_ERROR_MAX = 160 };
 
 struct grpc_session {
 	nghttp2_session *http2;
@@ -35,7 +35,7 @@ struct grpc_session {
 	bool sent_away;        /* GOAWAY was sent because of that */
 	size_t barren;         /* consecutive DATA frames without data */
 	bool gone;             /* the connection is gone */
-	char trouble[TROUBLE_MAX]; /* nghttp2's last error message */
+	char last_error[LAST_ERROR_MAX]; /* nghttp2's last error message */
 };
 
 struct grpc_stream {
@@ -76,7 +76,7 @@ static void output_ready(struct grpc_session *session)
 		session->on_output(session->output_arg);
 }
 
-/* --- streams ----------------------------------------------------------------------------- */
+/* --- streams --- */
 
 static struct grpc_stream *stream_new(struct grpc_session *session, int32_t id)
 {
@@ -116,7 +116,7 @@ static void stream_close(struct grpc_stream *stream, uint32_t http2_code, const 
 	free(stream);
 }
 
-/* --- sending ----------------------------------------------------------------------------- */
+/* --- sending --- */
 
 enum { HEADERS_MAX = 12 };
 
@@ -193,7 +193,7 @@ static ssize_t read_data(nghttp2_session *http2, int32_t id, uint8_t *buf, size_
 	return (ssize_t)n;
 }
 
-/* --- sending: the server ----------------------------------------------------------------- */
+/* --- sending: the server --- */
 
 static void respond(struct grpc_stream *stream)
 {
@@ -293,7 +293,7 @@ static int on_frame_send(nghttp2_session *http2, const nghttp2_frame *frame, voi
 	return 0;
 }
 
-/* --- sending: the client ----------------------------------------------------------------- */
+/* --- sending: the client --- */
 
 struct grpc_stream *grpc_session_request(struct grpc_session *session, const char *path,
 					 uint64_t timeout_ms, const char *data, size_t len)
@@ -348,7 +348,7 @@ static void set_send_callbacks(nghttp2_session_callbacks *callbacks)
 	nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on_frame_not_send);
 }
 
-/* --- sending: both ----------------------------------------------------------------------- */
+/* --- sending: both --- */
 
 void grpc_stream_set_arg(struct grpc_stream *stream, void *arg)
 {
@@ -374,7 +374,7 @@ void grpc_stream_cancel(struct grpc_stream *stream)
 	output_ready(stream->session);
 }
 
-/* --- receiving --------------------------------------------------------------------------- */
+/* --- receiving --- */
 
 /* Headers larger than this multiple of the limit are not even answered with a status. */
 enum { HEADERS_DROPPED = 4 };
@@ -414,7 +414,7 @@ static void peer_end(struct grpc_stream *stream, const struct grpc_head *last)
 		grpc_stream_cancel(stream);
 }
 
-/* --- receiving: headers ------------------------------------------------------------------ */
+/* --- receiving: headers --- */
 
 static int on_begin_headers(nghttp2_session *http2, const nghttp2_frame *frame, void *arg)
 {
@@ -426,8 +426,8 @@ static int on_begin_headers(nghttp2_session *http2, const nghttp2_frame *frame, 
 	return 0;
 }
 
-/* A single byte may encode a header of four kilobytes (HPACK), and nghttp2 passes on each header until
- * this returns an error. */
+/* A single byte may encode a header of four kilobytes (HPACK), and nghttp2 passes on each header
+ * until this returns an error. */
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */
 static int on_header(nghttp2_session *http2, const nghttp2_frame *frame, const uint8_t *name,
 		     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
@@ -492,7 +492,7 @@ static void headers_recv(struct grpc_session *session, const nghttp2_frame *fram
 	grpc_head_done(&stream->head);
 }
 
-/* --- receiving: data --------------------------------------------------------------------- */
+/* --- receiving: data --- */
 
 static bool on_message(void *arg, const char *data, size_t len)
 {
@@ -548,7 +548,7 @@ static void data_end(struct grpc_session *session, int32_t id)
 		peer_end(stream, NULL);
 }
 
-/* --- receiving: other frames ------------------------------------------------------------- */
+/* --- receiving: other frames --- */
 
 static void ping_recv(struct grpc_session *session, const nghttp2_frame *frame)
 {
@@ -595,21 +595,21 @@ static void set_recv_callbacks(nghttp2_session_callbacks *callbacks)
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
 }
 
-/* --- the session ------------------------------------------------------------------------- */
+/* --- the session --- */
 
-static void set_trouble(struct grpc_session *session, const char *text, size_t len)
+static void set_last_error(struct grpc_session *session, const char *text, size_t len)
 {
-	if (len >= sizeof(session->trouble))
-		len = sizeof(session->trouble) - 1;
-	memcpy(session->trouble, text, len);
-	session->trouble[len] = '\0';
+	if (len >= sizeof(session->last_error))
+		len = sizeof(session->last_error) - 1;
+	memcpy(session->last_error, text, len);
+	session->last_error[len] = '\0';
 }
 
 static int on_error(nghttp2_session *http2, int code, const char *text, size_t len, void *arg)
 {
 	(void)http2;
 	(void)code;
-	set_trouble(arg, text, len);
+	set_last_error(arg, text, len);
 	return 0;
 }
 
@@ -713,7 +713,7 @@ int grpc_session_feed(struct grpc_session *session, const char *data, size_t len
 	if (n >= 0)
 		return 0;
 	return err_set(err, ERR_RETRY, -EPROTO, "HTTP/2 connection: %s",
-		       session->trouble[0] ? session->trouble : nghttp2_strerror((int)n));
+		       session->last_error[0] ? session->last_error : nghttp2_strerror((int)n));
 }
 
 size_t grpc_session_output(struct grpc_session *session, const char **ret_data)
@@ -822,8 +822,8 @@ bool grpc_session_is_over(const struct grpc_session *session)
 void grpc_session_lost(struct grpc_session *session, const char *why)
 {
 	session->gone = true;
-	/* stream_close() takes the stream off the list through its link, which the analyzer does not
-	 * follow. */
+	/* stream_close() takes the stream off the list through its link, which the analyzer does
+	 * not follow. */
 	while (session->streams)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		stream_close(session->streams, NGHTTP2_CANCEL, why);

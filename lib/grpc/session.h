@@ -56,7 +56,7 @@ struct grpc_session *grpc_session_free(struct grpc_session *session);
  * calls. It must only record that. */
 void grpc_session_set_output(struct grpc_session *session, void (*fn)(void *arg), void *arg);
 
-/* --- for the socket code --------------------------------------------------- */
+/* --- for the socket code --- */
 
 /* Process bytes from the peer. < 0: the connection has failed; send the remaining output and
  * close it. */
@@ -85,7 +85,7 @@ void grpc_session_lost(struct grpc_session *session, const char *why);
 /* Accept no new streams (GOAWAY) and finish when the existing ones have ended. */
 void grpc_session_shutdown(struct grpc_session *session);
 
-/* --- for server and client ----------------------------------------------- */
+/* --- for server and client --- */
 
 /* False after GOAWAY in either direction. */
 bool grpc_session_takes_requests(const struct grpc_session *session);

@@ -39,7 +39,7 @@ struct grpc_uv_server {
 	ino_t ino;
 };
 
-/* --- connections ------------------------------------------------------------ */
+/* --- connections --- */
 
 static void connection_forget(struct connection *c)
 {
@@ -122,7 +122,7 @@ static void on_connection(uv_stream_t *listener, int status)
 	connection_close(c);
 }
 
-/* --- the socket --------------------------------------------------------------- */
+/* --- the socket --- */
 
 /* libuv would remove the path when it closes a pipe that it has bound, even if it belongs to
  * somebody else by then. */
@@ -147,7 +147,7 @@ static int socket_bind(struct grpc_uv_server *server, int *ret_fd, struct err *e
 		return err_set(err, ERR_RETRY, -errno, "listen on '%s': %s", server->path,
 			       strerror(errno));
 	if (lstat(server->path, &st) < 0)
-		return err_set(err, ERR_RETRY, -errno, "look at '%s': %s", server->path,
+		return err_set(err, ERR_RETRY, -errno, "stat '%s': %s", server->path,
 			       strerror(errno));
 	server->dev = st.st_dev;
 	server->ino = st.st_ino;
@@ -206,7 +206,7 @@ static void listener_close(struct grpc_uv_server *server)
 		uv_close((uv_handle_t *)&server->listener, on_listener_closed);
 }
 
-/* --- life ------------------------------------------------------------------------ */
+/* --- life --- */
 
 int grpc_uv_server_new(uv_loop_t *loop, const struct grpc_uv_server_settings *settings,
 		       struct grpc_uv_server **ret_server, struct err *err)

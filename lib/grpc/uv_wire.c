@@ -39,7 +39,7 @@ static void wire_end(struct grpc_wire *wire, const char *why)
 	wire->ops->on_end(wire->arg, why);
 }
 
-/* --- output --------------------------------------------------------------- */
+/* --- output --- */
 
 /* True if there is something to write. */
 static bool collect_output(struct grpc_wire *wire)
@@ -101,7 +101,7 @@ static void write_all(struct grpc_wire *wire)
 		str_done(&wire->out);
 }
 
-/* --- time ------------------------------------------------------------------- */
+/* --- time --- */
 
 static void on_timeout(uv_timer_t *timer)
 {
@@ -126,7 +126,7 @@ static void start_timer(struct grpc_wire *wire)
 			       0);
 }
 
-/* --- input ---------------------------------------------------------------- */
+/* --- input --- */
 
 static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
@@ -186,7 +186,7 @@ static void pump_output(struct grpc_wire *wire)
 	start_timer(wire);
 }
 
-/* --- life ------------------------------------------------------------------- */
+/* --- life --- */
 
 static void on_flush(uv_idle_t *idle)
 {

@@ -99,7 +99,7 @@ int answer_result(int status, const char *body, size_t len, struct err *err)
 		       quote.len > 0 ? ": " : "", str_cstr(&quote));
 }
 
-/* --- warnings ------------------------------------------------------------------------------ */
+/* --- warnings --- */
 
 /* Kubernetes uses only code 299 and agent "-". */
 static const char warning_name[] = "warning:";

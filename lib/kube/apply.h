@@ -28,9 +28,9 @@ struct kube_call *apply_send(struct kube_client *client, const struct apply_requ
 			     kube_done_fn *done, void *arg);
 
 /*
- * The same by JSON merge patch: fields that are null in the object are removed, whichever manager owns them.
- * Server-side apply cannot do that: it removes the fields we owned and keeps those that others
- * wrote. A list (finalizers) is replaced as a whole. @request->force is ignored.
+ * The same by JSON merge patch: fields that are null in the object are removed, whichever manager
+ * owns them. Server-side apply cannot do that: it removes the fields we owned and keeps those that
+ * others wrote. A list (finalizers) is replaced as a whole. @request->force is ignored.
  *
  * metadata.resourceVersion in the object is a precondition: -ESTALE (409, ERR_CONFLICT) if the
  * object has changed since or another object now has the name; -ENOENT (404) if it is gone.

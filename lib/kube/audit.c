@@ -86,7 +86,7 @@ void audit_log(const struct audit *audit)
 
 struct audit_quota {
 	struct clock *clock;
-	struct clock_timer *timer; /* runs while something is still to be told */
+	struct clock_timer *timer; /* runs while something is still to be logged */
 	struct budget budget;
 	uint64_t left_out;
 };

@@ -56,8 +56,8 @@ void audit_record(struct events *events, const struct events_about *about,
 		  const struct audit *audit);
 
 /*
- * Limits lines that anybody can cause, who could otherwise fill the disk or have other lines rotated
- * away. Omitted lines are counted, and the count is logged in a line of its own.
+ * Limits lines that anybody can cause, who could otherwise fill the disk or have other lines
+ * rotated away. Omitted lines are counted, and the count is logged in a line of its own.
  */
 struct audit_quota;
 

@@ -21,9 +21,7 @@
 #include "kube/answer.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
-#include "kube/impersonate.h"
 #include "kube/metrics.h"
-#include "kube/provider.h"
 #include "kube/transport.h"
 
 /* A transport for @config: server, TLS verification, proxy and impersonation headers. */

@@ -10,6 +10,8 @@
 
 #include "api/json_values.h"
 
+struct err;
+
 /* A PEM file: a path, or the decoded content of the kubeconfig's base64. Neither: not
  * configured. */
 struct kube_pem {
@@ -103,3 +105,40 @@ void kube_config_forget_user(struct kube_config *config);
 void kube_config_done(struct kube_config *config);
 
 #define auto_kube_config __attribute__((cleanup(kube_config_done)))
+
+/*
+ * --- impersonation ---
+ *
+ * By request headers. Pure.
+ */
+
+/* Add a value to userInfo.extra[@key]. */
+void impersonate_extra(struct kube_as *as, const char *key, const char *value);
+
+/* Check that impersonation has a user and that no value can break out of its header. */
+int impersonate_check(const struct kube_as *as, struct err *err);
+
+/* Append "Impersonate-User: jane" and related headers; none without a user. */
+void impersonate_headers(const struct kube_as *as, struct json_strs *headers);
+
+/*
+ * --- finding the configuration ---
+ *
+ * In the same places as kubectl and client-go.
+ */
+
+/* Fill @source from the process's environment; the strings are borrowed from it. */
+void kube_config_source_env(struct kube_config_source *source);
+
+/*
+ * Load from the first of: the explicit path, $KUBECONFIG, the pod's service account,
+ * ~/.kube/config. On success the caller releases @config with kube_config_done(); on error it is
+ * empty. The flags in @source override what is found. Every message names the file and the entry,
+ * and says what to do.
+ */
+int kube_config_load(const struct kube_config_source *source, struct kube_config *config,
+		     struct err *err);
+
+/* Append the names of the "contexts", "clusters" or "users" in the kubeconfig to @names. */
+void kube_config_names(const struct kube_config_source *source, const char *plural,
+		       struct json_strs *names);

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "kube/config.h"
-#include "kube/provider.h"
 
 enum { TOKEN_MAX = 64 * 1024, CHECK_EVERY_MS = 1000 };
 
@@ -44,7 +43,7 @@ struct credentials {
 	uint64_t checked_ms;
 	struct kube_pem set_cert; /* set by credentials_set() */
 	struct kube_pem set_key;
-	bool given;
+	bool provided;
 	bool checked;
 	bool changed;
 	bool rejected;
@@ -181,7 +180,7 @@ static int token_refresh(struct credentials *c, struct err *err)
 	char *token = NULL;
 	int r;
 
-	if (c->given)
+	if (c->provided)
 		return 0;
 	if (!path) {
 		if (!c->token)
@@ -252,16 +251,16 @@ static bool is_text(const struct kube_pem *pem, const char *text)
 }
 
 /* Returns true if the PEM data changed. */
-static bool replace_pem(struct pem *pem, struct kube_pem *given, const char *text)
+static bool replace_pem(struct pem *pem, struct kube_pem *to, const char *text)
 {
-	if (is_text(given, text))
+	if (is_text(to, text))
 		return false;
-	kube_pem_done(given);
+	kube_pem_done(to);
 	if (text)
-		*given = (struct kube_pem){ .data = xstrdup(text), .len = strlen(text) };
+		*to = (struct kube_pem){ .data = xstrdup(text), .len = strlen(text) };
 	free(pem->path);
 	auto_close_(&pem->fd);
-	*pem = (struct pem){ .from = given, .fd = -1 };
+	*pem = (struct pem){ .from = to, .fd = -1 };
 	return true;
 }
 
@@ -273,7 +272,7 @@ void credentials_set(struct credentials *c, const struct kube_proof *proof)
 		c->changed = true;
 	drop_token(c);
 	c->token = xstrdup_or_null(proof->token);
-	c->given = true;
+	c->provided = true;
 	c->checked = false;
 	if (cert->path || cert->data)
 		return;
@@ -284,4 +283,32 @@ void credentials_set(struct credentials *c, const struct kube_proof *proof)
 void credentials_reject(struct credentials *c)
 {
 	c->rejected = true;
+}
+
+/* --- a provider of credentials --- */
+
+bool proof_is_needed(const struct proof *proof, int64_t wall_ms)
+{
+	return proof->provider && (proof->number == 0 || proof->refused == proof->number ||
+				   wall_ms >= proof->expires_ms);
+}
+
+bool proof_refuse(struct proof *proof, uint64_t number)
+{
+	bool newest_too = number < proof->refused && proof->refused == proof->number;
+
+	if (number > proof->refused)
+		proof->refused = number;
+	return !newest_too;
+}
+
+bool proof_is_refused(const struct proof *proof, uint64_t number)
+{
+	return number > 0 && number <= proof->refused;
+}
+
+void proof_set(struct proof *proof, int64_t expires_ms)
+{
+	proof->number++;
+	proof->expires_ms = expires_ms;
 }

@@ -33,7 +33,7 @@ struct event_record {
 
 /* Remembers sent Events and the rate limit of each object. Bounded: when it is full, it forgets
  * everything and counts start at one again. */
-struct event_book {
+struct event_cache {
 	struct map *records;
 	struct map *budgets;
 	struct budget together;
@@ -74,45 +74,45 @@ static void *get(struct map **map, const char *key, size_t size, void (*value_fr
 	return value;
 }
 
-static struct event_book *event_book_new(void)
+static struct event_cache *event_cache_new(void)
 {
-	return xcalloc(1, sizeof(struct event_book));
+	return xcalloc(1, sizeof(struct event_cache));
 }
 
 /* takes NULL, returns NULL */
-static struct event_book *event_book_free(struct event_book *book)
+static struct event_cache *event_cache_free(struct event_cache *cache)
 {
-	if (!book)
+	if (!cache)
 		return NULL;
-	clear(&book->records, event_record_free);
-	clear(&book->budgets, free);
-	free(book);
+	clear(&cache->records, event_record_free);
+	clear(&cache->budgets, free);
+	free(cache);
 	return NULL;
 }
 
 /* Rate limit for the object @uid: true if it may cause one more event now, which is then
  * counted. */
-static bool event_book_allow(struct event_book *book, const char *uid, uint64_t now_ms)
+static bool event_cache_allow(struct event_cache *cache, const char *uid, uint64_t now_ms)
 {
 	static const struct budget_bound each = { EVENTS_BURST, EVENTS_REFILL_MS };
 
-	return budget_take(get(&book->budgets, uid, sizeof(struct budget), free), &each, now_ms);
+	return budget_take(get(&cache->budgets, uid, sizeof(struct budget), free), &each, now_ms);
 }
 
 /* Rate limit for all objects together: true if one more event is allowed now, which is then
  * counted. */
-static bool event_book_allow_together(struct event_book *book, uint64_t now_ms)
+static bool event_cache_allow_together(struct event_cache *cache, uint64_t now_ms)
 {
 	static const struct budget_bound all = { EVENTS_TOGETHER_BURST, EVENTS_TOGETHER_REFILL_MS };
 
-	return budget_take(&book->together, &all, now_ms);
+	return budget_take(&cache->together, &all, now_ms);
 }
 
 /* The record of events with identical content (@same); a new one has count 0. Valid until the
  * next call. */
-static struct event_record *event_book_find(struct event_book *book, const char *same)
+static struct event_record *event_cache_find(struct event_cache *cache, const char *same)
 {
-	return get(&book->records, same, sizeof(struct event_record), event_record_free);
+	return get(&cache->records, same, sizeof(struct event_record), event_record_free);
 }
 
 enum {
@@ -133,7 +133,7 @@ struct events {
 	struct events_deps deps; /* its strings are the two below */
 	char *component;
 	char *host;
-	struct event_book *book;
+	struct event_cache *cache;
 	struct queued_event *head; /* the one being sent, then the queue */
 	struct queued_event **tail;
 	size_t len;
@@ -159,7 +159,7 @@ struct events *events_new(const struct events_deps *deps)
 	events->deps = *deps;
 	events->deps.component = events->component = xstrdup(deps->component);
 	events->deps.host = events->host = xstrdup(deps->host);
-	events->book = event_book_new();
+	events->cache = event_cache_new();
 	events->tail = &events->head;
 	events->timer = clock_timer_new(deps->clock, send_head, events);
 	events->backoff = (struct backoff){
@@ -196,7 +196,7 @@ struct events *events_free(struct events *events)
 	while (events->head)
 		drop_head(events);
 	clock_timer_free(events->deps.clock, events->timer);
-	event_book_free(events->book);
+	event_cache_free(events->cache);
 	free(events->component);
 	free(events->host);
 	free(events);
@@ -268,7 +268,7 @@ static void on_done(void *arg, int result, const struct kube_response *response,
 		    const struct err *err)
 {
 	struct events *events = arg;
-	struct event_record *record = event_book_find(events->book, events->head->same);
+	struct event_record *record = event_cache_find(events->cache, events->head->same);
 	struct clock *clock = events->deps.clock;
 	uint64_t wait_ms;
 
@@ -330,7 +330,7 @@ static void send_head(void *arg)
 
 	if (!queued || events->call)
 		return;
-	record = event_book_find(events->book, queued->same);
+	record = event_cache_find(events->cache, queued->same);
 	if (record->name) {
 		body = count_body(queued, record);
 		send_request(events, queued, record->name, body);
@@ -459,8 +459,8 @@ void events_record(struct events *events, const struct events_about *about, enum
 	struct queued_event *queued;
 	va_list ap;
 
-	if (!event_book_allow(events->book, uid, now_ms) ||
-	    (events->deps.together && !event_book_allow_together(events->book, now_ms))) {
+	if (!event_cache_allow(events->cache, uid, now_ms) ||
+	    (events->deps.together && !event_cache_allow_together(events->cache, now_ms))) {
 		metric_count(events->outcomes, "limited");
 		return;
 	}

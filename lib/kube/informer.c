@@ -14,8 +14,7 @@
 #include "base/str.h"
 #include "kube/client.h"
 #include "kube/clock.h"
-#include "kube/feed.h"
-#include "kube/list_page.h"
+#include "kube/listwatch.h"
 #include "kube/metrics.h"
 #include "kube/reflector.h"
 #include "kube/store.h"
@@ -185,7 +184,7 @@ struct informer {
 	struct clock_timer *timer; /* end of a wait, or timeout of a silent watch */
 	uint64_t stall_ms;
 	uint64_t received_ms; /* when the watch last received a line */
-	struct feed feed;
+	struct listwatch listwatch;
 	bool running;
 	bool synced;
 	bool busy;   /* one of our callbacks is on the stack */
@@ -215,7 +214,7 @@ struct informer *informer_new(const struct informer_deps *deps, const struct inf
 	report_init(&inf->report, deps->metrics, spec->kind->plural);
 	inf->report.optional = spec->optional;
 	reflector_init(&inf->reflector);
-	inf->feed = (struct feed){
+	inf->listwatch = (struct listwatch){
 		.kind = spec->kind,
 		.store = inf->store,
 		.reflector = &inf->reflector,
@@ -444,7 +443,7 @@ static void on_item(void *arg, const struct json_text *object)
 {
 	struct informer *inf = arg;
 
-	feed_item(&inf->feed, inf->list, object);
+	listwatch_add_item(&inf->listwatch, inf->list, object);
 }
 
 static enum reflector_event end_page(struct informer *inf, const struct kube_response *response,
@@ -496,7 +495,7 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 
 	inf->received_ms = clock_now_ms(inf->deps.clock);
 	inf->busy = true;
-	r = feed_line(&inf->feed, line, len, err);
+	r = listwatch_apply_line(&inf->listwatch, line, len, err);
 	report_line(&inf->report);
 	report_store(&inf->report, inf->store);
 	notice_denied(inf);
@@ -517,9 +516,9 @@ static void on_watch_done(void *arg, int result, const struct kube_response *res
 	inf->call = NULL;
 	inf->busy = true;
 	clock_timer_stop(inf->deps.clock, inf->timer);
-	if (inf->feed.verdict != REFLECTOR_STARTED) {
-		event = inf->feed.verdict;
-		retry_after_ms = inf->feed.retry_after_ms;
+	if (inf->listwatch.verdict != REFLECTOR_STARTED) {
+		event = inf->listwatch.verdict;
+		retry_after_ms = inf->listwatch.retry_after_ms;
 	}
 	handle_event(inf, event, retry_after_ms, err);
 	callback_end(inf);
@@ -553,8 +552,8 @@ static void send_watch(struct informer *inf)
 		.method = "GET",
 	};
 
-	inf->feed.verdict = REFLECTOR_STARTED;
-	inf->feed.retry_after_ms = 0;
+	inf->listwatch.verdict = REFLECTOR_STARTED;
+	inf->listwatch.retry_after_ms = 0;
 	inf->received_ms = clock_now_ms(inf->deps.clock);
 	clock_timer_start(inf->deps.clock, inf->timer, inf->stall_ms);
 	informer_watch_url(&path, &inf->spec, &asked);

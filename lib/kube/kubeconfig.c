@@ -16,7 +16,6 @@
 #include "base/str.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
-#include "kube/impersonate.h"
 #include "kube/url.h"
 #include "kube/yaml.h"
 

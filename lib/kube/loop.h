@@ -1,10 +1,11 @@
 /*
- * loop: opens libuv's loop with an error instead of an abort, and closes it though a child still runs.
+ * loop: opens libuv's loop with an error instead of an abort, and closes it though a child still
+ * runs.
  *
  * libuv aborts the process if no file descriptor is left for its first signal handle
- * (uv__signal_global_init() in src/unix/signal.c). A loop that a child keeps open is not closed, and its
- * handle stays in the list that libuv's handler of SIGCHLD reads (uv__signal_handler()): when the child
- * ends after the loop's memory has been released, the process crashes.
+ * (uv__signal_global_init() in src/unix/signal.c). A loop that a child keeps open is not closed,
+ * and its handle stays in the list that libuv's handler of SIGCHLD reads (uv__signal_handler()):
+ * when the child ends after the loop's memory has been released, the process crashes.
  */
 #pragma once
 

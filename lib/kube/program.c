@@ -17,14 +17,14 @@
 #include "base/options.h"
 #include "base/str.h"
 #include "kube/client.h"
-#include "kube/config_load.h"
+#include "kube/config.h"
 #include "kube/listen.h"
 #include "kube/loop.h"
 #include "kube/metrics.h"
 #include "kube/serve.h"
 #include "kube/yaml.h"
 
-/* --- the settings file --------------------------------------------------- */
+/* --- the settings file --- */
 
 /* The string that a flag would have; NULL if @value is not a scalar. */
 static char *scalar_text(const json_t *value)
@@ -119,7 +119,7 @@ int program_read_file(struct options *o, const char *path, struct err *err)
 	return r;
 }
 
-/* --- the program --------------------------------------------------------- */
+/* --- the program --- */
 
 const char *const program_log_levels[] = { "debug", "info", "warn", "error", NULL };
 

@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "kube/config.h"
-#include "kube/process_metrics.h"
+#include "kube/metrics.h"
 
 struct err;
 struct kube_client;
@@ -70,9 +70,9 @@ int program_options(struct options *o, const struct program_settings *common,
 		    const struct options_prose *prose, int *argc, char *const **argv);
 
 /*
- * Read the settings in @path, a YAML mapping with flag names as keys and scalars or lists of scalars
- * as values. Errors: -ENOENT and others from reading the file; ERR_INVALID for invalid content, with
- * file and key in the message.
+ * Read the settings in @path, a YAML mapping with flag names as keys and scalars or lists of
+ * scalars as values. Errors: -ENOENT and others from reading the file; ERR_INVALID for invalid
+ * content, with file and key in the message.
  */
 int program_read_file(struct options *o, const char *path, struct err *err);
 

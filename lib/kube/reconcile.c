@@ -16,8 +16,8 @@
 #include "base/str.h"
 #include "kube/apply.h"
 #include "kube/clock.h"
-#include "kube/echoes.h"
 #include "kube/events.h"
+#include "kube/expectations.h"
 #include "kube/fetch.h"
 #include "kube/informer.h"
 #include "kube/store.h"
@@ -83,7 +83,7 @@ struct reconcile {
 	struct reconcile_spec spec; /* its queue is NULL, too, if it is none that is shared */
 	struct reconcile_queue *queue;
 	struct informer *own; /* NULL: spec.objects is somebody else's */
-	struct echoes *echoes;
+	struct expectations *expectations;
 	ARRAY(struct slot) runs;
 };
 
@@ -248,8 +248,8 @@ static void run_fail(struct run *run, const struct err *err)
 	     (run->decision.step == STEP_DELETE || run->reconcile->spec.insists)))
 		cause.kind = ERR_RETRY;
 	if (cause.kind == ERR_CONFLICT && !run->answered && entry)
-		echoes_distrust(run->reconcile->echoes, run->key, entry->version,
-				now_ms(run->reconcile));
+		expectations_add_other(run->reconcile->expectations, run->key, entry->version,
+				       now_ms(run->reconcile));
 	run_end(run, cause.code, &cause);
 }
 
@@ -320,10 +320,11 @@ static void take_answer(struct run *run, const struct answer *answer)
 	meta = meta_of(run);
 	if (meta && meta->deletion_timestamp && meta->finalizers.len == 0)
 		answer_done(kind, &run->known);
-	echoes_expect(run->reconcile->echoes, run->key,
-		      run->known.entry ? run->known.entry->version : NULL, now_ms(run->reconcile));
+	expectations_add(run->reconcile->expectations, run->key,
+			 run->known.entry ? run->known.entry->version : NULL,
+			 now_ms(run->reconcile));
 	if (cached) /* which may show it already, and something newer before the next run */
-		echoes_hear(run->reconcile->echoes, run->key, cached);
+		expectations_observe(run->reconcile->expectations, run->key, cached);
 }
 
 static void next_step(struct run *run)
@@ -611,7 +612,8 @@ static void go_on(struct run *run)
 static uint64_t wait_of(const struct reconcile *reconcile, const char *key,
 			const struct entry *entry)
 {
-	uint64_t wait_ms = echoes_wait_ms(reconcile->echoes, key, entry, now_ms(reconcile));
+	uint64_t wait_ms =
+		expectations_wait_ms(reconcile->expectations, key, entry, now_ms(reconcile));
 
 	if (wait_ms == 0 && !informer_installed(reconcile->spec.objects))
 		return RECONCILE_AGAIN_MS;
@@ -708,7 +710,7 @@ void reconcile_changed(struct reconcile *reconcile, const char *key)
 	const struct entry *entry = store_get(informer_store(reconcile->spec.objects), key);
 	struct run *run = find_run(reconcile, key);
 
-	echoes_hear(reconcile->echoes, key, entry);
+	expectations_observe(reconcile->expectations, key, entry);
 	if (run && is_another(run, entry)) {
 		run->outdated = run->outdated || run->acting || is_reporting(run);
 		run->heard = run->call != NULL;
@@ -721,7 +723,7 @@ bool reconcile_is_settled(const struct reconcile *reconcile, const char *key)
 	const struct entry *entry = store_get(informer_store(reconcile->spec.objects), key);
 
 	return !find_run(reconcile, key) &&
-	       echoes_wait_ms(reconcile->echoes, key, entry, now_ms(reconcile)) == 0;
+	       expectations_wait_ms(reconcile->expectations, key, entry, now_ms(reconcile)) == 0;
 }
 
 /* --- the end of an act, and a status before that --------------------------------------------- */
@@ -908,7 +910,7 @@ struct reconcile *reconcile_new(const struct reconcile_spec *spec)
 	reconcile->spec = *spec;
 	if (!spec->objects)
 		make_informer(reconcile);
-	reconcile->echoes = echoes_new();
+	reconcile->expectations = expectations_new();
 	reconcile->queue = spec->queue ? spec->queue
 				       : reconcile_queue_new(spec->name, spec->max_running,
 							     spec->clock, spec->metrics);
@@ -943,7 +945,7 @@ struct reconcile *reconcile_free(struct reconcile *reconcile)
 	array_done(&reconcile->runs);
 	leave_queue(reconcile);
 	informer_free(reconcile->own);
-	echoes_free(reconcile->echoes);
+	expectations_free(reconcile->expectations);
 	free(reconcile);
 	return NULL;
 }

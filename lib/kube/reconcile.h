@@ -4,7 +4,7 @@
  *
  * One run for one key: ask plan() for the next single step, do it, ask again, until it says REST
  * or a step fails. The queue repeats failed runs by the kind of their error (workq_run.h). Nothing
- * is remembered between two runs but which answers the cache does not show yet (echoes.h).
+ * is remembered between two runs but which answers the cache does not show yet (expectations.h).
  *
  * Invariants, asserted where that is possible:
  *  - one run per key at a time; plan() is asked again after every step, at most

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "kube/callers.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"
 #include "kube/metrics.h"

@@ -2,9 +2,9 @@
  * store: a copy of a collection, with one immutable entry per name that is replaced as a whole. For
  * a namespaced collection, the name is "namespace/name".
  *
- * A caller that keeps an entry across a return to the loop takes a reference to it. Changes are reported when the store
- * already has the new state. If a name now belongs to another object, a deletion and an addition
- * are reported.
+ * A caller that keeps an entry across a return to the loop takes a reference to it. Changes are
+ * reported when the store already has the new state. If a name now belongs to another object, a
+ * deletion and an addition are reported.
  */
 #pragma once
 

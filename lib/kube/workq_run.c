@@ -23,7 +23,7 @@ struct workq_run {
 	struct metric *waited;
 	struct metric *adds;
 	struct metric *retries;
-	struct metric *took;
+	struct metric *duration;
 	uint64_t added; /* adds already counted in the metric */
 };
 
@@ -70,7 +70,7 @@ static const struct metric_desc retries_desc = {
 	.labels = { "queue" },
 };
 
-static const struct metric_desc took_desc = {
+static const struct metric_desc duration_desc = {
 	.name = "hostdev_reconcile_duration_seconds",
 	.help = "Duration of one reconciliation.",
 	.type = METRIC_SECONDS,
@@ -91,7 +91,7 @@ static void show_series(const struct workq_run *run)
 	metric_show(run->waited, &run->spec.name);
 	metric_show(run->adds, &run->spec.name);
 	metric_show(run->retries, &run->spec.name);
-	metric_show(run->took, &run->spec.name);
+	metric_show(run->duration, &run->spec.name);
 }
 
 struct workq_run *workq_run_new(const struct workq_run_spec *spec)
@@ -106,7 +106,7 @@ struct workq_run *workq_run_new(const struct workq_run_spec *spec)
 	run->waited = metrics_family(spec->metrics, &waited_desc);
 	run->adds = metrics_family(spec->metrics, &adds_desc);
 	run->retries = metrics_family(spec->metrics, &retries_desc);
-	run->took = metrics_family(spec->metrics, &took_desc);
+	run->duration = metrics_family(spec->metrics, &duration_desc);
 	show_series(run);
 	return run;
 }
@@ -242,7 +242,7 @@ static void on_work_end(void *arg, int result, const struct err *err)
 
 	if (!run->freed) {
 		metric_count(run->results, run->spec.name, kind_text(result, err));
-		metric_observe(run->took, clock_now_ms(run->spec.clock) - work->start_ms,
+		metric_observe(run->duration, clock_now_ms(run->spec.clock) - work->start_ms,
 			       &run->spec.name);
 		handle_result(work, result, err);
 	}

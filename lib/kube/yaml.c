@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 /* A finished node that an alias may refer to. Borrowed from the tree. */
 struct anchor {
@@ -382,7 +382,7 @@ int yaml_parse(const char *name, const char *text, size_t len, json_t **ret_valu
 	return 0;
 }
 
-/* --- writing ------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 /* A quoted key may be up to six times as long. */
 enum { KEY_PLAIN_MAX = 160 };

@@ -1,8 +1,8 @@
 /*
  * out: text for a person: cleaned, in colours, and broken where a terminal ends.
  *
- * Anybody may have written text of the API or of a device, so it gets into tables and lines only through
- * out_text().
+ * Anybody may have written text of the API or of a device, so it gets into tables and lines only
+ * through out_text().
  */
 #pragma once
 
@@ -44,7 +44,8 @@ struct out_env {
 	const char *lc_all, *lc_ctype, *lang;
 };
 
-/* Colour only on a terminal that is not dumb, and never with NO_COLOR set to anything (no-color.org). */
+/* Colour only on a terminal that is not dumb, and never with NO_COLOR set to anything
+ * (no-color.org). */
 bool out_colour_rule(const struct out_env *env);
 /* Does the locale say UTF-8? */
 bool out_utf8_rule(const struct out_env *env);
@@ -62,9 +63,9 @@ void out_text(struct str *to, const char *text);
 /* Characters of @text, which is what a terminal shows of most text. */
 size_t out_width(const char *text);
 
-/* Append @text, which is clean, and break it at blanks where the terminal ends. It begins in column @from; its further
- * lines begin with @indent blanks. A word is not broken, nor is a command behind ": ", so that it can be copied. In
- * -o wide, and without a terminal, nothing is broken. */
+/* Append @text, which is clean, and break it at blanks where the terminal ends. It begins in column
+ * @from; its further lines begin with @indent blanks. A word is not broken, nor is a command behind
+ * ": ", so that it can be copied. In -o wide, and without a terminal, nothing is broken. */
 void out_wrap(const struct out *out, struct str *to, const char *text, size_t from, size_t indent);
 
 /* Append the escape sequence that starts @colour, or ends it (COLOUR_NONE). Appends nothing

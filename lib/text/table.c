@@ -159,8 +159,8 @@ static size_t total_width(const struct printing *p)
 	return total;
 }
 
-/* The width to which the table can be cut before a spare column is left out. Spare columns are cut to their final
- * width first. */
+/* The width to which the table can be cut before a spare column is left out. Spare columns are cut
+ * to their final width first. */
 static size_t least_width(const struct printing *p)
 {
 	size_t total = total_width(p);
@@ -284,7 +284,8 @@ static bool fit_columns(struct printing *p)
 	return total_width(p) <= p->out->width;
 }
 
-/* Make room for the lines of the last column. If there is none, they are below the other columns. */
+/* Make room for the lines of the last column. If there is none, they are below the other
+ * columns. */
 static void fit_wrapped(struct printing *p)
 {
 	const size_t last = p->last;

@@ -55,9 +55,11 @@ void table_add_coloured(struct table *table, const char *text, enum out_colour c
 
 /* Append the table to @to with the columns of @out's format, and with titles unless @out is
  * headless. Where it is wider than out->width, empty columns that may be cut are left out, and
- * spare columns that go first, and the others are cut, the last one first, with an ellipsis. If that is not
- * enough, columns are cut to their final width: spare ones first, and if these do not fit either they are left out,
- * then the others. A spare column that is kept is left out only where even that is not enough. In a column that wraps,
- * text that does not fit is broken into lines: the other columns are cut and left out until it has room for them. If
- * that is not enough, the others stay, and each text gets lines of its own. -o wide is never cut or wrapped. */
+ * spare columns that go first, and the others are cut, the last one first, with an ellipsis. If
+ * that is not enough, columns are cut to their final width: spare ones first, and if these do not
+ * fit either they are left out, then the others. A spare column that is kept is left out only where
+ * even that is not enough. In a column that wraps, text that does not fit is
+ * broken into lines: the other columns are cut and left out until it has room for them. If that is
+ * not enough, the others stay, and each text gets lines of its own. -o wide is never cut or
+ * wrapped. */
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to);

@@ -36,7 +36,7 @@
 #include "base/num.h"
 #include "kube/client.h"
 #include "kube/clock.h"
-#include "kube/config_load.h"
+#include "kube/config.h"
 #include "kube/informer.h"
 
 enum { AGENTS_MAX = 5000 };

@@ -27,7 +27,7 @@
 #include "base/timefmt.h"
 #include "kube/apply.h"
 #include "kube/client.h"
-#include "kube/config_load.h"
+#include "kube/config.h"
 
 enum {
 	CONNECTIONS_MAX = 64,

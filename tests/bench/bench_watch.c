@@ -21,7 +21,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "kube/feed.h"
+#include "kube/listwatch.h"
 
 /* Twice as many events in a pass as devices, so that each pass changes every object. */
 enum { PASS = 128 };
@@ -87,7 +87,7 @@ static void on_unreadable(void *arg, const struct err *err)
 
 static int to_store(void *arg, const char *line, size_t len, struct err *err)
 {
-	return feed_line(arg, line, len, err);
+	return listwatch_apply_line(arg, line, len, err);
 }
 
 static int to_tree(void *arg, const char *line, size_t len, struct err *err)
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 	uint64_t changes = 0;
 	uint64_t trees = 0;
 	uint64_t events = EVENTS;
-	struct feed feed = {
+	struct listwatch listwatch = {
 		.kind = &pcidevice_kind,
 		.store = store,
 		.reflector = &reflector,
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 		add_event(&stream, n);
 
 	printf("%-32s %9zu bytes\n", "one event", stream.len / PASS);
-	ns = run(&stream, events, to_store, &feed);
+	ns = run(&stream, events, to_store, &listwatch);
 	print("from bytes into the store", changes, ns);
 	ns = run(&stream, events, to_tree, &trees);
 	print("by jansson into a struct", trees, ns);

@@ -37,7 +37,7 @@ def test_it_waits_until_the_agents_have_given_all_back(uninstall, world, node, t
 
     process = uninstall()
     name = claim.rsplit("/", 1)[1]
-    wait_until(lambda: f"waiting for 1 claims:\n  pcideviceclaims {name} on node {node}: its agent gives the device back"
+    wait_until(lambda: f"waiting for 1 claims:\n  pcideviceclaims {name} on node {node}: its agent releases the device"
                in (tmp_path / "said").read_text(), 30, (tmp_path / "said").read_text)
     assert [world.get(path) for path in (orphan, unseen, config)] == [None] * 3
     assert world.get(claim)["metadata"]["deletionTimestamp"]

@@ -28,7 +28,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "kube/client.h"
-#include "kube/config_load.h"
+#include "kube/config.h"
 #include "kube/metrics.h"
 
 enum { CALLS_MAX = 256, WORDS_MAX = 7, COMMAND_MAX = 1 << 20 };

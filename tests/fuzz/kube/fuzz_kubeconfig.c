@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "kube/config.h"
 #include "kube/credentials.h"
-#include "kube/impersonate.h"
 #include "kube/kubeconfig.h"
 #include "kube/url.h"
 

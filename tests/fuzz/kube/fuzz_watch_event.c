@@ -12,8 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "kube/feed.h"
-#include "kube/list_page.h"
+#include "kube/listwatch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -55,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	auto_free char *text = xmalloc(size + 1);
 	struct reflector reflector;
 	struct store *store = store_new(&pcidevice_kind);
-	struct feed feed = {
+	struct listwatch listwatch = {
 		.kind = &pcidevice_kind,
 		.store = store,
 		.reflector = &reflector,
@@ -71,8 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < size; i++)
 		text[i] = (char)data[i];
 
-	if (feed_line(&feed, text, size, &err) < 0)
-		assert(err.msg[0] && feed.verdict != REFLECTOR_STARTED);
+	if (listwatch_apply_line(&listwatch, text, size, &err) < 0)
+		assert(err.msg[0] && listwatch.verdict != REFLECTOR_STARTED);
 	if (watch_event_parse(text, size, &event, &err) == 0)
 		compare(event.object.text, event.object.len);
 	list_page_read(text, size, on_item, NULL, &page, &err);

@@ -76,7 +76,7 @@ static void open_bench(struct bench *b)
 		admission_new(&(struct admission_options){ .cache = b->cache,
 							   .clock = fake_clock_as_clock(b->clock),
 							   .events = b->events,
-							   .doubts = b->doubts,
+							   .unverified_events = b->doubts,
 							   .leads = leads,
 							   .arg = b });
 }

@@ -71,7 +71,7 @@ static struct view_case {
 	  "\"finalizers\":[\"wrangler.cattle.io/PCIDeviceClaimOnRemove\"]",
 	  "\"spec\":{\"nodeName\":\"n\",\"disableResourcePooling\":true},\"status\":{\"conditions\":"
 	  "[" READY("True") "]}",
-	  { .node = "n", .alone = true, .ready = true, .marked = true } },
+	  { .node = "n", .alone = true, .ready = true, .has_finalizer = true } },
 	{ "a claim of a whole group, and one that leaves the device on its driver",
 	  VIEW_PCICLAIM,
 	  "\"annotations\":{\"pcidevices.harvesterhci.io/skip-vfio-binding\":\"true\"}",
@@ -137,7 +137,7 @@ static void view_is_what_the_object_says(void **state)
 	assert_int_equal(view->allocated, c->want.allocated);
 	assert_int_equal(view->alone, c->want.alone);
 	assert_int_equal(view->ready, c->want.ready);
-	assert_int_equal(view->marked, c->want.marked);
+	assert_int_equal(view->has_finalizer, c->want.has_finalizer);
 	assert_int_equal(view->deleting, c->want.deleting);
 	assert_int_equal(view->group, c->want.group);
 	assert_int_equal(view->skipped, c->want.skipped);

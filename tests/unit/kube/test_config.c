@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/err.h"
-#include "kube/config_load.h"
+#include "kube/config.h"
 #include "kube/kubeconfig.h"
 
 #define CLUSTER  "clusters: [{name: c, cluster: {server: 'https://h:1'}}]\n"

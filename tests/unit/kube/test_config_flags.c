@@ -5,8 +5,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "kube/config_load.h"
-#include "kube/impersonate.h"
+#include "kube/config.h"
 
 #define FILE_OF(user)                                                                        \
 	"clusters: [{name: c, cluster: {server: 'https://h:1', certificate-authority: ca}}," \

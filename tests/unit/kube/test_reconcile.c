@@ -6,7 +6,7 @@
 #include "base/json_read.h"
 #include "base/log.h"
 #include "fake/fake_server.h"
-#include "kube/echoes.h"
+#include "kube/expectations.h"
 #include "unit/captured.h"
 #include "unit/kube/reconcile_bench.h"
 
@@ -443,7 +443,7 @@ static void a_cache_behind_an_answer_is_not_believed(void **state)
 	fake_server_write(b->server, "a", "{'spec':{'userName':'two'}}");
 	b->plans = 0;
 	reconcile_enqueue(b->reconcile, "a");
-	fake_clock_advance(b->clock, ECHOES_MS - 100);
+	fake_clock_advance(b->clock, EXPECTATIONS_MS - 100);
 	assert_int_equal(b->plans, 0);
 	assert_true(fake_server_show(b->server, 1)); /* the finalizer */
 	fake_clock_advance(b->clock, 10);
@@ -483,7 +483,7 @@ static void a_conflict_waits_for_the_cache(void **state)
 	assert_true(fake_server_serve(b->server, FAULT_NONE));
 	assert_log(b, "PATCH a|");
 	assert_int_equal(b->plans, 1);
-	fake_clock_advance(b->clock, ECHOES_MS - 100);
+	fake_clock_advance(b->clock, EXPECTATIONS_MS - 100);
 	assert_int_equal(b->plans, 1);
 	bench_settle(b);
 	assert_log(b, LIFE);
@@ -502,7 +502,7 @@ static void a_conflict_on_an_answer_leaves_the_cache_behind(void **state)
 	assert_true(fake_server_serve(b->server, FAULT_CONFLICT));
 	assert_log(b, LIFE);
 	assert_int_equal(b->plans, 2);
-	fake_clock_advance(b->clock, ECHOES_MS - 100);
+	fake_clock_advance(b->clock, EXPECTATIONS_MS - 100);
 	assert_int_equal(b->plans, 2);
 	bench_settle(b);
 	assert_log(b, "PATCH a/status|");
@@ -610,7 +610,7 @@ static void a_rest_may_be_for_a_while(void **state)
 	struct bench *b = *state;
 
 	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
-	bench_run(b, ECHOES_MS + 100);
+	bench_run(b, EXPECTATIONS_MS + 100);
 	b->again_ms = 5000;
 	reconcile_enqueue(b->reconcile, "a");
 	bench_settle(b);
@@ -647,7 +647,7 @@ static void an_act_that_cannot_be_begun_is_tried_when_it_can(void **state)
 	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
 	bench_settle(b);
 	fake_server_delete(b->server, "a");
-	bench_run(b, ECHOES_MS + 100); /* and what waited for the cache is over */
+	bench_run(b, EXPECTATIONS_MS + 100); /* and what waited for the cache is over */
 	assert_log(b, LIFE "GET a|GET a|");
 	bench_run(b, 60000);
 	assert_log(b, "");
@@ -1059,7 +1059,7 @@ static void what_is_gone_is_not_read_again(void **state)
 	assert_null(fake_server_get(b->server, "a"));
 	assert_true(fake_server_serve(b->server, FAULT_NONE));
 	assert_steps(b, "gone a|");
-	fake_clock_advance(b->clock, ECHOES_MS - 100);
+	fake_clock_advance(b->clock, EXPECTATIONS_MS - 100);
 	assert_log(b, "GET a|");
 	assert_false(fake_server_serve(b->server, FAULT_NONE));
 }

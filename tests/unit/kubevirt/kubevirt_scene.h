@@ -11,7 +11,7 @@
 #include "api/virtualmachine.h"
 #include "base/json_read.h"
 #include "base/log.h"
-#include "controller/kubevirt/kubevirt_ties.h"
+#include "controller/kubevirt/kubevirt.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "fake/fake_server.h"
@@ -28,7 +28,7 @@ struct kubevirt_scene {
 	struct informer *machine_cache;
 	struct fake_clock *clock;
 	struct store *config;
-	struct kubevirt_ties ties;
+	struct kubevirt_env env;
 	/* A KubeVirt or a machine has changed. */
 	void (*on_change)(void *arg, const char *name, const struct entry *before,
 			  const struct entry *after);
@@ -109,7 +109,7 @@ static inline void scene_open(struct kubevirt_scene *scene)
 	scene->kubevirt_cache = scene_cache(scene, &kubevirt_kind);
 	scene->machine_cache = scene_cache(scene, &virtualmachine_kind);
 	scene->stage.seen[VIEW_VM] = informer_store(scene->machine_cache);
-	scene->ties = (struct kubevirt_ties){
+	scene->env = (struct kubevirt_env){
 		.client = fake_server_client(scene->kubevirts),
 		.clock = fake_clock_as_clock(scene->clock),
 		.stores = scene->stage.seen,

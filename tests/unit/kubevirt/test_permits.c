@@ -66,7 +66,7 @@ static void put_config(struct bench *b, const char *spec)
 static void open_bench(struct bench *b)
 {
 	scene_open(&b->scene);
-	b->permits = permits_new(&b->scene.ties);
+	b->permits = permits_new(&b->scene.env);
 	b->scene.on_change = on_kubevirt;
 	b->scene.arg = b;
 	stage_put(&b->scene.stage, VIEW_PCIDEVICE, "n-1", NIC);
@@ -235,7 +235,7 @@ static void asked_to_it_makes_permitted_host_devices(void **state)
 	fake_server_write(b->scene.kubevirts, "kv", "{'metadata':{'namespace':'d'},'spec':{}}");
 	scene_run(&b->scene, 60000);
 	scene_assert_log(&b->scene, READ);
-	b->scene.ties.create = true;
+	b->scene.env.create = true;
 	permits_enqueue_all(b->permits);
 	scene_run(&b->scene, KUBEVIRT_QUIET_MS);
 	scene_assert_log(&b->scene, READ WRITE);

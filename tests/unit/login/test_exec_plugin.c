@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cli/login/exec_plugin.h"
 #include "kube/config.h"
-#include "kube/provider.h"
+#include "kube/credentials.h"
 
 #define GOOD                                                                               \
 	"echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"v\",\"status\":{\"token\":\"" \

@@ -42,17 +42,17 @@ static void set(struct source *source, char id, int value)
 	char text[2] = { id, '\0' };
 
 	source->values[(int)id] = value;
-	map_board_touch(source->board, text);
+	map_board_mark(source->board, text);
 }
 
 static void takes(struct source *source, const char *want)
 {
 	auto_str struct str out = STR_INIT;
-	bool changed = map_board_take(source->board, &out);
+	bool changed = map_board_write_changes(source->board, &out);
 
 	assert_int_equal(changed, *want != '\0');
 	assert_string_equal(str_cstr(&out), want);
-	assert_false(map_board_touched(source->board));
+	assert_false(map_board_has_changes(source->board));
 }
 
 static void changes_are_told_once(void **state)
@@ -61,7 +61,7 @@ static void changes_are_told_once(void **state)
 
 	takes(source, "");
 	set(source, 'a', 1);
-	assert_true(map_board_touched(source->board));
+	assert_true(map_board_has_changes(source->board));
 	takes(source,
 	      "event: change\ndata: {\"cards\":[{\"id\":\"a\",\"value\":1}],\"gone\":[]}\n\n");
 	takes(source, "");
@@ -120,13 +120,13 @@ static void all_is_what_was_told(void **state)
 	struct source *source = *state;
 	auto_str struct str out = STR_INIT;
 
-	map_board_all(source->board, &out);
+	map_board_write_all(source->board, &out);
 	assert_int_equal(out.len, 0);
 	set(source, 'a', 7);
 	takes(source,
 	      "event: change\ndata: {\"cards\":[{\"id\":\"a\",\"value\":7}],\"gone\":[]}\n\n");
 	set(source, 'a', 8); /* comes with the next change */
-	map_board_all(source->board, &out);
+	map_board_write_all(source->board, &out);
 	assert_string_equal(
 		str_cstr(&out),
 		"event: change\ndata: {\"cards\":[{\"id\":\"a\",\"value\":7}],\"gone\":[]}\n\n");
@@ -143,7 +143,7 @@ static void much_is_told_in_pieces(void **state)
 	source->pad = 20480;
 	for (const char *id = "abcdefghijklmnopqrstuvwxyz"; *id; id++)
 		set(source, *id, 1);
-	assert_true(map_board_take(source->board, &out));
+	assert_true(map_board_write_changes(source->board, &out));
 	for (const char *at = str_cstr(&out); (at = strstr(at, "event: change\n")); at++)
 		told++;
 	for (const char *at = str_cstr(&out); (at = strstr(at, "\"id\":")); at++)

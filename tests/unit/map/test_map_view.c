@@ -11,7 +11,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
-#include "cli/map/map_streams.h"
+#include "cli/map/map_server.h"
 #include "cli/map/map_view.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
@@ -66,7 +66,7 @@ static void say(const char *line)
 
 static void open_scene(struct scene *s)
 {
-	struct map_view_options options = { .cluster = "c", .user = "ann", .say = say };
+	struct map_view_options options = { .cluster = "c", .user = "ann", .print = say };
 
 	said[0] = '\0';
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "fake/fake_server.h"
 #include "kube/clock.h"
-#include "kube/echoes.h"
+#include "kube/expectations.h"
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/reconcile.h"
@@ -108,7 +108,7 @@ static uint64_t now_ms(const struct judged *j)
 	return clock_now_ms(j->spec.clock);
 }
 
-/* The watch has shown a change. An object that is removed ends what was waited for: echoes.h. */
+/* The watch has shown a change. An object that is removed ends what was waited for: expectations.h. */
 static void hear(struct judged *j, const char *key)
 {
 	if (j && !store_get(reconcile_store(j->reconcile), key))
@@ -181,7 +181,7 @@ static void check_all_is_there(const struct judged *j)
 static bool is_behind(const struct judged *j, const struct known *k,
 		      const struct reconcile_view *view)
 {
-	if (view->fresh || k->answered_ms == 0 || now_ms(j) - k->answered_ms >= ECHOES_MS)
+	if (view->fresh || k->answered_ms == 0 || now_ms(j) - k->answered_ms >= EXPECTATIONS_MS)
 		return false;
 	return view->version && number_of(view->version) < k->version;
 }

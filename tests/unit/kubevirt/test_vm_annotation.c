@@ -290,7 +290,7 @@ static void something(void *arg, uint64_t *seed)
 	case 0:
 		b->scene.follows = suite_random(seed) % 3 == 0;
 		b->scene.unready = suite_random(seed) % 3 == 0;
-		vm_annotation_enqueue_all(b->notes);
+		vm_annotation_enqueue_all(b->annotation);
 		return;
 	case 1:
 		fake_server_delete(b->scene.machines, "one");
@@ -318,7 +318,7 @@ static void end_well(void *arg)
 	fake_server_write(b->scene.machines, "one", "{'metadata':{'namespace':'d'}}");
 	give(b, "n-1", GIVEN("virt-launcher-one-x7k2p"));
 	give(b, "n-2", FREE);
-	vm_annotation_enqueue_all(b->notes);
+	vm_annotation_enqueue_all(b->annotation);
 }
 
 static void assert_end(void *arg)

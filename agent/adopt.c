@@ -30,7 +30,8 @@ enum {
 	ERRANDS_AT_A_TIME = 4,
 };
 
-/* The name of a network card's object says its interface, which may be the end of another node's name. */
+/* The name of a network card's object says its interface, which may be the end of another node's
+ * name. */
 static const struct {
 	const struct api_kind *kind;
 	bool named; /* after the address of a function */
@@ -76,7 +77,8 @@ static const char *label_of(const json_t *object)
 	return label ? label : "";
 }
 
-/* Is it one of this node without a label? An object for a graphics card must have the name of a function: the policy refuses writes to any other. */
+/* Is it one of this node without a label? An object for a graphics card must have the name of a
+ * function: the policy refuses writes to any other. */
 static bool is_ours(const struct adopt *adopt, size_t kind, const json_t *object)
 {
 	const char *node = adopt->node->name;

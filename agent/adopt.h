@@ -1,10 +1,12 @@
 /*
- * adopt: gives the objects of this node that lack its label `nodename` that label, by which they are seen.
+ * adopt: gives the objects of this node that lack its label `nodename` that label, by which they
+ * are seen.
  *
- * Harvester makes MigConfigurations without it, and people may make any object by hand without it. Of the kinds
- * whose objects are not made by the agents alone it lists, now and then, what has no such label; what says this
- * node is labelled, of graphics cards also what only has the name of one of its functions. Objects of other nodes
- * are left alone. What is in the way of an object that the agent makes is found by its reconcile at once.
+ * Harvester makes MigConfigurations without it, and people may make any object by hand without it.
+ * Of the kinds whose objects are not made by the agents alone it lists, now and then, what has no
+ * such label; what says this node is labelled, of graphics cards also what only has the name of one
+ * of its functions. Objects of other nodes are left alone. What is in the way of an object that the
+ * agent makes is found by its reconcile at once.
  */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* device_count: how many devices of each kind the node has, and whether they may be claimed, as a metric. */
+/* device_count: how many devices of each kind the node has, and whether they may be claimed, as a
+ * metric. */
 #pragma once
 
 struct inventory;

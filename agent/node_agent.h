@@ -1,9 +1,9 @@
 /*
  * node_agent: the running agent of one node.
  *
- * Creates the parts, passes on what changes to them (wiring.h) and what they ask each other (lookup.h).
- * Owns what they share (node/this_node.h), the informers of devices, claims and the Node, and all
- * parts.
+ * Creates the parts, passes on what changes to them (wiring.h) and what they ask each other
+ * (lookup.h). Owns what they share (node/this_node.h), the informers of devices, claims and the
+ * Node, and all parts.
  */
 #pragma once
 
@@ -37,14 +37,14 @@ struct node_agent_seen {
 	struct inventory *inventory; /* what it found last; NULL: not known yet */
 };
 
-/* Starts at once. All arguments are borrowed and outlive the agent, but for @options and @seen (copied,
- * the texts of @options borrowed). */
+/* Starts at once. All arguments are borrowed and outlive the agent, but for @options and @seen
+ * (copied, the texts of @options borrowed). */
 struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *client,
 				  const struct node_agent_options *options,
 				  const struct node_agent_seen *seen, struct metrics *metrics);
 
-/* Tell the kubelet that there are no devices any more. @stopped is called once, within about a second;
- * then the agent is to be freed. */
+/* Tell the kubelet that there are no devices any more. @stopped is called once, within about a
+ * second; then the agent is to be freed. */
 void node_agent_stop(struct node_agent *agent, void (*stopped)(void *arg), void *arg);
 
 /* Takes NULL, returns NULL; handles close on the loop's next turn. */

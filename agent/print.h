@@ -4,6 +4,6 @@
 struct inventory;
 struct out;
 
-/* Append @inventory to out->text, as out->format says: on a terminal a table fits it, and -o wide is whole. YAML and JSON
- * give one v1 List of the objects that the agent would apply. */
+/* Append @inventory to out->text, as out->format says: on a terminal a table fits it, and -o wide
+ * is whole. YAML and JSON give one v1 List of the objects that the agent would apply. */
 void print_inventory(struct out *out, const struct inventory *inventory);

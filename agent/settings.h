@@ -75,7 +75,8 @@ struct gpu_options settings_gpu_options(const struct settings *s);
 struct nvidia_options settings_nvidia_options(const struct settings *s);
 struct drm_options settings_drm_options(const struct settings *s);
 
-/* Drivers that a claim may name beside vfio-pci: @s's own list as another type, not to be released. */
+/* Drivers that a claim may name beside vfio-pci: @s's own list as another type, not to be
+ * released. */
 struct json_strs settings_vfio_drivers(const struct settings *s);
 
 /* The first digits of PCI classes that a release leaves without driver: likewise. */

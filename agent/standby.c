@@ -23,9 +23,9 @@
 /* --- the lock --------------------------------------------------------------------------------- */
 
 /*
- * One agent at a time works with a kubelet. The lock is of a file in the folder of the agent's sockets,
- * <kubelet's folder>/plugins/hostdev: agents that do not share that folder want nothing of each other's.
- * The kernel releases it when the process has ended, however that was.
+ * One agent at a time works with a kubelet. The lock is of a file in the folder of the agent's
+ * sockets, <kubelet's folder>/plugins/hostdev: agents that do not share that folder want nothing of
+ * each other's. The kernel releases it when the process has ended, however that was.
  */
 
 enum { FOLDER_MODE = 0750 }; /* as the kubelet's own */
@@ -194,8 +194,8 @@ static bool is_others_turn(struct standby *standby)
 	return r == KUBELET_LOCK_BUSY;
 }
 
-/* An agent that cannot do the work lets the others go first. An agent that was only restarted takes its
- * turn back. */
+/* An agent that cannot do the work lets the others go first. An agent that was only restarted takes
+ * its turn back. */
 static void on_timer(void *arg)
 {
 	struct standby *standby = arg;

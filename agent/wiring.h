@@ -1,11 +1,11 @@
 /*
  * wiring: what changed -> which keys of which reconciler are enqueued: one table.
  *
- * Whoever learns of a change says which one it is, and knows none of those that it concerns. What they
- * decide on has changed before, for all of them: a cache, the inventory, the kubelet's allocations. They
- * are enqueued, and decide when the loop goes on, so that the order of changes and within a row does not
- * matter. Of a new inventory mediated devices are planned and resources offered at once: in either order,
- * as what is planned last is offered again.
+ * Whoever learns of a change says which one it is, and knows none of those that it concerns. What
+ * they decide on has changed before, for all of them: a cache, the inventory, the kubelet's
+ * allocations. They are enqueued, and decide when the loop goes on, so that the order of changes
+ * and within a row does not matter. Of a new inventory mediated devices are planned and resources
+ * offered at once: in either order, as what is planned last is offered again.
  */
 #pragma once
 
@@ -59,7 +59,8 @@ enum change {
 	CHANGE_USB_LIST,
 	CHANGE_MDEV_LIST, /* also of the parents of mediated devices */
 
-	/* The node. No key, but for CHANGE_ALLOCATION and CHANGE_OFFERED: the name of a PCIDevice. */
+	/* The node. No key, but for CHANGE_ALLOCATION and CHANGE_OFFERED: the name of a
+	 * PCIDevice. */
 	CHANGE_INVENTORY,   /* all parts have it                                               */
 	CHANGE_CONFIG,      /* the HostDeviceConfig; all parts have it                         */
 	CHANGE_UEVENT,      /* of a device                                                     */
@@ -69,7 +70,8 @@ enum change {
 	CHANGE_ALLOCATIONS, /* likewise, of any device                                         */
 	CHANGE_OFFERED,     /* whether the kubelet offers the device                           */
 
-	/* What the parts have found out. No key, but for CHANGE_PARENT_NIC: the name of a PCIDevice. */
+	/* What the parts have found out. No key, but for CHANGE_PARENT_NIC: the name of a
+	 * PCIDevice. */
 	CHANGE_USB_NAMES,       /* of the inventory's USBDevices                               */
 	CHANGE_USB_SELECTED,    /* what the HostDeviceConfig offers of USB devices             */
 	CHANGE_MDEV_STATUS,     /* conditions of parents, or resources of mediated devices     */

@@ -302,8 +302,8 @@ static int delete_again(struct command_run *run, struct claim_wait *wait)
 									       : COMMAND_FAILED;
 }
 
-/* The agent writes the PCIDevice with the scan that follows the release, a moment after the claim has gone. Does it still
- * show the driver of the claim? Whoever may not read it does not wait. */
+/* The agent writes the PCIDevice with the scan that follows the release, a moment after the claim
+ * has gone. Does it still show the driver of the claim? Whoever may not read it does not wait. */
 static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
 {
 	auto_free char *line = NULL;

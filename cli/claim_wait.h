@@ -41,8 +41,8 @@ void claim_wait_done(struct claim_wait *wait);
 /* Take uid, object and driver from an answer of the API server. */
 void claim_wait_take(struct claim_wait *wait, const struct session_answer *answer);
 
-/* Delete the claim, but ask by a dry run first, because a refused deletion is an event on the device. As
- * claim_delete(). */
+/* Delete the claim, but ask by a dry run first, because a refused deletion is an event on the
+ * device. As claim_delete(). */
 int claim_delete_if_allowed(struct command_run *run, const struct claim_wait *wait,
 			    struct session_answer *ret_answer, struct err *err);
 
@@ -59,8 +59,8 @@ int claim_worse(int status, int other);
  * vm1-000001000. It will be once the reason above is resolved." The caller frees. Pure. */
 char *claim_wait_late(enum claim_goal goal, const struct claim_wait *waits, size_t len);
 
-/* The pod in the webhook's refusal to delete a claim, "pod NAMESPACE/NAME has it: ...". False: it names
- * none. The caller frees both. Pure. */
+/* The pod in the webhook's refusal to delete a claim, "pod NAMESPACE/NAME has it: ...". False: it
+ * names none. The caller frees both. Pure. */
 bool claim_wait_pod(const char *refusal, char **ret_ns, char **ret_pod);
 
 /* Refused: not before somebody changes the claim, or the configuration of the agents. */

@@ -125,15 +125,16 @@ int command_misused(const struct command_run *run, const char *fmt, ...)
 /* Print "kubectl hostdev tree: TEXT" on standard error, as out_say(). */
 void command_say(const struct command_run *run, const char *text);
 
-/* Print "kubectl hostdev WORD: MESSAGE" on standard error, cleaned, for a wrong command line; @word may be NULL. "see
- * --help" at the end of @message gets the command's name. Returns COMMAND_MISUSED. */
+/* Print "kubectl hostdev WORD: MESSAGE" on standard error, cleaned, for a wrong command line; @word
+ * may be NULL. "see --help" at the end of @message gets the command's name. Returns
+ * COMMAND_MISUSED. */
 int command_misuse(const char *word, const char *message);
 
 /* Print one line on standard error, cleaned, about something that does not stop the command. */
 void command_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Print one line that names those of @kinds (CLUSTER_SET()s; ~0U: all), and events, that the caller may not read. Kinds
- * that the cluster does not have are not named. */
+/* Print one line that names those of @kinds (CLUSTER_SET()s; ~0U: all), and events, that the caller
+ * may not read. Kinds that the cluster does not have are not named. */
 void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 
 /* clang-format off */

@@ -77,8 +77,9 @@ static bool is_end(const struct event *event)
 
 /*
  * Events do not name users. The existing claim does, to users who may read it. Its user is shown
- * with events that have the claim's uid, with the one that tells of its creation, and with the device's events at a time
- * since then. Not with refused requests, which others sent, nor with the end of a former claim.
+ * with events that have the claim's uid, with the one that tells of its creation, and with the
+ * device's events at a time since then. Not with refused requests, which others sent, nor with the
+ * end of a former claim.
  */
 static const char *user_of(const struct cluster_device *device, const struct occurrence *o)
 {
@@ -129,7 +130,8 @@ static uint64_t version_of(const struct event *event)
 	return strtoull(str_or_empty(event->meta.resource_version), NULL, 10);
 }
 
-/* An event that tells of a new claim divides the events of its second. API servers give out greater versions later. */
+/* An event that tells of a new claim divides the events of its second. API servers give out greater
+ * versions later. */
 static void mark(const struct device_events *events, struct occurrence *o)
 {
 	const struct event *newest = NULL;

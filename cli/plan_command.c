@@ -40,8 +40,9 @@ struct rehearsal {
 	char *warnings; /* one on each line */
 };
 
-/* A claim of one function is ready only while all functions of its group that have a driver are claimed. Which claims, that
- * are neither of the whole group nor in this plan, would wait for that after the release? The caller frees. */
+/* A claim of one function is ready only while all functions of its group that have a driver are
+ * claimed. Which claims, that are neither of the whole group nor in this plan, would wait for that
+ * after the release? The caller frees. */
 static char *left_by_release(const struct targets *targets, const struct cluster_device *device)
 {
 	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
@@ -231,7 +232,8 @@ static void add_warnings(const struct rehearsal *rehearsal, struct out *out)
 	}
 }
 
-/* A verdict with a time comes from a condition that the agent wrote, unless the node has a problem. */
+/* A verdict with a time comes from a condition that the agent wrote, unless the node has a
+ * problem. */
 static void add_verdict(const struct cluster_device *device, bool whole, struct out *out)
 {
 	const struct state_verdict *verdict = &device->verdict;
@@ -289,7 +291,8 @@ static void add_result(const struct rehearsal *rehearsal, bool waits, struct out
 	str_add_char(to, '\n');
 }
 
-/* What to do about the rest of its group: claim all of it, or, where that would be refused, its functions together. */
+/* What to do about the rest of its group: claim all of it, or, where that would be refused, its
+ * functions together. */
 static void add_group(const struct rehearsal *rehearsal, struct out *out)
 {
 	const char *whose = rehearsal->user ? " --for " : "";

@@ -324,8 +324,8 @@ int targets_had(struct command_run *run, struct targets *ret_targets)
 	return COMMAND_OK;
 }
 
-/* As in the agent: bridges and functions without a driver do not make a group shared. A function that is not listed is a
- * bridge, unless the caller may not list functions. */
+/* As in the agent: bridges and functions without a driver do not make a group shared. A function
+ * that is not listed is a bridge, unless the caller may not list functions. */
 char *targets_group_rest(const struct targets *targets, const struct cluster_device *device)
 {
 	const struct pcidevice *pci = device->object;

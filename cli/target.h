@@ -31,15 +31,17 @@ int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_ta
  * namespace has. --selector limits them. */
 int targets_had(struct command_run *run, struct targets *ret_targets);
 
-/* Print one line about those of @kinds, and events, that the caller may not read, and about the devices or their claims if
- * these may not be read either. What else may not be listed does not matter to devices that were found by name. */
+/* Print one line about those of @kinds, and events, that the caller may not read, and about the
+ * devices or their claims if these may not be read either. What else may not be listed does not
+ * matter to devices that were found by name. */
 void targets_tell(const struct targets *targets, unsigned kinds);
 
 /* Is @device among them? */
 bool targets_have(const struct targets *targets, const struct cluster_device *device);
 
-/* The other functions in the IOMMU group of @device, one of @targets, that must be claimed with it and are neither claimed nor
- * among @targets: the names of their objects, joined by blanks. "": which ones is not known; NULL: none. The caller frees. Pure. */
+/* The other functions in the IOMMU group of @device, one of @targets, that must be claimed with it
+ * and are neither claimed nor among @targets: the names of their objects, joined by blanks. "":
+ * which ones is not known; NULL: none. The caller frees. Pure. */
 char *targets_group_rest(const struct targets *targets, const struct cluster_device *device);
 
 void targets_done(struct targets *targets);

@@ -223,8 +223,8 @@ static bool is_condition(const struct api_condition *c, const char *type, const 
 	       (!reason || (c->reason && strcmp(c->reason, reason) == 0));
 }
 
-/* Is it False on a node that is well, too? A device that its node needs is not claimable, and one of two equal devices
- * cannot be distinguished. */
+/* Is it False on a node that is well, too? A device that its node needs is not claimable, and one
+ * of two equal devices cannot be distinguished. */
 static bool is_quiet(const struct api_condition *c)
 {
 	return is_condition(c, "Distinguishable", "False", NULL) ||

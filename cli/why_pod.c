@@ -53,7 +53,8 @@ static struct request *request_of(struct requests *requests, const char *resourc
 	return &requests->items[requests->len - 1];
 }
 
-/* Containers run side by side, so their requests add up; init containers run one after the other. */
+/* Containers run side by side, so their requests add up; init containers run one after the
+ * other. */
 static void add_requests(const json_t *containers, bool side_by_side, struct requests *requests)
 {
 	const json_t *container;
@@ -111,9 +112,10 @@ static const char *node_of(const json_t *pod)
 }
 
 /*
- * Why the pod does not start on its node: the node lists fewer of the resource than it requests. The scheduler does not
- * choose such a node, but a pod with spec.nodeName never meets the scheduler, and devices may become unhealthy. NULL:
- * the node lists enough, or is not known. The caller frees.
+ * Why the pod does not start on its node: the node lists fewer of the resource than it requests.
+ * The scheduler does not choose such a node, but a pod with spec.nodeName never meets the
+ * scheduler, and devices may become unhealthy. NULL: the node lists enough, or is not known. The
+ * caller frees.
  */
 static char *lack_of(struct cluster *cluster, const json_t *pod, const struct request *request)
 {

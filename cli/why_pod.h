@@ -3,6 +3,6 @@
 
 struct command_run;
 
-/* Print the resources that the pod @word, "NAMESPACE/NAME", requests, and who has the devices that are
- * offered as these. The exit status; the cause has been printed then. */
+/* Print the resources that the pod @word, "NAMESPACE/NAME", requests, and who has the devices that
+ * are offered as these. The exit status; the cause has been printed then. */
 int why_pod(struct command_run *run, const char *word);

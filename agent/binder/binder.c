@@ -124,7 +124,8 @@ static void binder_note_init(struct binder_note *note, struct metrics *metrics)
 		show(note, verb);
 }
 
-/* What is under way now: so many helpers, so many of them stuck, the oldest for @age_ms (0: none). */
+/* What is under way now: so many helpers, so many of them stuck, the oldest for @age_ms (0:
+ * none). */
 static void binder_note_running(const struct binder_note *note, size_t running, size_t stuck,
 				uint64_t age_ms)
 {

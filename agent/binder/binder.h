@@ -97,8 +97,8 @@ typedef void binder_end_fn(void *arg, const struct binder_outcome *outcome);
  * again. What it did in the end is not known: look at the devices. */
 typedef void binder_free_fn(void *arg, const char *group);
 
-/* The step of the job that moves @address takes longer than the deadline, and is waited for: binder_look() tells
- * which. */
+/* The step of the job that moves @address takes longer than the deadline, and is waited for:
+ * binder_look() tells which. */
 typedef void binder_late_fn(void *arg, const char *address);
 
 /* @on_late gets the binder's @arg. */
@@ -133,15 +133,15 @@ struct binder_trouble {
  */
 void binder_cancel(struct binder *binder, const char *claim, const char *uid);
 
-/* State of the group that @address is in (of the job that moves it). @ret_trouble may be NULL and is
- * filled unless IDLE. */
+/* State of the group that @address is in (of the job that moves it). @ret_trouble may be NULL and
+ * is filled unless IDLE. */
 enum binder_state binder_look(const struct binder *binder, const char *address,
 			      struct binder_trouble *ret_trouble);
 
 /*
- * Start @job (copied). @end runs exactly once and never before this returns, then too when the helper
- * cannot be started (TASK_FAILED, reason HelperFailed). A job whose group or function is under
- * way already comes to TASK_BUSY. The group is idle again when @end runs, but for TASK_STUCK:
+ * Start @job (copied). @end runs exactly once and never before this returns, then too when the
+ * helper cannot be started (TASK_FAILED, reason HelperFailed). A job whose group or function is
+ * under way already comes to TASK_BUSY. The group is idle again when @end runs, but for TASK_STUCK:
  * then when on_free does. Both may start the next job.
  */
 void binder_start(struct binder *binder, const struct binder_job *job, binder_end_fn *end,

@@ -3,7 +3,8 @@
  * its functions, as far as it still matters; and when scans saw which function in use last.
  *
  * Pure. A transition matters while it runs, until a scan that began after its end has told what the
- * drivers are now, and, if it failed, until the next try is due. Starts nothing and decides nothing.
+ * drivers are now, and, if it failed, until the next try is due. Starts nothing and decides
+ * nothing.
  */
 #pragma once
 
@@ -63,8 +64,8 @@ void claim_attempts_view(const struct claim_attempts *attempts, const char *addr
 			 const char *name, const struct pcideviceclaim *claim, uint64_t now_ms,
 			 struct claim_view *ret_view);
 
-/* The failure (FAILED, STUCK) of the last transition of @address as an error for the queue, if it was begun
- * for @name and has not been reported yet; else 0. */
+/* The failure (FAILED, STUCK) of the last transition of @address as an error for the queue, if it
+ * was begun for @name and has not been reported yet; else 0. */
 int claim_attempts_failure(const struct claim_attempts *attempts, const char *address,
 			   const char *name, uint64_t now_ms, struct err *err);
 /* It has been reported. */
@@ -83,6 +84,7 @@ uint64_t claim_attempts_unproven_ms(const struct claim_attempts *attempts, const
 /* Does a transition of @address run, or has no scan begun since it ended or got stuck? */
 bool claim_attempts_moving(const struct claim_attempts *attempts, const char *address);
 
-/* The functions of the group that the last transition of @address concerned; NULL: there was none. */
+/* The functions of the group that the last transition of @address concerned; NULL: there was
+ * none. */
 const struct json_strs *claim_attempts_members(const struct claim_attempts *attempts,
 					       const char *address);

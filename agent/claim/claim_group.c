@@ -24,8 +24,8 @@ static enum device_identity_match claim_twin_compare(const struct pci_facts *pci
 	return lookalike_compare(pci->serial, pci->identity, record->serial, record->identity);
 }
 
-/* A function of the same model that the record of @f may as well be about, as far as can be told; NULL:
- * there is none, or @f is known. */
+/* A function of the same model that the record of @f may as well be about, as far as can be told;
+ * NULL: there is none, or @f is known. */
 static const struct pci_facts *claim_twin_find(const struct claim_case *c,
 					       const struct claim_function *f)
 {
@@ -44,7 +44,8 @@ static const struct pci_facts *claim_twin_find(const struct claim_case *c,
 	return NULL;
 }
 
-/* The address identifies the device if the claim's annotation says so, or if the claim was created after the boot. */
+/* The address identifies the device if the claim's annotation says so, or if the claim was created
+ * after the boot. */
 static bool is_asked(const struct claim_function *f)
 {
 	const struct pcideviceclaim *claim = f->claim ? f->claim : f->cover;
@@ -56,8 +57,8 @@ static bool is_asked(const struct claim_function *f)
 	return f->claim && !claim_function_recorded_for(f, f->claim);
 }
 
-/* What earlier versions have bound may be bound since before an upgrade: their records say only under
- * which boot they were written first. */
+/* What earlier versions have bound may be bound since before an upgrade: their records say only
+ * under which boot they were written first. */
 static bool has_booted(const struct claim_function *f)
 {
 	return f->record->bound || (f->record->boot && !claim_function_is_bound(f));
@@ -82,8 +83,8 @@ bool claim_is_ours(const char *node_name, const char *name, const struct pcidevi
 	return names_pcidevice_address(node_name, name, address) == 0;
 }
 
-/* Two agents may have to do with a claim that contradicts itself: both say so in the same words, and
- * neither takes it for one of a function of its own. */
+/* Two agents may have to do with a claim that contradicts itself: both say so in the same words,
+ * and neither takes it for one of a function of its own. */
 static bool is_for_another(const struct claim_case *c)
 {
 	const char *node = c->claim ? c->claim->spec.node_name : NULL;

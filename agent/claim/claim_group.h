@@ -40,8 +40,8 @@ struct claim_function {
 	bool different; /* another device than the recorded one is at the address          */
 	bool vendor;    /* its claim keeps the vendor's driver, which passes it through itself */
 
-	/* The live claim that has it bound: its own, or one that includes the group; NULL: none. Filled
-	 * by claim_cover_group(). */
+	/* The live claim that has it bound: its own, or one that includes the group; NULL: none.
+	 * Filled by claim_cover_group(). */
 	const struct pcideviceclaim *cover;
 };
 
@@ -97,8 +97,8 @@ bool claim_function_recorded_for(const struct claim_function *f,
 /* Recorded for its own claim, and on its driver. */
 bool claim_function_is_bound(const struct claim_function *f);
 
-/* A function of the same model that the record of @f may as well be about, where that is a reason not
- * to bind @f again: the node has booted since it was bound, and its claim does not say that the
+/* A function of the same model that the record of @f may as well be about, where that is a reason
+ * not to bind @f again: the node has booted since it was bound, and its claim does not say that the
  * address is enough. NULL: there is none. */
 const struct pci_facts *claim_twin_hinders(const struct claim_case *c,
 					   const struct claim_function *f);

@@ -33,8 +33,8 @@ static bool is_on(const struct claim_case *c, const struct usbdeviceclaim *claim
 	       strcmp(status->pci_address, address) == 0;
 }
 
-/* "USBDeviceClaim 'a' and 2 more": those of devices on the controller at @address that the status says
- * they are for, present or not; NULL: there is none. The caller frees. */
+/* "USBDeviceClaim 'a' and 2 more": those of devices on the controller at @address that the status
+ * says they are for, present or not; NULL: there is none. The caller frees. */
 static char *claim_usb_claims(const struct claim_case *c, const char *address)
 {
 	const struct entry *entry;
@@ -138,7 +138,8 @@ static bool is_missing(const struct claim_function *f, struct claim_verdict *v)
 		      xasprintf("%s is not on the node: the claim waits for it", f->address));
 }
 
-/* The ids of a device, and if those are equal what else distinguishes it: "8086:10d3, mac=52:54:00:12:34:56". */
+/* The ids of a device, and if those are equal what else distinguishes it: "8086:10d3,
+ * mac=52:54:00:12:34:56". */
 static char *describe(const char *id, bool same_id, const char *serial, const char *identity)
 {
 	if (!same_id || (!serial && !identity))
@@ -234,8 +235,9 @@ static const char *accepted_status(const struct pcideviceclaim *claim)
 	return c && c->status ? c->status : "";
 }
 
-/* Does the claim of @f have the device already? A bind that the scan has not seen yet may be for the claim
- * of another function, but only for accepted claims. Devices that Harvester has bound have no record. */
+/* Does the claim of @f have the device already? A bind that the scan has not seen yet may be for
+ * the claim of another function, but only for accepted claims. Devices that Harvester has bound
+ * have no record. */
 static bool has_device(const struct claim_function *f)
 {
 	if (f->recorded && !f->rewritten)
@@ -247,8 +249,8 @@ static bool has_device(const struct claim_function *f)
 				      strcmp(accepted_status(f->claim), "False") != 0;
 }
 
-/* Does the claim of @f give access to the group? Not if it leaves the device on the host's driver, or if it
- * is being deleted and has released the device. */
+/* Does the claim of @f give access to the group? Not if it leaves the device on the host's driver,
+ * or if it is being deleted and has released the device. */
 static bool shares_group(const struct claim_group *group, const struct claim_function *f)
 {
 	if (!f->claim || !claim_group_member(group, f))
@@ -288,8 +290,8 @@ static const struct claim_function *find_first_claim(const struct claim_group *g
 	return first;
 }
 
-/* All claims of a group must have the owner of the first one. Returns that claim's function if @f has
- * another owner, else NULL. No owner is not the same as any owner. */
+/* All claims of a group must have the owner of the first one. Returns that claim's function if @f
+ * has another owner, else NULL. No owner is not the same as any owner. */
 static const struct claim_function *find_other_owner(const struct claim_group *group,
 						     const struct claim_function *f)
 {
@@ -382,8 +384,8 @@ static bool counts(const struct claim_function *f)
 	return f->recorded || (f->driver && !claim_function_is_port(f));
 }
 
-/* The annotation is for the device of its claim, as the verb `override` is. A reason of the group names another function, which
- * is judged itself. */
+/* The annotation is for the device of its claim, as the verb `override` is. A reason of the group
+ * names another function, which is judged itself. */
 static bool is_sibling_spared(const struct claim_function *f)
 {
 	if (f->verdict->claimable || f->recorded ||

@@ -37,8 +37,8 @@ static const char *recorded(const struct claim_case *c, const struct claim_funct
 								     : plausible(c, native);
 }
 
-/* What the status of @claim says. Harvester writes vfio-pci of what it has bound itself; we do only of
- * what was on it before, and our statuses have conditions. */
+/* What the status of @claim says. Harvester writes vfio-pci of what it has bound itself; we do only
+ * of what was on it before, and our statuses have conditions. */
 static const char *told(const struct claim_case *c, const struct pcideviceclaim *claim)
 {
 	const struct pcideviceclaim_status *status = &claim->status;

@@ -482,17 +482,19 @@ static void plan_bind(struct monitor *look)
 }
 
 /*
- * The claim is refused, and a record is left over: of a claim of the same name that is gone and that
- * this one does not take over, or of a group that was given back but for this.
+ * The claim is refused, and a record is left over: of a claim of the same name that is gone and
+ * that this one does not take over, or of a group that was given back but for this.
  */
 static bool is_left_over(const struct monitor *look, const struct claim_verdict *verdict)
 {
 	const struct claim_function *self = claim_group_self(&look->group);
 
-	/* What may be another's is not given back either: the record is what there is to compare. */
+	/* What may be another's is not given back either: the record is what there is to
+	 * compare. */
 	if (!verdict->ok && strcmp(verdict->reason, "IdentityByModelOnly") == 0)
 		return false;
-	/* Harvester has bound the group for two owners: a release would break it for the first one. */
+	/* Harvester has bound the group for two owners: a release would break it for the first
+	 * one. */
 	if (verdict->other_owner && !self->recorded)
 		return false;
 	if (verdict->ok || self->different || !self->pci ||

@@ -2,11 +2,11 @@
  * claim_plan: the next single step for one claim, from what is true now.
  *
  * Pure: the claim, the devices of the node, the other claims and what the last transition came to
- * go in; one step comes out, with the text to write or the job to run. Nothing is remembered: a crash
- * between two steps is just another case.
+ * go in; one step comes out, with the text to write or the job to run. Nothing is remembered: a
+ * crash between two steps is just another case.
  *
- *	live:    MARK -> TELL (intent) -> READ -> BIND -> TELL (ready) -> REST
- *	deleted: READ -> RELEASE -> UNMARK        (held: TELL -> REST, looked at again)
+ * 	live:    MARK -> TELL (intent) -> READ -> BIND -> TELL (ready) -> REST
+ * 	deleted: READ -> RELEASE -> UNMARK        (held: TELL -> REST, looked at again)
  */
 #pragma once
 

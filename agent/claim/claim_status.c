@@ -271,8 +271,8 @@ static bool is_renamed(const struct sketch *s, const char *message)
 	return says_true(s->c, "Offered") && strcmp(old->message ? old->message : "", message) != 0;
 }
 
-/* Why the kubelet lists the device as unhealthy. NULL: it is healthy, or a pod of this claim has it, or it is
- * unhealthy only because the claim does not say yet that the device is bound. */
+/* Why the kubelet lists the device as unhealthy. NULL: it is healthy, or a pod of this claim has
+ * it, or it is unhealthy only because the claim does not say yet that the device is bound. */
 static const char *trouble_of(const struct sketch *s)
 {
 	const struct claim_offer *offer = &s->c->offer;
@@ -351,7 +351,8 @@ static void say_unreadable(struct sketch *s)
 			      s->c->node_name, s->c->offer.denied ? s->c->offer.denied : "denied"));
 }
 
-/* An agent that begins does not know what it tells the kubelet before it has: what was in the way stays told. */
+/* An agent that begins does not know what it tells the kubelet before it has: what was in the way
+ * stays told. */
 static bool keep_trouble(struct sketch *s)
 {
 	const struct api_condition *old = old_offered(s);
@@ -364,8 +365,9 @@ static bool keep_trouble(struct sketch *s)
 	return true;
 }
 
-/* A kubelet that restarts changes nothing of what was offered, nor does a device of the same resource that it does not
- * count yet. A device that it must not give to a pod, and that no pod has, is offered no more. */
+/* A kubelet that restarts changes nothing of what was offered, nor does a device of the same
+ * resource that it does not count yet. A device that it must not give to a pod, and that no pod
+ * has, is offered no more. */
 static void say_bound_offered(struct sketch *s)
 {
 	const struct claim_offer *offer = &s->c->offer;
@@ -414,7 +416,8 @@ static void say_unoffered(struct sketch *s)
 	say(s, "Ready", API_FALSE, s->unoffered, message);
 }
 
-/* The first that is missing speaks for the whole. What was Ready stays so while the kubelet or the Node is away. */
+/* The first that is missing speaks for the whole. What was Ready stays so while the kubelet or the
+ * Node is away. */
 static void say_ready(struct sketch *s, const char *natives)
 {
 	const struct claim_verdict *v = s->news->verdict;
@@ -467,7 +470,8 @@ static bool is_reason(const struct api_condition *condition, const char *reason)
 	return condition && condition->reason && strcmp(condition->reason, reason) == 0;
 }
 
-/* Has it been told that the device is bound? What a warning said of a claim that is not deleted hides it. */
+/* Has it been told that the device is bound? What a warning said of a claim that is not deleted
+ * hides it. */
 static bool is_bound_told(const struct sketch *s, bool warning)
 {
 	const struct pcideviceclaim *claim = s->c->claim;
@@ -478,7 +482,8 @@ static bool is_bound_told(const struct sketch *s, bool warning)
 	       (warning || pcideviceclaim_is_ready_to_offer(claim));
 }
 
-/* What was on the driver before the claim counts when it is recorded, and never for a claim in another owner's group. */
+/* What was on the driver before the claim counts when it is recorded, and never for a claim in
+ * another owner's group. */
 static bool is_bound_now(const struct sketch *s, bool warning)
 {
 	const struct claim_function *self = claim_group_self(s->group);

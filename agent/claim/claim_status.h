@@ -1,9 +1,10 @@
 /*
- * claim_status: the status that a claim should have, and the text that makes it so; and what is written on
- * a claim before its device is touched, and taken off when the device is given back.
+ * claim_status: the status that a claim should have, and the text that makes it so; and what is
+ * written on a claim before its device is touched, and taken off when the device is given back.
  *
- * Conditions: Accepted, GroupViable, DriverBound, Offered, Ready; those of others are kept. A status that
- * says all of it already gives no text: this is where "an unchanged claim writes nothing" is decided.
+ * Conditions: Accepted, GroupViable, DriverBound, Offered, Ready; those of others are kept. A
+ * status that says all of it already gives no text: this is where "an unchanged claim writes
+ * nothing" is decided.
  */
 #pragma once
 
@@ -34,8 +35,8 @@ struct claim_change {
 	char *bound; /* the device is bound now, which the event does not say; NULL; the caller's */
 };
 
-/* Is the device bound, but neither the claim nor its PCIDevice says so yet? Then write the PCIDevice first, so that a
- * client that waited for the claim finds the driver there. */
+/* Is the device bound, but neither the claim nor its PCIDevice says so yet? Then write the
+ * PCIDevice first, so that a client that waited for the claim finds the driver there. */
 bool claim_status_awaits_device(const struct claim_case *c, const struct claim_group *group);
 
 /* The patch; NULL, and no change, if the status is so already. The caller releases both. */

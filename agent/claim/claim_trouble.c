@@ -213,8 +213,8 @@ static bool is_deleted(const char *holder)
 	return strstr(holder, "a deleted pod") != NULL;
 }
 
-/* The pod of another function of the group may be somebody else's, who has claimed that one. Holders that are named by a UID
- * are in no list. */
+/* The pod of another function of the group may be somebody else's, who has claimed that one.
+ * Holders that are named by a UID are in no list. */
 static void set_allocated(const struct claim_case *c, struct claim_trouble *trouble)
 {
 	auto_free char *name = names_pcidevice(c->node_name, c->allocated);

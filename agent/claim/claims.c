@@ -71,8 +71,9 @@ static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb,
 	json_pairs_set(pods, usb->pci_address, text);
 }
 
-/* For each USB controller in the IOMMU group of @address (NULL: none) that pods have devices of, the first of
- * these: "pod default/vm has that in socket 1-2: ..." by the controller's address. The caller releases. */
+/* For each USB controller in the IOMMU group of @address (NULL: none) that pods have devices of,
+ * the first of these: "pod default/vm has that in socket 1-2: ..." by the controller's address. The
+ * caller releases. */
 static void claim_pods_usb(const struct claims_deps *deps, const struct inventory *inventory,
 			   const char *address, struct json_pairs *ret_pods)
 {

@@ -16,19 +16,20 @@ struct this_node;
 
 struct claims_deps {
 	const struct json_strs *driverless; /* classes that a release leaves without driver */
-	/* A transition ended or got stuck: scan the devices again. Never runs before claims_new() has
-	 * returned. */
+	/* A transition ended or got stuck: scan the devices again. Never runs before claims_new()
+	 * has returned. */
 	void (*on_moved)(void *arg);
-	/* Has no pod the device at @address? If one has, *@ret_holder says which (the caller frees), NULL
-	 * if that is not known yet. May be NULL: no pod ever has one. */
+	/* Has no pod the device at @address? If one has, *@ret_holder says which (the caller
+	 * frees), NULL if that is not known yet. May be NULL: no pod ever has one. */
 	bool (*is_free)(void *arg, const char *address, char **ret_holder);
 	/* Has no pod the USB device in socket @port? Likewise. */
 	bool (*is_usb_free)(void *arg, const char *port, char **ret_holder);
 	/* Must the device at @address not be bound yet, because it is still being set up? When
 	 * that ends, claims_enqueue_all() is to follow. May be NULL. */
 	bool (*is_held)(void *arg, const char *address);
-	/* Why must the device at @address not get a VFIO node now? As node_numbers_bind_trouble(): the caller
-	 * frees. When who has what changes, claims_enqueue_all() is to follow. May be NULL. */
+	/* Why must the device at @address not get a VFIO node now? As node_numbers_bind_trouble():
+	 * the caller frees. When who has what changes, claims_enqueue_all() is to follow. May be
+	 * NULL. */
 	char *(*bind_trouble)(void *arg, const char *address);
 	/* Does the node's kubelet offer the device at @address (claim_plan.h)? When that
 	 * changes, claims_enqueue() is to follow. May be NULL: there is no kubelet. */
@@ -42,8 +43,8 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 /* Takes NULL, returns NULL. Helpers under way are left to end by themselves. */
 struct claims *claims_free(struct claims *claims);
 
-/* The node has a new inventory: forget what it supersedes, wake what it shows to have changed, cancel what must not be bound.
- * claims_enqueue_all() is to follow. */
+/* The node has a new inventory: forget what it supersedes, wake what it shows to have changed,
+ * cancel what must not be bound. claims_enqueue_all() is to follow. */
 void claims_update_attempts(struct claims *claims);
 
 /* The claim @name or the PCIDevice of that name changed, or the claim of a USB device on that
@@ -53,7 +54,8 @@ void claims_enqueue(struct claims *claims, const char *name);
 /* The node's address, whose interface is never given away (copied; NULL: not known). */
 void claims_set_node_address(struct claims *claims, const char *address);
 
-/* A list of claims or devices, or an inventory, is there, or anything else changed: enqueue every claim. */
+/* A list of claims or devices, or an inventory, is there, or anything else changed: enqueue every
+ * claim. */
 void claims_enqueue_all(struct claims *claims);
 
 /* The name of the claim that takes the function at @address: its own, or one that includes its

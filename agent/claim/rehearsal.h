@@ -38,10 +38,10 @@ int rehearsal_add(struct rehearsal *rehearsal, const char *word, struct err *err
 size_t rehearsal_len(const struct rehearsal *rehearsal);
 
 /*
- * Go on with the claim that was added as number @at until a step needs the helper, or until it rests.
- * What the claim says then is *@ret_claim, valid until the next call. The step of *@ret_decision is
- * BIND or RELEASE, with the job; UNMARK if there is nothing to give back; else REST. The caller
- * releases it.
+ * Go on with the claim that was added as number @at until a step needs the helper, or until it
+ * rests. What the claim says then is *@ret_claim, valid until the next call. The step of
+ * *@ret_decision is BIND or RELEASE, with the job; UNMARK if there is nothing to give back; else
+ * REST. The caller releases it.
  */
 void rehearsal_run(struct rehearsal *rehearsal, size_t at, const struct pcideviceclaim **ret_claim,
 		   struct claim_decision *ret_decision);

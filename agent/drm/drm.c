@@ -450,7 +450,8 @@ const struct device_type drm_intel_type = { .name = "intel",
 
 /* --- claims, and the PCIDevice ----------------------------------------------------------------------------- */
 
-/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The caller frees. */
+/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The
+ * caller frees. */
 static char *unit_trouble(const struct drm *drm, const struct unit *unit)
 {
 	auto_free char *holder = NULL;

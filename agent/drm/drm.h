@@ -1,12 +1,14 @@
 /*
- * drm: the GPUs of AMD and Intel for containers, under the names and with the answers of these vendors' device
- * plugins. What hostdev-helper finds in sysfs is enough for them: no library of a vendor is needed.
+ * drm: the GPUs of AMD and Intel for containers, under the names and with the answers of these
+ * vendors' device plugins. What hostdev-helper finds in sysfs is enough for them: no library of a
+ * vendor is needed.
  *
- * AMD: "amd.com/gpu", by PCI address, and the parts of a divided GPU by their names ("amdgpu_xcp_1"). Intel:
- * "gpu.intel.com/i915" and "gpu.intel.com/xe", by "card0-0", "card0-1" and so on.
+ * AMD: "amd.com/gpu", by PCI address, and the parts of a divided GPU by their names
+ * ("amdgpu_xcp_1"). Intel: "gpu.intel.com/i915" and "gpu.intel.com/xe", by "card0-0", "card0-1" and
+ * so on.
  *
- * While the vendor's plugin runs on the node, nothing is offered. A GPU that a PCIDeviceClaim takes is withdrawn, and
- * bound when no container has it any more.
+ * While the vendor's plugin runs on the node, nothing is offered. A GPU that a PCIDeviceClaim takes
+ * is withdrawn, and bound when no container has it any more.
  */
 #pragma once
 
@@ -32,7 +34,8 @@ struct drm_options {
 struct drm_deps {
 	/* What is offered changed: have drm_offer() called soon. */
 	void (*changed)(void *arg);
-	/* As those of struct nvidia_deps. When what claim_of() answers changes, drm_offer() is to follow. */
+	/* As those of struct nvidia_deps. When what claim_of() answers changes, drm_offer() is to
+	 * follow. */
 	char *(*claim_of)(void *arg, const char *address);
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
 	void *arg;
@@ -44,8 +47,8 @@ struct drm *drm_new(const struct this_node *node, const struct drm_options *opti
 /* After the plugins. Takes NULL, returns NULL. */
 struct drm *drm_free(struct drm *drm);
 
-/* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before the GPUs have been
- * looked at and the claims are known. */
+/* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before the
+ * GPUs have been looked at and the claims are known. */
 void drm_offer(void *arg, struct plugins *plugins);
 
 /* What the GPU at an address is offered as. */

@@ -29,8 +29,8 @@ static char *host_path(const struct generic_type *type, const struct config_gene
 	return xasprintf("%s%s", type->dev_root ? type->dev_root : dev, entry->path + strlen(dev));
 }
 
-/* Where sysfs has the character device @number: 0, or < 0 with an empty path. Many have no link there, such as those
- * of NVIDIA's driver: -ENOENT. */
+/* Where sysfs has the character device @number: 0, or < 0 with an empty path. Many have no link
+ * there, such as those of NVIDIA's driver: -ENOENT. */
 static int sysfs_place(const struct generic_type *type, dev_t number, char ret_path[PATH_MAX])
 {
 	auto_free char *link =
@@ -42,8 +42,8 @@ static int sysfs_place(const struct generic_type *type, dev_t number, char ret_p
 	return n < 0 ? -errno : 0;
 }
 
-/* A group, the container that groups go into, or a device's own node: of drivers/vfio/group.c, container.c and
- * vfio_main.c. By its number as well, because a node may have any name. */
+/* A group, the container that groups go into, or a device's own node: of drivers/vfio/group.c,
+ * container.c and vfio_main.c. By its number as well, because a node may have any name. */
 static bool is_vfio(const struct generic_type *type, const char *path, const struct stat *st)
 {
 	static const char *const parts[] = { "/virtual/vfio/", "/misc/vfio", "/vfio-dev/" };
@@ -63,9 +63,9 @@ static bool is_vfio(const struct generic_type *type, const char *path, const str
 }
 
 /*
- * What a character device is a way to: a disk, beside its block device (/dev/nvme0, /dev/ng0n1, /dev/sg0; with
- * multipath, which is NVMe's default, ng0n1 belongs to the subsystem, drivers/nvme/host/multipath.c), or what
- * commands the machine. NULL: to neither.
+ * What a character device is a way to: a disk, beside its block device (/dev/nvme0, /dev/ng0n1,
+ * /dev/sg0; with multipath, which is NVMe's default, ng0n1 belongs to the subsystem,
+ * drivers/nvme/host/multipath.c), or what commands the machine. NULL: to neither.
  */
 static const char *controlled(const struct generic_type *type, dev_t number)
 {
@@ -123,7 +123,8 @@ static char *critical_trouble(const struct generic_type *type, const struct conf
 		    : NULL;
 }
 
-/* One pod has an IOMMU group at a time; agent/resource ensures that. NULL: not a VFIO device node. The caller frees. */
+/* One pod has an IOMMU group at a time; agent/resource ensures that. NULL: not a VFIO device node.
+ * The caller frees. */
 static char *claimed_trouble(const struct generic_type *type, const struct config_generic *entry)
 {
 	auto_free char *path = host_path(type, entry);

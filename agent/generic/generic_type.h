@@ -1,10 +1,10 @@
 /*
- * generic_type: device nodes of the host that many containers use at once, offered to pods through the
- * kubelet.
+ * generic_type: device nodes of the host that many containers use at once, offered to pods through
+ * the kubelet.
  *
  * A node's units are healthy while the node is there and, where that is asked for, has been opened
- * once. A container gets the node once, however many units it asks for. Nodes of disks and of the machine's
- * memory are offered only if the entry says so.
+ * once. A container gets the node once, however many units it asks for. Nodes of disks and of the
+ * machine's memory are offered only if the entry says so.
  */
 #pragma once
 

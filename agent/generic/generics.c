@@ -40,8 +40,8 @@ enum {
 
 _Static_assert(sizeof(struct iommu_option) == 24, "the kernel knows it by its size");
 
-/* Open the node below @dev_root (NULL: /dev), which counts the memory that is pinned through it as its
- * process' own from then on, into *@ret_fd. */
+/* Open the node below @dev_root (NULL: /dev), which counts the memory that is pinned through it as
+ * its process' own from then on, into *@ret_fd. */
 static int iommu_open(const char *dev_root, int *ret_fd, struct err *err)
 {
 	auto_free char *path = xasprintf("%s/iommu", dev_root ? dev_root : "/dev");

@@ -24,8 +24,9 @@
 #include "base/mem.h"
 #include "kube/clock.h"
 
-/* The file of one handover's socket. A container that has mounted the socket has that file, so a replacement is only
- * for containers that mount it later. The replacement keeps the time of the first creation. All borrowed. */
+/* The file of one handover's socket. A container that has mounted the socket has that file, so a
+ * replacement is only for containers that mount it later. The replacement keeps the time of the
+ * first creation. All borrowed. */
 struct handover_file {
 	const char *folder;
 	const char *name;

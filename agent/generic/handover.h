@@ -2,11 +2,11 @@
  * handover: one-shot sockets through which a container takes over one open descriptor each, as
  * KubeVirt's launcher takes /dev/iommu.
  *
- * A peer that connects gets one byte with the descriptor (SCM_RIGHTS); the socket is removed when the
- * peer has sent one byte back, or after HANDOVER_MS without a peer.
+ * A peer that connects gets one byte with the descriptor (SCM_RIGHTS); the socket is removed when
+ * the peer has sent one byte back, or after HANDOVER_MS without a peer.
  *
- * The files of waiting sockets survive a restart: a container that starts later finds a new socket at
- * the same path. A container that mounted the old socket cannot use the new one.
+ * The files of waiting sockets survive a restart: a container that starts later finds a new socket
+ * at the same path. A container that mounted the old socket cannot use the new one.
  */
 #pragma once
 
@@ -32,7 +32,8 @@ typedef int handover_open_fn(void *arg, int *ret_fd, struct err *err);
  */
 struct handovers *handovers_new(const struct this_node *node, const char *folder, const char *label,
 				handover_open_fn *open, void *arg);
-/* Leaves the files of those that still wait. Takes NULL, returns NULL. The loop must run once more. */
+/* Leaves the files of those that still wait. Takes NULL, returns NULL. The loop must run once
+ * more. */
 struct handovers *handovers_free(struct handovers *all);
 
 /* A new socket; its path, which the caller frees, in *@ret_path. Errors: -EAGAIN when there are

@@ -2,8 +2,8 @@
  * iommufd_type: /dev/iommu, offered to pods through the kubelet, with a descriptor of it that the
  * agent opened for them.
  *
- * A container gets the node, and the socket of one handover at IOMMUFD_SOCKET, however many units it
- * asks for. Healthy while the node is there and could be opened.
+ * A container gets the node, and the socket of one handover at IOMMUFD_SOCKET, however many units
+ * it asks for. Healthy while the node is there and could be opened.
  */
 #pragma once
 

@@ -50,11 +50,13 @@ void shared_clear(struct shared *shared);
 /* Release. */
 void shared_done(struct shared *shared);
 
-/* Add a resource with @count units, all unhealthy at first. Set list, index, resource and entry of @item.
- * False if the resource exists already: then nothing is added, and the conflict is reported. */
+/* Add a resource with @count units, all unhealthy at first. Set list, index, resource and entry of
+ * @item. False if the resource exists already: then nothing is added, and the conflict is
+ * reported. */
 bool shared_add(struct shared *shared, const struct shared_item *item, size_t count);
 
-/* Add to @troubles that @item has no effect. Set its list, index and resource. @reason is static. */
+/* Add to @troubles that @item has no effect. Set its list, index and resource. @reason is
+ * static. */
 void shared_tell(const struct shared_item *item, const char *reason, const char *message,
 		 struct config_troubles *troubles);
 

@@ -69,8 +69,9 @@ static char *host_path(const struct socket_type *type, const struct config_socke
 			 folder ? "" : "/", folder ? "" : entry->file);
 }
 
-/* NULL: it can be offered; else *@ret_reason (may be NULL) says why in one word. An optional socket may be absent. All
- * other rules apply to it too: a pod must not get the folder that a link points to. The caller frees. */
+/* NULL: it can be offered; else *@ret_reason (may be NULL) says why in one word. An optional socket
+ * may be absent. All other rules apply to it too: a pod must not get the folder that a link points
+ * to. The caller frees. */
 static char *trouble_of(const struct socket_type *type, const struct config_socket *entry,
 			const char **ret_reason)
 {

@@ -1,9 +1,10 @@
 /*
- * socket_type: sockets of the host's daemons, offered to pods through the kubelet: a container gets the
- * folder of the socket.
+ * socket_type: sockets of the host's daemons, offered to pods through the kubelet: a container gets
+ * the folder of the socket.
  *
- * A device is healthy while the socket exists, or always if the config says that it is optional; never if the path contains
- * a link. Folder and socket get the owner and the label from the config each time they are created.
+ * A device is healthy while the socket exists, or always if the config says that it is optional;
+ * never if the path contains a link. Folder and socket get the owner and the label from the config
+ * each time they are created.
  */
 #pragma once
 
@@ -35,6 +36,6 @@ void socket_type_offer(struct socket_type *type, struct plugins *plugins,
 /* Its `arg` is the struct socket_type. */
 extern const struct device_type socket_device_type;
 
-/* The number behind @resource in @text, which is misc.capacity: a line "tdx 31" for each; 0 if there
- * is none, at most @max. */
+/* The number behind @resource in @text, which is misc.capacity: a line "tdx 31" for each; 0 if
+ * there is none, at most @max. */
 unsigned misc_capacity_find(const char *text, const char *resource, unsigned max);

@@ -84,8 +84,8 @@ const char *vgpu_types_name(const struct json_pairs *types, const char *id)
 
 /* --- cards ------------------------------------------------------------------------------------ */
 
-/* A card that says 0 there is one whose virtual functions are no graphics cards of NVIDIA's; that it can
- * have some at all tells the physical function. */
+/* A card that says 0 there is one whose virtual functions are no graphics cards of NVIDIA's; that
+ * it can have some at all tells the physical function. */
 static bool is_card(const struct pci_facts *pci)
 {
 	return str_match(pci->vendor, "10de") && pci->class_code &&

@@ -1,7 +1,7 @@
 /*
- * gpu_cards: the NVIDIA graphics cards of the node that can be divided by virtual functions, and which
- * vGPU each of these is. Pure: made of what a scan saw; both ways in which NVIDIA's driver has vGPUs,
- * mediated devices and attributes of the function, come out the same.
+ * gpu_cards: the NVIDIA graphics cards of the node that can be divided by virtual functions, and
+ * which vGPU each of these is. Pure: made of what a scan saw; both ways in which NVIDIA's driver
+ * has vGPUs, mediated devices and attributes of the function, come out the same.
  */
 #pragma once
 
@@ -55,7 +55,8 @@ void gpu_cards_done(struct gpu_cards *cards);
 /* NULL: there is none at @address. */
 const struct gpu_card *gpu_cards_find(const struct gpu_cards *cards, const char *address);
 
-/* The virtual function at @address, and in @ret_card (may be NULL) its card; NULL: there is none. */
+/* The virtual function at @address, and in @ret_card (may be NULL) its card; NULL: there is
+ * none. */
 const struct gpu_function *gpu_cards_function(const struct gpu_cards *cards, const char *address,
 					      const struct gpu_card **ret_card);
 
@@ -67,11 +68,11 @@ const char *gpu_card_type_name(const struct gpu_card *card, const char *id);
 
 /*
  * NVIDIA's table of the vGPU types that a virtual function can be now, which is what its attribute
- * nvidia/creatable_vgpu_types says. The text comes from a driver that we do not know: what is no row
- * of such a table is passed over.
+ * nvidia/creatable_vgpu_types says. The text comes from a driver that we do not know: what is no
+ * row of such a table is passed over.
  *
- *	ID    : vGPU Name
- *	1146  : NVIDIA A2-4C
+ * 	ID    : vGPU Name
+ * 	1146  : NVIDIA A2-4C
  */
 enum {
 	VGPU_TYPES_MAX = 256,     /* the schema's; more are left out       */
@@ -79,8 +80,8 @@ enum {
 	VGPU_TYPE_ID_MAX = 10,    /* digits */
 };
 
-/* Put the types of the table whose lines are @lines into @ret_types (empty), name -> id. Of two with
- * one name the first counts. */
+/* Put the types of the table whose lines are @lines into @ret_types (empty), name -> id. Of two
+ * with one name the first counts. */
 void vgpu_types_parse(const struct json_strs *lines, struct json_pairs *ret_types);
 
 /* The name of the type @id; NULL: it is not among @types. Valid until the list changes. */

@@ -1,6 +1,6 @@
 /*
- * gpu_step: what the plans of the three kinds have in common: the next single step for one object, as a
- * value, and what the last step that changed a card came to.
+ * gpu_step: what the plans of the three kinds have in common: the next single step for one object,
+ * as a value, and what the last step that changed a card came to.
  *
  * Nothing is remembered as progress. What is about to be done is written on the object first (its
  * "managed" field, GPU_TELL), so that a crash between two steps is just another case.
@@ -105,8 +105,9 @@ bool gpu_tell(const struct patch_status *s, const struct gpu_news *news,
 	      struct gpu_decision *decision);
 
 /*
- * Has no agent ever found the device of an object with these conditions? Then a user created the object for another
- * kind of device, or for a device that is not there yet: report GPU_NOT_SUPPORTED and do not delete the object.
+ * Has no agent ever found the device of an object with these conditions? Then a user created the
+ * object for another kind of device, or for a device that is not there yet: report
+ * GPU_NOT_SUPPORTED and do not delete the object.
  */
 bool gpu_is_strange(const struct api_conditions *conditions);
 

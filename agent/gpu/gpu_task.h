@@ -25,8 +25,8 @@ struct gpu_options {
 };
 
 struct gpu_tasks_deps {
-	/* The task for the object @key has ended, or is stuck. @is_act: @card may have been changed;
-	 * else it was a look. */
+	/* The task for the object @key has ended, or is stuck. @is_act: @card may have been
+	 * changed; else it was a look. */
 	void (*on_end)(void *arg, enum gpu_kind kind, const char *key, const char *card,
 		       bool is_act);
 	/* The stuck task of @card has ended. */
@@ -44,8 +44,8 @@ struct gpu_tasks *gpu_tasks_free(struct gpu_tasks *tasks);
 bool gpu_tasks_is_busy(const struct gpu_tasks *tasks, const char *address);
 
 /* Do @act for the object @key, whose metadata are @meta. The card must not be busy. True: on_end
- * runs exactly once, not before this returns. False: nothing was started, and gpu_tasks_past() gives
- * the reason. */
+ * runs exactly once, not before this returns. False: nothing was started, and gpu_tasks_past()
+ * gives the reason. */
 bool gpu_tasks_act(struct gpu_tasks *tasks, enum gpu_kind kind, const char *key,
 		   const struct api_meta *meta, const struct gpu_act *act);
 

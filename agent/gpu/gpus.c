@@ -59,7 +59,8 @@ struct gpus {
 
 /* --- what changed -> which keys ------------------------------------------------------------------ */
 
-/* All that a change of the card, or of who has it, may concern. The claim of a vGPU comes after it. */
+/* All that a change of the card, or of who has it, may concern. The claim of a vGPU comes after
+ * it. */
 static void enqueue_card(struct gpus *gpus, const struct gpu_card *card)
 {
 	auto_free char *name = names_pcidevice(gpus->node->name, card->pci->address);
@@ -107,8 +108,8 @@ static bool is_mdev(const struct kind *kind, const char *name)
 	return f && f->mdev;
 }
 
-/* An object of a card concerns the others of it, too: a function waits for its card, the card for its
- * functions. */
+/* An object of a card concerns the others of it, too: a function waits for its card, the card for
+ * its functions. */
 static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
 {

@@ -68,8 +68,8 @@ static int by_size(const void *a, const void *b)
 	return (x->profile > y->profile) - (x->profile < y->profile);
 }
 
-/* Sorted by memory, then by how few of them the card can have, then by number: what is made in this order
- * leaves room for what follows. */
+/* Sorted by memory, then by how few of them the card can have, then by number: what is made in this
+ * order leaves room for what follows. */
 static void mig_needs_make(const struct migconfiguration_spec *spec, const struct mig_look *look,
 			   struct mig_needs *ret_needs)
 {

@@ -2,11 +2,11 @@
  * smi_table: what nvidia-smi prints of a card's MIG mode, profiles and instances, and how the card
  * is divided (struct mig_look) by all of that.
  *
- *	|   0  MIG 1g.5gb        19     7/7        4.75       No     14     0     0   |
+ * 	|   0  MIG 1g.5gb        19     7/7        4.75       No     14     0     0   |
  *
- * Pure. A table's rows begin with the number of a card; of each the columns that we know are read, from
- * left to right, whatever follows them. What is no such row is passed over. Sizes are bounded, names are
- * clean: the text is a program's that we do not know.
+ * Pure. A table's rows begin with the number of a card; of each the columns that we know are read,
+ * from left to right, whatever follows them. What is no such row is passed over. Sizes are bounded,
+ * names are clean: the text is a program's that we do not know.
  */
 #pragma once
 
@@ -79,7 +79,8 @@ void smi_profiles_parse(const char *text, size_t len, struct smi_profiles *profi
 void smi_instances_parse(const char *text, size_t len, struct smi_instances *instances);
 void smi_computes_parse(const char *text, size_t len, struct smi_computes *computes);
 
-/* Does the answer say that there is no instance? Then nvidia-smi's exit status is not 0 all the same. */
+/* Does the answer say that there is no instance? Then nvidia-smi's exit status is not 0 all the
+ * same. */
 bool smi_says_none(const char *text, size_t len);
 
 /* --- how a card is divided --- */

@@ -1,13 +1,13 @@
 /*
- * vgpu_plan: the next single step for one VGPUDevice: a virtual function of a card, and which vGPU it is.
- * Pure; both of the driver's ways to have vGPUs are the same here.
+ * vgpu_plan: the next single step for one VGPUDevice: a virtual function of a card, and which vGPU
+ * it is. Pure; both of the driver's ways to have vGPUs are the same here.
  *
- *	no object:  CREATE (a vGPU that is there is adopted as enabled) -> TELL
- *	enabled:    TELL (Applying: ours from now on) -> ACT -> TELL (Configured) -> CLAIM
- *	its resource is another kind's: TELL (NameTaken)
- *	disabled:   UNCLAIM -> TELL (InUse) while a pod has it, else ACT -> TELL (Disabled)
- *	made by others: SPEC (adopted), never removed before somebody says so
- *	function gone:  TELL (DeviceGone), or DELETE if neither it nor its card is enabled
+ * 	no object:  CREATE (a vGPU that is there is adopted as enabled) -> TELL
+ * 	enabled:    TELL (Applying: ours from now on) -> ACT -> TELL (Configured) -> CLAIM
+ * 	its resource is another kind's: TELL (NameTaken)
+ * 	disabled:   UNCLAIM -> TELL (InUse) while a pod has it, else ACT -> TELL (Disabled)
+ * 	made by others: SPEC (adopted), never removed before somebody says so
+ * 	function gone:  TELL (DeviceGone), or DELETE if neither it nor its card is enabled
  */
 #pragma once
 
@@ -16,7 +16,8 @@
 
 #include "agent/gpu/gpu_step.h"
 
-/* Ready's reason while devices of another kind have the vGPU's resource name; they take precedence. */
+/* Ready's reason while devices of another kind have the vGPU's resource name; they take
+ * precedence. */
 #define VGPU_NAME_TAKEN "NameTaken"
 
 struct gpu_card;
@@ -46,8 +47,8 @@ struct vgpu_case {
 /* The caller releases *@ret_decision. */
 void vgpu_plan(const struct vgpu_case *c, struct gpu_decision *ret_decision);
 
-/* The extended resource of the vGPUs of the type @name: "nvidia.com/NVIDIA_A2-4C". Always a valid name; the
- * caller frees. */
+/* The extended resource of the vGPUs of the type @name: "nvidia.com/NVIDIA_A2-4C". Always a valid
+ * name; the caller frees. */
 char *vgpu_resource(const char *name);
 
 /* Is the claim for a vGPU, and not for the function itself? */

@@ -17,7 +17,8 @@
 
 #define KFD_NODES "class/kfd/kfd/topology/nodes"
 
-/* What AMD's compute driver says of a GPU, or of a part of one (drivers/gpu/drm/amd/amdkfd/kfd_topology.c). */
+/* What AMD's compute driver says of a GPU, or of a part of one
+ * (drivers/gpu/drm/amd/amdkfd/kfd_topology.c). */
 struct kfd_node {
 	uint64_t render; /* the number of its render node */
 	char pci[PCI_ADDRESS_SIZE];
@@ -45,8 +46,8 @@ static bool find_number(const char *text, const char *key, uint64_t *ret_number)
 	return false;
 }
 
-/* The kernel's processors are nodes too, with the render node 0. A location is as pci_dev_id() has it; its upper
- * half has the number of the part. */
+/* The kernel's processors are nodes too, with the render node 0. A location is as pci_dev_id() has
+ * it; its upper half has the number of the part. */
 static void add_kfd_node(const char *text, struct kfd_nodes *nodes)
 {
 	struct kfd_node node = { 0 };
@@ -64,7 +65,8 @@ static void add_kfd_node(const char *text, struct kfd_nodes *nodes)
 	*array_add(&nodes->list) = node;
 }
 
-/* The kernel hides a GPU from a process that may not open its render node (kfd_devcgroup_check_permission()). */
+/* The kernel hides a GPU from a process that may not open its render node
+ * (kfd_devcgroup_check_permission()). */
 static void read_kfd(int sysfs_fd, struct report *report, struct kfd_nodes *nodes)
 {
 	auto_names struct sysfs_names names = { 0 };
@@ -113,7 +115,8 @@ static void write_partition(int sysfs_fd, const char *pci, const char *attr, con
 		json_write_str(lines, key, text.text);
 }
 
-/* The device @name with the folder @folder. @driver: NULL for a part of a GPU, which is told if it is known of which. */
+/* The device @name with the folder @folder. @driver: NULL for a part of a GPU, which is told if it
+ * is known of which. */
 static void write_device(int sysfs_fd, const char *folder, const char *name, const char *driver,
 			 const struct kfd_nodes *nodes, struct report *report)
 {

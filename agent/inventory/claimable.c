@@ -10,8 +10,9 @@
 
 /* clang-format off */
 /*
- * Functions that are part of the machine: by a prefix of the six digits of the class. Where claimable devices have the
- * same class (NVIDIA's cards have a 0c80, modems are 0780), also by vendor or driver. The first match counts.
+ * Functions that are part of the machine: by a prefix of the six digits of the class. Where
+ * claimable devices have the same class (NVIDIA's cards have a 0c80, modems are 0780), also by
+ * vendor or driver. The first match counts.
  */
 static const struct {
 	const char *prefix;

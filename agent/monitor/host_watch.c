@@ -117,8 +117,8 @@ static void on_retry(uv_timer_t *timer)
 	w->fn(w->arg);
 }
 
-/* The host's mounts, as the helper reads them; in a pod, one's own are others. While they are hidden the agent
- * is not ready, and nothing else tells that they are to be seen again. */
+/* The host's mounts, as the helper reads them; in a pod, one's own are others. While they are
+ * hidden the agent is not ready, and nothing else tells that they are to be seen again. */
 static void add_mounts(struct host_watch *w, struct uv_loop_s *loop, const char *proc_root)
 {
 	int r;
@@ -142,8 +142,8 @@ static void add_bytes(uint64_t *sum, const char *bytes, size_t len)
 		*sum = (*sum ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
 }
 
-/* A line of ipv6_route has two counters of uses after its first six fields (rt6_native_seq_show() of the kernel's
- * net/ipv6/ip6_fib.c), all of fixed width. */
+/* A line of ipv6_route has two counters of uses after its first six fields (rt6_native_seq_show()
+ * of the kernel's net/ipv6/ip6_fib.c), all of fixed width. */
 static void add_line(uint64_t *sum, const char *line, size_t len, bool has_counters)
 {
 	enum { COUNTERS_AT = 113, COUNTERS_END = 131 };
@@ -195,8 +195,8 @@ static void on_routes(uv_timer_t *timer)
 		w->fn(w->arg);
 }
 
-/* Each network namespace has a file of its own behind this name (proc_net_ns_init() of the kernel's fs/proc/proc_net.c),
- * and the inode numbers are unique. */
+/* Each network namespace has a file of its own behind this name (proc_net_ns_init() of the kernel's
+ * fs/proc/proc_net.c), and the inode numbers are unique. */
 static bool is_elsewhere(const char *net)
 {
 	auto_free char *path = xasprintf("%s/dev", net);

@@ -1,5 +1,6 @@
 /*
- * monitor: keeps the inventory up to date: follows the kernel's changes, decides when to scan, and scans.
+ * monitor: keeps the inventory up to date: follows the kernel's changes, decides when to scan, and
+ * scans.
  *
  * Ties rescan, uevents, host_watch and scan together. Knows nothing of the API server.
  */
@@ -20,8 +21,8 @@ struct monitor_options {
 	uint64_t interval_ms; /* a scan at least this often, whatever was heard; 0: never */
 };
 
-/* What a scan found; @inventory is the receiver's. NULL with @err: the last scan failed, and another
- * will follow. Never runs before monitor_new() has returned. */
+/* What a scan found; @inventory is the receiver's. NULL with @err: the last scan failed, and
+ * another will follow. Never runs before monitor_new() has returned. */
 typedef void monitor_fn(void *arg, struct inventory *inventory, const struct err *err);
 
 /* The first scan starts at once. @options is copied, its texts are borrowed; so is @metrics, which
@@ -31,14 +32,15 @@ struct monitor *monitor_new(struct uv_loop_s *loop, const struct monitor_options
 /* Takes NULL, returns NULL. */
 struct monitor *monitor_free(struct monitor *monitor);
 
-/* Call @fn with the results of scans from now on. For a part that takes over a monitor from another one. */
+/* Call @fn with the results of scans from now on. For a part that takes over a monitor from another
+ * one. */
 void monitor_give(struct monitor *monitor, monitor_fn *fn, void *arg);
 
 /* Was everything that has been heard of looked at by the last scan? */
 bool monitor_is_settled(const struct monitor *monitor);
 
-/* Could the last scan see what the host uses? False: @reason (may be NULL) gets what hides it. Devices are
- * listed all the same, and those that the host may use are refused. */
+/* Could the last scan see what the host uses? False: @reason (may be NULL) gets what hides it.
+ * Devices are listed all the same, and those that the host may use are refused. */
 bool monitor_sees_host(const struct monitor *monitor, struct str *reason);
 
 /* Devices are on other drivers now: scan soon, whether or not a uevent reports it. */

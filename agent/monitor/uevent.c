@@ -85,7 +85,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 	(void)events;
 	/* Lost messages are an error of the socket, at which libuv stops the handle (uv__poll_io()
-	 * of src/unix/poll.c) and says EBADF, whatever it was; the next read takes the error away. */
+	 * of src/unix/poll.c) and says EBADF, whatever it was; the next read takes the error
+	 * away. */
 	if (status < 0)
 		uv_poll_start(poll, UV_READABLE, on_readable);
 	for (int i = 0; i < MESSAGES_A_TURN; i++) {

@@ -1,5 +1,6 @@
 /*
- * uevent: the kernel's uevents on the loop, and what one says, from the bytes of one netlink message.
+ * uevent: the kernel's uevents on the loop, and what one says, from the bytes of one netlink
+ * message.
  *
  * Uevents are hints that something changed, never facts:
  * messages get lost, and a scan follows each of them, so only enough is parsed to tell which kind.
@@ -25,14 +26,15 @@ struct uevent {
 	const char *action;    /* "add", "remove", "bind", "unbind", "change", "move"  */
 	const char *subsystem; /* "pci", "usb", "net", ...                            */
 	const char *devpath;   /* below /sys                                          */
-	/* "registered", "unregistered": the device, of whatever subsystem, can be divided into mediated
-	 * devices now, or no longer (mdev_register_parent() in drivers/vfio/mdev/mdev_core.c) */
+	/* "registered", "unregistered": the device, of whatever subsystem, can be divided into
+	 * mediated devices now, or no longer (mdev_register_parent() in
+	 * drivers/vfio/mdev/mdev_core.c) */
 	const char *mdev_state;
 };
 
 /*
- * Parse "ACTION@DEVPATH\0KEY=VALUE\0..." (lib/kobject_uevent.c). @data need not be terminated; it is
- * changed: the last byte of an unterminated value becomes the terminator of the text before it.
+ * Parse "ACTION@DEVPATH\0KEY=VALUE\0..." (lib/kobject_uevent.c). @data need not be terminated; it
+ * is changed: the last byte of an unterminated value becomes the terminator of the text before it.
  * ERR_INVALID for anything that is no kernel uevent, udev's own messages ("libudev\0") included.
  */
 int uevent_parse(char *data, size_t len, struct uevent *ret_event, struct err *err);

@@ -1,9 +1,10 @@
 /*
  * hostdev-names: the short-lived child of the agent that looks names up in pci.ids and usb.ids.
  *
- * Apart from hostdev-helper, which is started far more often, because of what libpci needs to start.
- * Answers and problems go to standard output as one JSON object per line; what kept it from running
- * at all goes to standard error as one line. Exit status: 0 it ran, 1 it could not, 2 wrong usage.
+ * Apart from hostdev-helper, which is started far more often, because of what libpci needs to
+ * start. Answers and problems go to standard output as one JSON object per line; what kept it from
+ * running at all goes to standard error as one line. Exit status: 0 it ran, 1 it could not, 2 wrong
+ * usage.
  */
 #include <errno.h>
 #include <getopt.h>

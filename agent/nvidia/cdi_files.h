@@ -2,8 +2,9 @@
  * cdi_files: which devices of one kind the CDI files of this node describe: those of /etc/cdi and
  * /var/run/cdi, as container runtimes read them. Writes none.
  *
- * A file in /var/run/cdi goes before those in /etc/cdi. Two files of one folder with the same device are a
- * conflict: a runtime then knows no such device. A file that cannot be read describes nothing.
+ * A file in /var/run/cdi goes before those in /etc/cdi. Two files of one folder with the same
+ * device are a conflict: a runtime then knows no such device. A file that cannot be read describes
+ * nothing.
  */
 #pragma once
 

@@ -301,8 +301,8 @@ static void on_answer(void *arg, const struct nvml_end *end)
 	plan_soon(nvidia);
 }
 
-/* What the watch has missed, the "watched" lines of the next one tell. Until then, or if it fails because
- * of the driver, a probe does. */
+/* What the watch has missed, the "watched" lines of the next one tell. Until then, or if it fails
+ * because of the driver, a probe does. */
 static void on_watch_end(void *arg, const struct nvml_end *end)
 {
 	struct nvidia *nvidia = arg;
@@ -585,8 +585,8 @@ void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels)
 	give_entry(nvidia);
 }
 
-/* Two plugins would give each GPU to two containers. NVIDIA's has a socket for each of its resources,
- * "nvidia-gpu.sock", "nvidia-mig-1g.5gb.sock". */
+/* Two plugins would give each GPU to two containers. NVIDIA's has a socket for each of its
+ * resources, "nvidia-gpu.sock", "nvidia-mig-1g.5gb.sock". */
 static void look_for_plugin(struct nvidia *nvidia)
 {
 	auto_free char *folder = xasprintf("%s/device-plugins", nvidia->node->kubelet_dir);
@@ -682,8 +682,8 @@ static bool is_of_another(const struct nvidia *nvidia, const struct nvidia_gpu *
 	return (found && found != gpu) || nvidia_gpus_has_mig(&nvidia->gpus, gpu, uuid);
 }
 
-/* Is the unit @id one of @gpu? A MIG device that is not there any more may have been, and any device
- * that is not known if the GPU has not told its UUID. */
+/* Is the unit @id one of @gpu? A MIG device that is not there any more may have been, and any
+ * device that is not known if the GPU has not told its UUID. */
 static bool is_unit_of(const struct nvidia *nvidia, const struct nvidia_gpu *gpu, const char *id)
 {
 	auto_free char *uuid = nvidia_unit_uuid(id);

@@ -1,12 +1,13 @@
 /*
- * nvidia: NVIDIA's GPUs for containers, as NVIDIA's device plugin offers them: follows the GPUs that the
- * kernel says NVIDIA's driver has, runs hostdev-nvml to read, watch and probe them, and offers them to the
- * kubelet.
+ * nvidia: NVIDIA's GPUs for containers, as NVIDIA's device plugin offers them: follows the GPUs
+ * that the kernel says NVIDIA's driver has, runs hostdev-nvml to read, watch and probe them, and
+ * offers them to the kubelet.
  *
- * A run that misses its deadline or dies is followed by another one, of questions and of watches each at
- * most once in NVIDIA_REPLACE_MS, and at once after the first. While NVIDIA's device plugin runs on
- * the node, nothing is offered. A GPU whose card a PCIDeviceClaim takes is withdrawn: its units are unhealthy, and
- * hostdev-nvml lets it go. The card is bound when no container has it any more.
+ * A run that misses its deadline or dies is followed by another one, of questions and of watches
+ * each at most once in NVIDIA_REPLACE_MS, and at once after the first. While NVIDIA's device plugin
+ * runs on the node, nothing is offered. A GPU whose card a PCIDeviceClaim takes is withdrawn: its
+ * units are unhealthy, and hostdev-nvml lets it go. The card is bound when no container has it any
+ * more.
  */
 #pragma once
 
@@ -50,8 +51,8 @@ struct nvidia_deps {
 	/* The name of the PCIDeviceClaim that takes the card at @address; the caller frees.
 	 * NULL: none does. When that changes, nvidia_find_gpus() is to follow. */
 	char *(*claim_of)(void *arg, const char *address);
-	/* As offers_ids(), offers_is_free() and offers_allocations(): of the units of GPUs that pods
-	 * have. */
+	/* As offers_ids(), offers_is_free() and offers_allocations(): of the units of GPUs that
+	 * pods have. */
 	void (*given)(void *arg, struct json_strs *ids);
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
 	const struct pcidevice_allocations *(*allocations)(void *arg, const char *id);
@@ -95,6 +96,6 @@ void nvidia_set_config(struct nvidia *nvidia, const struct config *config);
  * one of them can name the configuration file. */
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);
 
-/* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before something is
- * known of each GPU, and before the configuration is known. */
+/* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before
+ * something is known of each GPU, and before the configuration is known. */
 void nvidia_offer(void *arg, struct plugins *plugins);

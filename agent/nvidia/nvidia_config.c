@@ -373,8 +373,8 @@ static int take_way(json_t *root, const struct sharing_way *way, struct nvidia_c
 	return 0;
 }
 
-/* As in NVIDIA's plugin, MPS goes before time-slicing, and its shares are given one at a time unless
- * the file says otherwise. */
+/* As in NVIDIA's plugin, MPS goes before time-slicing, and its shares are given one at a time
+ * unless the file says otherwise. */
 static int take_mps(json_t *root, const struct file *file, struct nvidia_config *config,
 		    struct err *err)
 {

@@ -1,9 +1,9 @@
 /*
  * nvidia_config: the configuration file of NVIDIA's device plugin, version v1, as a struct. Pure.
  *
- * Unknown fields are passed over, as there. A file that contradicts itself is refused whole, with the field.
- * Unlike there, `rename` and `devices` of a resource have an effect. Fields that have none here are listed,
- * if they ask for something.
+ * Unknown fields are passed over, as there. A file that contradicts itself is refused whole, with
+ * the field. Unlike there, `rename` and `devices` of a resource have an effect. Fields that have
+ * none here are listed, if they ask for something.
  */
 #pragma once
 

@@ -97,7 +97,8 @@ static void add_migs(const struct nvidia_gpu *gpu, const char *resource,
 
 /* --- the strategy single ------------------------------------------------------------------------------------- */
 
-/* What a GPU is to this strategy: "" a whole one, or the profile of all its MIG devices. NULL: it fits none. */
+/* What a GPU is to this strategy: "" a whole one, or the profile of all its MIG devices. NULL: it
+ * fits none. */
 static const char *type_of(const struct nvidia_gpu *gpu)
 {
 	const struct nvidia_migs *migs = &gpu->migs;

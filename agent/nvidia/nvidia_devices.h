@@ -1,5 +1,6 @@
 /*
- * nvidia_devices: which devices of the GPUs are offered, as which resource, and in how many shares. Pure.
+ * nvidia_devices: which devices of the GPUs are offered, as which resource, and in how many shares.
+ * Pure.
  */
 #pragma once
 
@@ -41,8 +42,9 @@ struct nvidia_devices {
 };
 
 /*
- * All of them, by the address of their GPU. With the strategy single, the GPUs that are alike in being whole, or
- * in the profile of all their MIG devices, are offered: the largest group of them, of equal ones the first.
+ * All of them, by the address of their GPU. With the strategy single, the GPUs that are alike in
+ * being whole, or in the profile of all their MIG devices, are offered: the largest group of them,
+ * of equal ones the first.
  */
 void nvidia_devices_make(const struct nvidia_gpus *gpus, const struct nvidia_config *config,
 			 enum nvidia_mig_strategy strategy, struct nvidia_devices *ret_devices);

@@ -58,8 +58,8 @@ bool nvidia_file_give(struct nvidia_file *file, const char *name, const char *te
 	return differs;
 }
 
-/* The only file of the folder; NULL: there are none or several. The caller frees. A volume of a ConfigMap has
- * names with a dot beside its files. */
+/* The only file of the folder; NULL: there are none or several. The caller frees. A volume of a
+ * ConfigMap has names with a dot beside its files. */
 static char *only_file(const char *folder)
 {
 	auto_dir DIR *dir = opendir(folder);

@@ -3,8 +3,8 @@
  * label names, as NVIDIA's config-manager chooses it; or a text that was given in place of both.
  * Reads it again at each look; keeps the last good one.
  *
- * Without the label, the file "default" of the folder counts, else the only file in it, else none. A text that
- * is new has to be the same at two looks: it may be half written.
+ * Without the label, the file "default" of the folder counts, else the only file in it, else none.
+ * A text that is new has to be the same at two looks: it may be half written.
  */
 #pragma once
 
@@ -42,13 +42,14 @@ struct nvidia_file {
 /* Release. */
 void nvidia_file_done(struct nvidia_file *file);
 
-/* The label's value now; NULL: the Node does not have it, or there is no Node. True if it differs. */
+/* The label's value now; NULL: the Node does not have it, or there is no Node. True if it
+ * differs. */
 bool nvidia_file_set_label(struct nvidia_file *file, const char *value);
 
 /* The text (copied; NULL: nothing is configured) that counts without a path and a folder, and its
  * name for messages. True if it differs. */
 bool nvidia_file_give(struct nvidia_file *file, const char *name, const char *text);
 
-/* An enum nvidia_file_result; or < 0, as long as it lasts, and the configuration stays as it is. A folder is
- * read only once the label is known, and a text once it was given. */
+/* An enum nvidia_file_result; or < 0, as long as it lasts, and the configuration stays as it is. A
+ * folder is read only once the label is known, and a text once it was given. */
 int nvidia_file_look(struct nvidia_file *file, struct err *err);

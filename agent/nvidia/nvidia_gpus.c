@@ -276,7 +276,8 @@ static void take_problem(struct nvidia_gpu *gpu, const struct nvml_line *line)
 				 line->message ? line->message : "unknown error");
 }
 
-/* An Xid of a MIG device leaves the others of its GPU healthy; one of instances that are not known does not. */
+/* An Xid of a MIG device leaves the others of its GPU healthy; one of instances that are not known
+ * does not. */
 static bool take_mig_xid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 			 const struct nvml_line *line, const char *trouble, uint64_t now_ms)
 {

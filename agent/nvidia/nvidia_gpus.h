@@ -1,10 +1,11 @@
 /*
- * nvidia_gpus: the GPUs of this node that NVIDIA's driver has, what hostdev-nvml said of them, and whether
- * they are healthy. No I/O and no clock.
+ * nvidia_gpus: the GPUs of this node that NVIDIA's driver has, what hostdev-nvml said of them, and
+ * whether they are healthy. No I/O and no clock.
  *
- * A GPU is known by its PCI address; its UUID tells whether it is still the same one. What happens to one
- * concerns no other. An unhealthy GPU is probed every GPU_PROBE_MS, and is healthy again after two probes
- * in a row without a fault. If it falls ill again within GPU_RELAPSE_MS, it takes twice as many each time.
+ * A GPU is known by its PCI address; its UUID tells whether it is still the same one. What happens
+ * to one concerns no other. An unhealthy GPU is probed every GPU_PROBE_MS, and is healthy again
+ * after two probes in a row without a fault. If it falls ill again within GPU_RELAPSE_MS, it takes
+ * twice as many each time.
  */
 #pragma once
 
@@ -78,7 +79,8 @@ struct nvidia_card {
 /* Release; there are none again. */
 void nvidia_gpus_done(struct nvidia_gpus *gpus);
 
-/* These are the cards now, by address. What is known of those that stay is kept. True if any came or went. */
+/* These are the cards now, by address. What is known of those that stay is kept. True if any came
+ * or went. */
 bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, size_t len);
 
 /* The claim that takes the card at @address (NULL: none, or none any more), which is not watched
@@ -96,8 +98,8 @@ bool nvidia_gpus_has_mig(const struct nvidia_gpus *gpus, const struct nvidia_gpu
 /* Everything that can be is known: each GPU was looked at or has a trouble. */
 bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus);
 
-/* How much better the GPUs with these UUIDs are together than apart, as NVIDIA's plugin scores pairs; links
- * over an NVSwitch count as those of a pair. */
+/* How much better the GPUs with these UUIDs are together than apart, as NVIDIA's plugin scores
+ * pairs; links over an NVSwitch count as those of a pair. */
 uint16_t nvidia_gpus_weight(const struct nvidia_gpus *gpus, const char *a, const char *b);
 
 /* A question about these GPUs begins, or a watch of them. */

@@ -1,5 +1,6 @@
 /*
- * nvidia_migs: the MIG devices of one GPU, as hostdev-nvml tells them, and which of them are ill. Pure.
+ * nvidia_migs: the MIG devices of one GPU, as hostdev-nvml tells them, and which of them are ill.
+ * Pure.
  */
 #pragma once
 
@@ -32,11 +33,12 @@ void nvidia_migs_done(struct nvidia_migs *migs);
 /* One more, of a line of the kind "mig". */
 void nvidia_migs_add(struct nvidia_migs *migs, const struct nvml_line *line);
 
-/* These are all of them now; what is known of those that stay is kept. @now moves. True if they differ. */
+/* These are all of them now; what is known of those that stay is kept. @now moves. True if they
+ * differ. */
 bool nvidia_migs_set(struct nvidia_migs *migs, struct nvidia_migs *now);
 
-/* Those that an event of these instances concerns fall ill, with @trouble unless they are already. @ci -1: all
- * of the GPU instance. The number of them; *@ret_news: of those that were well. */
+/* Those that an event of these instances concerns fall ill, with @trouble unless they are already.
+ * @ci -1: all of the GPU instance. The number of them; *@ret_news: of those that were well. */
 size_t nvidia_migs_fall_ill(struct nvidia_migs *migs, int gi, int ci, const char *trouble,
 			    size_t *ret_news);
 

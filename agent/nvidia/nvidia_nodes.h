@@ -1,6 +1,7 @@
 /*
  * nvidia_nodes: adds the device nodes of a GPU or MIG device to an allocation (passDeviceSpecs). A
- * container runtime that updates the device cgroup of a running container denies it all other nodes.
+ * container runtime that updates the device cgroup of a running container denies it all other
+ * nodes.
  */
 #pragma once
 
@@ -15,9 +16,9 @@ struct nvidia_device;
 void nvidia_nodes_add_shared(const struct helper_place *place, struct allocation *allocation);
 
 /*
- * Add /dev/nvidia<minor>, and of a MIG device the nodes of its GPU instance and compute instance, which
- * /proc/driver/nvidia-caps/mig-minors numbers: lines "gpu<minor>/gi<gi>/ci<ci>/access <n>". Errors: -ENODEV
- * if the driver does not tell a number, and those of the file.
+ * Add /dev/nvidia<minor>, and of a MIG device the nodes of its GPU instance and compute instance,
+ * which /proc/driver/nvidia-caps/mig-minors numbers: lines "gpu<minor>/gi<gi>/ci<ci>/access <n>".
+ * Errors: -ENODEV if the driver does not tell a number, and those of the file.
  */
 int nvidia_nodes_add(const struct helper_place *place, const struct nvidia_device *device,
 		     struct allocation *allocation, struct err *err);

@@ -2,8 +2,8 @@
 
 #include "agent/nvidia/nvidia_gpus.h"
 
-/* Without its UUID, it is not known whether a pod has a GPU that a claim takes: that one is asked until
- * it answers or fails. */
+/* Without its UUID, it is not known whether a pod has a GPU that a claim takes: that one is asked
+ * until it answers or fails. */
 static bool needs_look(const struct nvidia_gpu *gpu)
 {
 	if (gpu->claim)
@@ -17,7 +17,8 @@ static bool needs_probe(const struct nvidia_gpu *gpu)
 	       (gpu->trouble || gpu->urgent || nvidia_migs_trouble(&gpu->migs));
 }
 
-/* Add those that need it, as soon as they may be asked: all but silent ones, or one of these alone. */
+/* Add those that need it, as soon as they may be asked: all but silent ones, or one of these
+ * alone. */
 static bool add(const struct nvidia_case *c, bool (*needs)(const struct nvidia_gpu *gpu),
 		bool silent, struct nvidia_step *step)
 {

@@ -17,8 +17,8 @@
 #include "base/str.h"
 #include "kube/clock.h"
 
-/* NVIDIA's container runtime takes the GPUs from mounts below this folder, which a container cannot choose by its
- * environment. */
+/* NVIDIA's container runtime takes the GPUs from mounts below this folder, which a container cannot
+ * choose by its environment. */
 #define VISIBLE_DEVICES "NVIDIA_VISIBLE_DEVICES"
 #define MOUNTS_FOLDER   "/var/run/nvidia-container-devices"
 
@@ -170,7 +170,8 @@ static void add_mounts(const struct json_strs *ids, bool imex, struct allocation
 		allocation_add_mount(allocation, MOUNTS_FOLDER "/imex/0", "/dev/null", false);
 }
 
-/* A key that no other annotation of the container has: "cdi.k8s.io/nvidia-device-plugin_<random UUID>". */
+/* A key that no other annotation of the container has: "cdi.k8s.io/nvidia-device-plugin_<random
+ * UUID>". */
 static void add_annotation(struct clock *clock, const char *names, struct allocation *allocation)
 {
 	uint64_t a = clock_random(clock);
@@ -202,8 +203,8 @@ static int add_cdi(const struct nvidia_type *type, const struct json_strs *ids,
 	return 0;
 }
 
-/* As the node's configuration lists devices. NVIDIA's plugin answers both of the first two as the mounts
- * alone. */
+/* As the node's configuration lists devices. NVIDIA's plugin answers both of the first two as the
+ * mounts alone. */
 static int add_lists(const struct nvidia_type *type, const struct json_strs *uuids,
 		     const struct json_strs *visible, struct allocation *allocation,
 		     struct err *err)

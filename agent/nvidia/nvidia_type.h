@@ -1,7 +1,7 @@
 /*
- * nvidia_type: NVIDIA's GPUs as devices of the kubelet, under the names and with the answers of NVIDIA's
- * device plugin: nvidia.com/gpu and nvidia.com/mig-PROFILE, units by UUID, and shares of a device by "UUID::0",
- * "UUID::1" and so on.
+ * nvidia_type: NVIDIA's GPUs as devices of the kubelet, under the names and with the answers of
+ * NVIDIA's device plugin: nvidia.com/gpu and nvidia.com/mig-PROFILE, units by UUID, and shares of a
+ * device by "UUID::0", "UUID::1" and so on.
  */
 #pragma once
 
@@ -35,7 +35,8 @@ struct nvidia_type {
 	unsigned lists;
 	struct clock *clock;              /* for random names */
 	const struct helper_place *place; /* its /dev and /proc */
-	/* Why a healthy device cannot be given to a container; NULL: it can. Static text; may be NULL itself. */
+	/* Why a healthy device cannot be given to a container; NULL: it can. Static text; may be
+	 * NULL itself. */
 	const char *(*hindrance)(void *arg, const struct nvidia_device *device);
 	void *arg;
 };
@@ -46,5 +47,6 @@ unsigned nvidia_list_from_text(const char *text);
 /* Why @device is not given to containers; NULL: it is. Valid until the GPUs change. */
 const char *nvidia_type_trouble(const struct nvidia_type *type, const struct nvidia_device *device);
 
-/* Make what @plugins offer the devices that have told their UUID; all units of a change in one call. */
+/* Make what @plugins offer the devices that have told their UUID; all units of a change in one
+ * call. */
 void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins);

@@ -2,9 +2,10 @@
  * nvml_line: a line of hostdev-nvml, as a struct. What the lines are is in agent/nvml: reply.h,
  * inventory.h, topology.h and watch.h.
  *
- * No I/O, and nothing that the child prints is believed unseen: it runs a foreign library next to failing
- * hardware. A line that lacks what its kind needs, or has a number or an address of another form, is
- * refused whole. Texts for people are cleaned and cut. Lines of kinds that are not known are passed over.
+ * No I/O, and nothing that the child prints is believed unseen: it runs a foreign library next to
+ * failing hardware. A line that lacks what its kind needs, or has a number or an address of another
+ * form, is refused whole. Texts for people are cleaned and cut. Lines of kinds that are not known
+ * are passed over.
  */
 #pragma once
 

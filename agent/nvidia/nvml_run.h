@@ -1,10 +1,11 @@
 /*
  * nvml_run: runs of hostdev-nvml: a question with its answer, or a watch.
  *
- * A call of NVIDIA's library can hang for as long as a failing GPU lets it. A child that prints nothing
- * until its deadline is killed; every line begins the deadline again, so that it is one for each GPU. The
- * child says which GPU it calls next, so the one that hangs is known. A killed child that the kernel does
- * not let go is kept, and with NVML_KILLED_MAX of them no other child is started.
+ * A call of NVIDIA's library can hang for as long as a failing GPU lets it. A child that prints
+ * nothing until its deadline is killed; every line begins the deadline again, so that it is one for
+ * each GPU. The child says which GPU it calls next, so the one that hangs is known. A killed child
+ * that the kernel does not let go is kept, and with NVML_KILLED_MAX of them no other child is
+ * started.
  */
 #pragma once
 
@@ -55,14 +56,16 @@ struct nvml_run_spec {
 
 enum { NVML_ADDRESSES_MAX = 64 }; /* as many as hostdev-nvml takes */
 
-/* @path of the program; @driver_root: where it looks for the library, NULL: where the loader does. Both
- * are copied. */
+/* @path of the program; @driver_root: where it looks for the library, NULL: where the loader does.
+ * Both are copied. */
 struct nvml_program *nvml_program_new(struct uv_loop_s *loop, const char *path,
 				      const char *driver_root);
-/* The children have ended or were stopped. Takes NULL, returns NULL. The loop must run once more. */
+/* The children have ended or were stopped. Takes NULL, returns NULL. The loop must run once
+ * more. */
 struct nvml_program *nvml_program_free(struct nvml_program *program);
 
-/* Borrows nothing of @spec. Errors: those of helper_run_start(); -EBUSY: too many killed ones are there. */
+/* Borrows nothing of @spec. Errors: those of helper_run_start(); -EBUSY: too many killed ones are
+ * there. */
 int nvml_run_start(struct nvml_program *program, const struct nvml_run_spec *spec,
 		   struct nvml_run **ret_run, struct err *err);
 /* End it without a callback. Takes NULL, returns NULL. */

@@ -1,6 +1,7 @@
 /*
- * xid_policy: which Xids make a GPU unhealthy: those that NVIDIA's device plugin does not ignore, and
- * what its variables DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS change about that. Pure.
+ * xid_policy: which Xids make a GPU unhealthy: those that NVIDIA's device plugin does not ignore,
+ * and what its variables DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS change about that.
+ * Pure.
  */
 #pragma once
 
@@ -22,9 +23,9 @@ struct xid_policy {
 };
 
 /*
- * @ignored and @fatal: "79, 95", or "all" or "xids" somewhere in the list; blanks and case do not matter,
- * and what is no number is skipped. NULL: none. "all" and a list of fatal ones leave only the latter, as
- * NVIDIA documents it; its plugin then checks nothing.
+ * @ignored and @fatal: "79, 95", or "all" or "xids" somewhere in the list; blanks and case do not
+ * matter, and what is no number is skipped. NULL: none. "all" and a list of fatal ones leave only
+ * the latter, as NVIDIA documents it; its plugin then checks nothing.
  */
 void xid_policy_init(struct xid_policy *policy, const char *ignored, const char *fatal);
 /* Release. */

@@ -3,14 +3,15 @@
  *
  * A question is a line of standard input, its answer lines of standard output (reply.h):
  *
- *	{"n":1,"ask":"inventory"}
- *	{"n":2,"ask":"probe","gpus":["0000:3b:00.0"]}
+ * 	{"n":1,"ask":"inventory"}
+ * 	{"n":2,"ask":"probe","gpus":["0000:3b:00.0"]}
  *
- * "ask" is inventory, topology or probe; "n" is a number from 1 on, which the answer repeats; "gpus" are
- * PCI addresses, none for all GPUs that the library lists. The library is initialized for each question
- * and shut down after it. So between two questions this process holds no GPU, a driver can be unloaded
- * and comes back, and handles from before a reset are not used again. A library whose version is not
- * the kernel module's any more (code 18) stays so: only a new process opens the new file.
+ * "ask" is inventory, topology or probe; "n" is a number from 1 on, which the answer repeats;
+ * "gpus" are PCI addresses, none for all GPUs that the library lists. The library is initialized
+ * for each question and shut down after it. So between two questions this process holds no GPU, a
+ * driver can be unloaded and comes back, and handles from before a reset are not used again. A
+ * library whose version is not the kernel module's any more (code 18) stays so: only a new process
+ * opens the new file.
  */
 #pragma once
 

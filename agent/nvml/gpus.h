@@ -1,10 +1,10 @@
 /*
- * gpus: the GPUs that a question is about, or that are watched, with the handles of this session of the
- * library.
+ * gpus: the GPUs that a question is about, or that are watched, with the handles of this session of
+ * the library.
  *
- * A GPU is known by its PCI address: the index moves when another one falls off the bus, and a handle is
- * of no use after a reset. Taking a handle initializes the GPU, which takes seconds on a cold one. An
- * error stays with its GPU: a problem in the reply, and the others go on.
+ * A GPU is known by its PCI address: the index moves when another one falls off the bus, and a
+ * handle is of no use after a reset. Taking a handle initializes the GPU, which takes seconds on a
+ * cold one. An error stays with its GPU: a problem in the reply, and the others go on.
  */
 #pragma once
 
@@ -33,9 +33,10 @@ struct gpu_addresses {
 };
 
 /*
- * One GPU that is asked one thing after the other: GPU_ASK calls a function, notes an error as a problem
- * in the reply, and yields true if there was none. What this GPU or this driver does not support is no
- * problem, unless GPU_NEED calls it. After a code that says that the GPU is gone, nothing more is called.
+ * One GPU that is asked one thing after the other: GPU_ASK calls a function, notes an error as a
+ * problem in the reply, and yields true if there was none. What this GPU or this driver does not
+ * support is no problem, unless GPU_NEED calls it. After a code that says that the GPU is gone,
+ * nothing more is called.
  */
 struct gpu_look {
 	const struct nvml *nvml;
@@ -55,8 +56,8 @@ struct gpu_look {
 
 bool gpu_look_took(struct gpu_look *look, bool needed, const char *function, int code);
 
-/* Take handles of the GPUs at @addresses; all by index if there are none. Writes "at" lines and problems;
- * those that cannot be had are left out. */
+/* Take handles of the GPUs at @addresses; all by index if there are none. Writes "at" lines and
+ * problems; those that cannot be had are left out. */
 void gpus_open(const struct nvml *nvml, const struct gpu_addresses *addresses, struct reply *reply,
 	       struct gpus *ret_gpus);
 

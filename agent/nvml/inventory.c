@@ -145,7 +145,8 @@ static void add_attributes(struct gpu_look *look, const struct gpu *gpu, struct 
 	json_write_int(line, "ofaEngines", attributes.ofa);
 	json_write_int(line, "memoryMiB", (int64_t)(attributes.memory_mib & INT64_MAX));
 	profile = gpu_profile_number(look, gpu, gpu_id);
-	/* Without it, "+me" and the like are not known, and another profile's name would be wrong. */
+	/* Without it, "+me" and the like are not known, and another profile's name would be
+	 * wrong. */
 	if (profile == NVML_GI_PROFILES ||
 	    !GPU_ASK(look, DeviceGetMemoryInfo, gpu->device, &memory))
 		return;
@@ -206,7 +207,8 @@ bool inventory_health(const struct nvml *nvml, const struct gpu *gpu, struct rep
 	unsigned rows[4] = { 0 };
 	bool well = true;
 
-	/* A call that has to reach the GPU. One that shares the host's memory does not support it. */
+	/* A call that has to reach the GPU. One that shares the host's memory does not support
+	 * it. */
 	if (GPU_ASK(&look, DeviceGetMemoryInfo, gpu->device, &memory))
 		json_write_int(line, "memoryMiB", (int64_t)(memory.total / MIB));
 	else if (look.code != NVML_NOT_SUPPORTED && look.code != NVML_NO_FUNCTION)

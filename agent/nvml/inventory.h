@@ -1,13 +1,13 @@
 /*
  * inventory: what the GPUs of this machine are, and whether they are well, as lines of a reply.
  *
- *	{"kind":"system","n":1,"driver":"550.54.15","nvml":"12.550.54.15","cuda":12040,"gpus":8}
- *	{"kind":"mig","n":1,"address":"0000:3b:00.0","uuid":"MIG-...","slot":0,"gi":7,"ci":0,"profile":"1g.5gb",...}
- *	{"kind":"gpu","n":1,"address":"0000:3b:00.0","uuid":"GPU-...","index":0,"minor":0,"name":...,...}
- *	{"kind":"probe","n":2,"address":"0000:3b:00.0","uuid":"GPU-...","recovery":0,"well":true}
+ * 	{"kind":"system","n":1,"driver":"550.54.15","nvml":"12.550.54.15","cuda":12040,"gpus":8}
+ * 	{"kind":"mig","n":1,"address":"0000:3b:00.0","uuid":"MIG-...","slot":0,"gi":7,"ci":0,"profile":"1g.5gb",...}
+ * 	{"kind":"gpu","n":1,"address":"0000:3b:00.0","uuid":"GPU-...","index":0,"minor":0,"name":...,...}
+ * 	{"kind":"probe","n":2,"address":"0000:3b:00.0","uuid":"GPU-...","recovery":0,"well":true}
  *
- * A member that the driver or the GPU does not have is left out; one that could not be read as well, with
- * a problem in the reply.
+ * A member that the driver or the GPU does not have is left out; one that could not be read as
+ * well, with a problem in the reply.
  */
 #pragma once
 
@@ -30,15 +30,15 @@ void inventory_reply(const struct nvml *nvml, const struct gpu_addresses *addres
 void inventory_probe(const struct nvml *nvml, const struct gpu_addresses *addresses,
 		     struct reply *reply);
 
-/* The same for one that is open: add "recovery", "well" and so on to @line. False if the GPU is gone or
- * not well, with problems in @reply. */
+/* The same for one that is open: add "recovery", "well" and so on to @line. False if the GPU is
+ * gone or not well, with problems in @reply. */
 bool inventory_health(const struct nvml *nvml, const struct gpu *gpu, struct reply *reply,
 		      struct str *line);
 
 /*
- * The name of a MIG device's profile, "1g.5gb", "1c.2g.10gb", "1g.5gb+me", as NVIDIA's programs make it:
- * @gpu_profile is the number by which its GPU instance's profile is asked for, and tells the attributes;
- * @total_bytes is the memory of the whole GPU. "" if the numbers are none.
+ * The name of a MIG device's profile, "1g.5gb", "1c.2g.10gb", "1g.5gb+me", as NVIDIA's programs
+ * make it: @gpu_profile is the number by which its GPU instance's profile is asked for, and tells
+ * the attributes; @total_bytes is the memory of the whole GPU. "" if the numbers are none.
  */
 void inventory_profile_name(const struct nvml_attributes *attributes, unsigned gpu_profile,
 			    uint64_t total_bytes, char *ret_name, size_t size);

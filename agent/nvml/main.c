@@ -1,10 +1,10 @@
 /*
  * hostdev-nvml: the child of the agent that talks to NVIDIA's library.
  *
- * A program of its own, because a call can block for as long as a failing card lets it: this process can
- * be killed, the agent not. Two roles, because a wait for events blocks as well. Answers, events and
- * problems go to standard output as one JSON object per line; what the library itself prints goes to
- * standard error.
+ * A program of its own, because a call can block for as long as a failing card lets it: this
+ * process can be killed, the agent not. Two roles, because a wait for events blocks as well.
+ * Answers, events and problems go to standard output as one JSON object per line; what the library
+ * itself prints goes to standard error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,8 +64,8 @@ static int usage_error(const char *word, const char *what)
 }
 
 /*
- * Without a driver, the library runs nvidia-modprobe and creates /dev/nvidiactl when it may. Both are the
- * administrator's to do, so this process, and what it starts, may not.
+ * Without a driver, the library runs nvidia-modprobe and creates /dev/nvidiactl when it may. Both
+ * are the administrator's to do, so this process, and what it starts, may not.
  */
 static void give_up_capabilities(void)
 {
@@ -83,7 +83,8 @@ static void give_up_capabilities(void)
 	(void)syscall(SYS_capset, &header, data);
 }
 
-/* A descriptor for our lines; standard output becomes standard error, for what the library prints. */
+/* A descriptor for our lines; standard output becomes standard error, for what the library
+ * prints. */
 static int own_output(void)
 {
 	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -118,7 +119,8 @@ static int run_role(const char *role, char **args, const struct nvml_place *plac
 	r = take_addresses(args, &addresses);
 	if (r != 0)
 		return r;
-	/* One that hangs in a call never sees that its input is closed, and would hold its GPU for good. */
+	/* One that hangs in a call never sees that its input is closed, and would hold its GPU for
+	 * good. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	give_up_capabilities();
 	fd = own_output();

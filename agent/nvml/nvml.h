@@ -1,13 +1,13 @@
 /*
  * nvml: NVIDIA's library libnvidia-ml.so.1, opened at run time, by declarations of our own.
  *
- * The library belongs to the driver and has the version of its kernel module, so it is never shipped
- * with a program. Every function is looked up by itself: first with the suffix of its newest version
- * that has the same arguments, then without. One that the driver does not have is NULL here, and
- * NVML_CALL answers for it as the library would: NVML_NO_FUNCTION.
+ * The library belongs to the driver and has the version of its kernel module, so it is never
+ * shipped with a program. Every function is looked up by itself: first with the suffix of its
+ * newest version that has the same arguments, then without. One that the driver does not have is
+ * NULL here, and NVML_CALL answers for it as the library would: NVML_NO_FUNCTION.
  *
- * A call can block for as long as a failing card lets it, and nothing in here prevents that. A program
- * that needs an answer in time makes the call in a child process and kills the child.
+ * A call can block for as long as a failing card lets it, and nothing in here prevents that. A
+ * program that needs an answer in time makes the call in a child process and kills the child.
  */
 #pragma once
 
@@ -64,8 +64,8 @@ enum nvml_event_bit {
 	NVML_EVENT_RECOVERY = 0x8000,
 };
 
-/* The library's structures, for machines with 64-bit pointers. Plain ones never change; versioned ones
- * begin with their size | version << 24. */
+/* The library's structures, for machines with 64-bit pointers. Plain ones never change; versioned
+ * ones begin with their size | version << 24. */
 struct nvml_pci {
 	char legacy_bus_id[16];
 	uint32_t domain;
@@ -196,7 +196,8 @@ enum { NVML_FABRIC_COMPLETED = 3 };
 #define NVML_MEMBER(name, suffix, arguments) int (*name) arguments;
 /* clang-format on */
 
-/* The functions by their own names; those that are missing are NULL, and all are before nvml_open(). */
+/* The functions by their own names; those that are missing are NULL, and all are before
+ * nvml_open(). */
 struct nvml {
 	NVML_FUNCTIONS(NVML_MEMBER)
 	void *library; /* NULL: not open */
@@ -213,8 +214,9 @@ struct nvml_place {
 };
 
 /*
- * Open the library, for good: it has threads of its own, so it is never closed. ERR_RETRY -ENOENT with
- * the linker's words if it cannot be opened, -EINVAL if it is something else than this library.
+ * Open the library, for good: it has threads of its own, so it is never closed. ERR_RETRY -ENOENT
+ * with the linker's words if it cannot be opened, -EINVAL if it is something else than this
+ * library.
  */
 int nvml_open(struct nvml *nvml, const struct nvml_place *place, struct err *err);
 
@@ -228,8 +230,8 @@ const char *nvml_meaning(int code);
 /* Does @code of a call on a GPU mean that this handle is of no more use, not only this question? */
 bool nvml_is_gone(int code);
 
-/* The address of @pci as sysfs has it, "0000:3b:00.0": lower case, and a domain of four digits unless
- * it needs more. "" if it is none. */
+/* The address of @pci as sysfs has it, "0000:3b:00.0": lower case, and a domain of four digits
+ * unless it needs more. "" if it is none. */
 void nvml_address(const struct nvml_pci *pci, char ret_address[NVML_ADDRESS_SIZE]);
 
 /* Is @text such an address, or one that the library takes for it? */

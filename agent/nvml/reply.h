@@ -1,11 +1,11 @@
 /*
- * reply: the lines that hostdev-nvml writes, one JSON object each. All of an answer have the number of
- * its question.
+ * reply: the lines that hostdev-nvml writes, one JSON object each. All of an answer have the number
+ * of its question.
  *
- *	{"kind":"at","n":7,"address":"0000:3b:00.0"}                the next calls are on this GPU
- *	{"kind":"problem","n":7,"address":...,"function":"nvmlDeviceGetUUID","code":15,"message":...}
- *	{"kind":"failed","n":7,"function":"nvmlInit","code":9,"message":...}    instead of an end
- *	{"kind":"end","n":7}
+ * 	{"kind":"at","n":7,"address":"0000:3b:00.0"}                the next calls are on this GPU
+ * 	{"kind":"problem","n":7,"address":...,"function":"nvmlDeviceGetUUID","code":15,"message":...}
+ * 	{"kind":"failed","n":7,"function":"nvmlInit","code":9,"message":...}    instead of an end
+ * 	{"kind":"end","n":7}
  *
  * An "at" is written before the calls, so the parent that kills a hanging child knows the GPU.
  */
@@ -27,8 +27,8 @@ struct reply {
 void reply_open(const struct reply *reply, struct str *line, const char *kind);
 void reply_close(struct str *line);
 
-/* @function, without "nvml", said @code about the GPU at @address, or (@address NULL) about the one with
- * @index; -1: about no GPU. */
+/* @function, without "nvml", said @code about the GPU at @address, or (@address NULL) about the one
+ * with @index; -1: about no GPU. */
 void reply_problem(struct reply *reply, const char *address, int index, const char *function,
 		   int code);
 

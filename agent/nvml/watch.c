@@ -100,9 +100,9 @@ static int register_gpu(struct watch *w, size_t i, const char **ret_function)
 }
 
 /*
- * Register all GPUs in a new set. A GPU that cannot report events stays, for what the look after this
- * finds. With any other error the set is of no more use, by the library's documentation, so it is made
- * again without that GPU.
+ * Register all GPUs in a new set. A GPU that cannot report events stays, for what the look after
+ * this finds. With any other error the set is of no more use, by the library's documentation, so it
+ * is made again without that GPU.
  */
 static int register_all(struct watch *w)
 {
@@ -176,8 +176,8 @@ static const struct gpu *gpu_of(const struct watch *w, struct nvml_device *devic
 	return NULL;
 }
 
-/* Written at once, because the next wait can hang. This blocks while the reader does not read; the driver
- * queues later events. */
+/* Written at once, because the next wait can hang. This blocks while the reader does not read; the
+ * driver queues later events. */
 static void reply_event(struct watch *w, const struct nvml_event *event)
 {
 	const struct gpu *gpu = gpu_of(w, event->device);

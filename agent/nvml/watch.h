@@ -1,17 +1,17 @@
 /*
  * watch: the role of hostdev-nvml that waits for events of GPUs.
  *
- *	{"kind":"watched","address":"0000:3b:00.0","uuid":"GPU-...","events":33034,"recovery":0,"well":true}
- *	{"kind":"watching","gpus":8}                           from here on, nothing is missed
- *	{"kind":"event","address":...,"uuid":...,"type":"xid","data":79}     "gi", "ci": of a MIG device only
- *	{"kind":"lost","address":...,"uuid":...,"function":...,"code":15,"message":...}
- *	{"kind":"idle"}                                        every 5 s without any other line
+ * 	{"kind":"watched","address":"0000:3b:00.0","uuid":"GPU-...","events":33034,"recovery":0,"well":true}
+ * 	{"kind":"watching","gpus":8}                           from here on, nothing is missed
+ * 	{"kind":"event","address":...,"uuid":...,"type":"xid","data":79}     "gi", "ci": of a MIG device only
+ * 	{"kind":"lost","address":...,"uuid":...,"function":...,"code":15,"message":...}
+ * 	{"kind":"idle"}                                        every 5 s without any other line
  *
- * Events queue up only from registration on, so every GPU is looked at after it has registered: what
- * happened before is in its "watched" line. When the wait fails because of a GPU that is lost, that one
- * leaves the set, and the others are registered and looked at again. The library's wait blocks, so
- * standard input is looked at between two waits; the watch ends when that is closed, and with an "end"
- * line when no GPU is left.
+ * Events queue up only from registration on, so every GPU is looked at after it has registered:
+ * what happened before is in its "watched" line. When the wait fails because of a GPU that is lost,
+ * that one leaves the set, and the others are registered and looked at again. The library's wait
+ * blocks, so standard input is looked at between two waits; the watch ends when that is closed, and
+ * with an "end" line when no GPU is left.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* socket_sweep: sockets in a folder: removes those that earlier processes of ours left behind, and finds
- * those of other plugins. */
+/* socket_sweep: sockets in a folder: removes those that earlier processes of ours left behind, and
+ * finds those of other plugins. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +16,6 @@ bool socket_is_dead(const char *path);
 int socket_sweep(const char *folder, bool (*is_ours)(const void *arg, const char *name),
 		 const void *arg, struct err *err);
 
-/* The path of a socket in @folder that has a listener and whose name matches the shell pattern @pattern; NULL: there is
- * none. The caller frees. */
+/* The path of a socket in @folder that has a listener and whose name matches the shell pattern
+ * @pattern; NULL: there is none. The caller frees. */
 char *socket_find(const char *folder, const char *pattern);

@@ -1,6 +1,6 @@
 /*
- * helper_place: where hostdev-helper lies, and the folders that it works in: what everybody who has it change
- * something tells it before the job. Scans, which need less, do without.
+ * helper_place: where hostdev-helper lies, and the folders that it works in: what everybody who has
+ * it change something tells it before the job. Scans, which need less, do without.
  */
 #pragma once
 

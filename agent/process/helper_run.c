@@ -260,7 +260,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		finish_if_over(run);
 		return;
 	}
-	/* After a refused line or without an owner, the rest is still read so that the child can end. */
+	/* After a refused line or without an owner, the rest is still read so that the child can
+	 * end. */
 	if (n == 0 || run->failure.code || !run->on_line)
 		return;
 	take_chunk(run, (size_t)n, &run->failure);
@@ -290,7 +291,8 @@ static bool child_moves(struct helper_run *run)
 	return run->times && before && strcmp(run->times, before) != 0;
 }
 
-/* Does anything but ourselves wait for a processor? "0.20 0.18 0.12 3/427 11206": 3 run or could. */
+/* Does anything but ourselves wait for a processor? "0.20 0.18 0.12 3/427 11206": 3 run or
+ * could. */
 static bool is_machine_busy(const struct helper_run *run)
 {
 	auto_free char *load = read_proc(run, "loadavg");
@@ -339,7 +341,8 @@ static void on_deadline(uv_timer_t *timer)
 	struct err err = { 0 };
 	int r;
 
-	/* A loop that was held up runs its timers before it reads: the helper may have ended long ago. */
+	/* A loop that was held up runs its timers before it reads: the helper may have ended long
+	 * ago. */
 	if (!run->overdue) {
 		run->overdue = true;
 		uv_timer_start(timer, on_deadline, 1, 0);
@@ -381,7 +384,8 @@ static int spawn(struct uv_loop_s *loop, struct helper_run *run, const struct he
 		n++;
 	argv = xcalloc(n + 2, sizeof(char *));
 	/* libuv takes char *, and does not write to them. */
-	/* NOLINTBEGIN(performance-no-int-to-ptr): the only cast that drops const without a warning */
+	/* NOLINTBEGIN(performance-no-int-to-ptr): the only cast that drops const without a
+	 * warning */
 	argv[0] = (char *)(uintptr_t)spec->path;
 	for (size_t i = 0; i < n; i++)
 		argv[i + 1] = (char *)(uintptr_t)spec->args[i];
@@ -394,7 +398,8 @@ static int spawn(struct uv_loop_s *loop, struct helper_run *run, const struct he
 static void write_input(struct helper_run *run, const struct helper_spec *spec)
 {
 	/* libuv takes char *, and does not write to it. */
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the only cast that drops const without a warning */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the only cast that drops const without a
+	 * warning */
 	uv_buf_t buf = { .base = (char *)(uintptr_t)spec->input, .len = strlen(spec->input) };
 
 	assert(buf.len <= HELPER_INPUT_MAX);
@@ -429,8 +434,8 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 	uv_read_start((uv_stream_t *)&run->output, on_alloc, on_read);
 	if (spec->input)
 		write_input(run, spec);
-	/* To start a program holds the loop up, several of them for seconds on a busy machine; its clock stood
-	 * still meanwhile. */
+	/* To start a program holds the loop up, several of them for seconds on a busy machine; its
+	 * clock stood still meanwhile. */
 	uv_update_time(loop);
 	run->deadline_ms = spec->deadline_ms;
 	run->patience = spec->patience;

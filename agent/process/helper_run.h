@@ -1,15 +1,15 @@
 /*
- * helper_run: runs hostdev-helper, hostdev-names or hostdev-nvml once and hands over the lines that it
- * prints.
+ * helper_run: runs hostdev-helper, hostdev-names or hostdev-nvml once and hands over the lines that
+ * it prints.
  *
- * Owns the child until it has ended. A child that misses its deadline is abandoned, not killed:
- * one that waits inside the kernel does not die of SIGKILL before the kernel lets it go, and nothing
+ * Owns the child until it has ended. A child that misses its deadline is abandoned, not killed: one
+ * that waits inside the kernel does not die of SIGKILL before the kernel lets it go, and nothing
  * would be won. It is still reaped when it ends. Whoever runs a program that can hang in a library
  * instead kills it (helper_run_kill). The program ignores SIGPIPE if it writes to a child.
  *
- * With patience, a child has missed its deadline only if it did not run in the latter half of it while the
- * machine had a processor free, or when that many deadlines have passed. On a busy machine the kernel's own
- * threads, for which a child waits, are slow as well.
+ * With patience, a child has missed its deadline only if it did not run in the latter half of it
+ * while the machine had a processor free, or when that many deadlines have passed. On a busy
+ * machine the kernel's own threads, for which a child waits, are slow as well.
  */
 #pragma once
 
@@ -58,16 +58,16 @@ struct helper_spec {
 
 /*
  * Start the helper. @on_end runs exactly once and never before this returns, @on_line never after
- * @on_end. The run is gone when @on_end returns, but for ERR_STUCK: then when @on_gone does. Errors:
- * -ENOENT and the other errnos of spawning, with nothing started.
+ * @on_end. The run is gone when @on_end returns, but for ERR_STUCK: then when @on_gone does.
+ * Errors: -ENOENT and the other errnos of spawning, with nothing started.
  */
 int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 		     struct helper_run **ret_run, struct err *err);
 
 int helper_run_pid(const struct helper_run *run);
 
-/* Hang up its standard input, if it is cancellable and was not cancelled before: the helper stops unless
- * it has begun to change something. on_end runs as ever. */
+/* Hang up its standard input, if it is cancellable and was not cancelled before: the helper stops
+ * unless it has begun to change something. on_end runs as ever. */
 void helper_run_cancel(struct helper_run *run);
 
 /* The deadline is @deadline_ms from now, with all its patience, unless it has passed already. */
@@ -76,14 +76,15 @@ void helper_run_extend(struct helper_run *run, uint64_t deadline_ms);
 /* Kill the child. on_end runs as ever, or has run already because the deadline was missed. */
 void helper_run_kill(struct helper_run *run);
 
-/* Give up the run: no callback runs after this. A cancellable helper is cancelled. Takes NULL, returns
- * NULL. */
+/* Give up the run: no callback runs after this. A cancellable helper is cancelled. Takes NULL,
+ * returns NULL. */
 struct helper_run *helper_run_abandon(struct helper_run *run);
 
 /* Where hostdev-helper lies: beside this program (/proc/self/exe), the caller frees. */
 char *helper_run_default_path(void);
 
-/* Where hostdev-names and hostdev-nvml lie: beside the hostdev-helper at @helper, the caller frees. */
+/* Where hostdev-names and hostdev-nvml lie: beside the hostdev-helper at @helper, the caller
+ * frees. */
 char *helper_run_names_path(const char *helper);
 char *helper_run_nvml_path(const char *helper);
 

@@ -14,9 +14,9 @@ struct uv_loop_s;
 typedef void pid_watch_fn(void *arg);
 
 /*
- * @fn runs at most once, when the process @pid has ended; never before this returns, also when there
- * is none such now. NULL with @err (ERR_RETRY: -ENOSYS before Linux 5.3, -EPERM, -EINVAL, -EMFILE,
- * ...): the caller looks by time instead.
+ * @fn runs at most once, when the process @pid has ended; never before this returns, also when
+ * there is none such now. NULL with @err (ERR_RETRY: -ENOSYS before Linux 5.3, -EPERM, -EINVAL,
+ * -EMFILE, ...): the caller looks by time instead.
  */
 struct pid_watch *pid_watch_new(struct uv_loop_s *loop, int pid, pid_watch_fn *fn, void *arg,
 				struct err *err);

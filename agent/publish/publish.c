@@ -179,7 +179,8 @@ static void tell(const struct publish_audit *about, const json_t *item, const ch
 		});
 }
 
-/* @before: as publish_audit_list(); @status: the status that was written, NULL: the object was deleted. */
+/* @before: as publish_audit_list(); @status: the status that was written, NULL: the object was
+ * deleted. */
 static void publish_audit_tell(const struct publish_audit *audit, const json_t *before,
 			       const json_t *status)
 {
@@ -219,7 +220,8 @@ static bool is_moving(const struct objects *objects, const char *name)
 	return objects->kind == INVENTORY_PCI && deps->moving && deps->moving(deps->arg, name);
 }
 
-/* What the apply of @body has left of others, or the next look would apply it again; NULL: nothing. */
+/* What the apply of @body has left of others, or the next look would apply it again; NULL:
+ * nothing. */
 static json_t *left_over(const struct objects *objects, const struct reconcile_view *view,
 			 const json_t *body)
 {
@@ -369,7 +371,8 @@ struct publish *publish_free(struct publish *publish)
 	return NULL;
 }
 
-/* Before that, keys would only wait, thousands of them. The last part that becomes known enqueues all. */
+/* Before that, keys would only wait, thousands of them. The last part that becomes known enqueues
+ * all. */
 static bool is_known(const struct publish *publish, enum inventory_kind kind)
 {
 	const struct informer *claims = publish->node->claims[kind];

@@ -101,8 +101,8 @@ static json_t *own_status(const struct shape *shape, void *object)
 	return json_map_encode(shape->status_map, (char *)object + shape->status);
 }
 
-/* Say on @object what @seen (may be NULL) says, and then @value (with reason NULL: no more), with the
- * transition time of @seen if that said it already. */
+/* Say on @object what @seen (may be NULL) says, and then @value (with reason NULL: no more), with
+ * the transition time of @seen if that said it already. */
 static void set_condition(const struct shape *shape, void *object, void *seen,
 			  const struct api_condition_value *value, int64_t now_wall_ms)
 {
@@ -157,8 +157,8 @@ static void take_offered(const struct publish_case *c, const struct shape *shape
 	set_condition(shape, object, seen, &value, c->now_wall_ms);
 }
 
-/* Claimable is what the node says, with a claim or without. Beside it, readers see that somebody has the device already,
- * but not who: not everybody who may read devices may read claims. */
+/* Claimable is what the node says, with a claim or without. Beside it, readers see that somebody
+ * has the device already, but not who: not everybody who may read devices may read claims. */
 static void take_claimed(const struct publish_case *c, const struct shape *shape, void *object,
 			 void *seen)
 {
@@ -390,9 +390,9 @@ static json_t *pairs_json(const struct json_pairs *pairs)
 	return json;
 }
 
-/* The driver annotation names the driver that the device returns to. While the device is claimed, or on
- * no driver of its own, the annotation stays. A passthrough driver, or a text that is no driver name, is
- * a mistake in the annotation: then the claim may know the driver. */
+/* The driver annotation names the driver that the device returns to. While the device is claimed,
+ * or on no driver of its own, the annotation stays. A passthrough driver, or a text that is no
+ * driver name, is a mistake in the annotation: then the claim may know the driver. */
 static void keep_driver(const struct publish_case *c, struct json_pairs *annotations)
 {
 	const struct api_meta *seen = c->seen;

@@ -1,9 +1,9 @@
 /*
  * publish_plan: what, if anything, must be written so that one object says what it should.
  *
- * Pure: what the node should have, what the API server has and whether somebody claims it go in; the
- * next step and the text of the write come out. An object that is as it should be gives no step:
- * this is where "an unchanged node writes nothing" is decided.
+ * Pure: what the node should have, what the API server has and whether somebody claims it go in;
+ * the next step and the text of the write come out. An object that is as it should be gives no
+ * step: this is where "an unchanged node writes nothing" is decided.
  */
 #pragma once
 
@@ -43,8 +43,8 @@ struct publish_case {
 	const struct usbdeviceclaim *usb_claim; /* of a USB device; likewise                */
 	/* The allocations of the device; NULL: not known, the status keeps them. */
 	const struct pcidevice_allocations *allocations;
-	/* The resource that offers a mediated device, NULL: none; or under which a pod has a PCI device,
-	 * NULL: no pod has it. */
+	/* The resource that offers a mediated device, NULL: none; or under which a pod has a PCI
+	 * device, NULL: no pod has it. */
 	const char *resource;
 	struct publish_offer offer;
 	/* Of a parent of mediated devices; NULL: not known, the status keeps it. */
@@ -57,7 +57,8 @@ struct publish_case {
 /* *@ret_body is what to apply (the caller's to json_decref), NULL for NOTHING and DELETE. */
 enum publish_step publish_plan(const struct publish_case *c, json_t **ret_body);
 
-/* The status of an object that the API server has nothing of, as a body; for the caller to json_decref(). */
+/* The status of an object that the API server has nothing of, as a body; for the caller to
+ * json_decref(). */
 json_t *publish_first_status(const struct publish_case *c);
 
 /*
@@ -70,6 +71,7 @@ json_t *publish_left_over(enum inventory_kind kind, const json_t *body, const js
 /* The whole object as the steps above would make it, for the caller to json_decref(). */
 json_t *publish_object(enum inventory_kind kind, const void *wanted);
 
-/* Who has the device, as its object @object (may be NULL) tells; NULL: none, or the kind has no such list. */
+/* Who has the device, as its object @object (may be NULL) tells; NULL: none, or the kind has no
+ * such list. */
 const struct pcidevice_allocations *publish_allocations(enum inventory_kind kind,
 							const void *object);

@@ -74,8 +74,8 @@ void attempt_wake(struct attempt *attempt);
 /* The task is stuck, or was stuck and has ended: its outcome is not known. */
 void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms);
 
-/* Is a scan that began at @scan_ms older than what was done? Within the same millisecond the answer is
- * yes, because another scan follows every change. */
+/* Is a scan that began at @scan_ms older than what was done? Within the same millisecond the answer
+ * is yes, because another scan follows every change. */
 bool attempt_is_newer(const struct attempt *attempt, uint64_t scan_ms);
 
 /* What the last attempt for @object came to, if it was not done and is not stuck, else NULL;

@@ -126,7 +126,8 @@ static void on_end(void *arg, int result, const struct err *err)
 	struct task_outcome outcome = { 0 };
 	bool late = result < 0 && err->kind == ERR_STUCK;
 
-	/* A helper that has printed its result but does not exit has an outcome: do not wait for it. */
+	/* A helper that has printed its result but does not exit has an outcome: do not wait for
+	 * it. */
 	if (late && !task->lines.ended) {
 		log_stuck(task);
 		task->stuck = true;

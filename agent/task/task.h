@@ -88,8 +88,8 @@ struct tasks_count tasks_count(const struct tasks *set);
  * runs, unless it is stuck: then either may start the next one, or free the set. */
 struct task *task_start(const struct task_spec *spec, struct err *err);
 
-/* Give up the task: no callback runs any more, and it ends by itself. A cancellable task is cancelled.
- * Takes NULL, returns NULL. */
+/* Give up the task: no callback runs any more, and it ends by itself. A cancellable task is
+ * cancelled. Takes NULL, returns NULL. */
 struct task *task_abandon(struct task *task);
 
 /* Have its helper stop, if it is cancellable and has not begun to change anything. */

@@ -67,7 +67,7 @@ struct task_lines {
 	struct json_strs holders; /* each one once, in words                     */
 	bool ended;               /* by an "end" line: what follows does not count */
 	char *garbage;            /* the first line that cannot be read: why      */
-	struct str text; /* of a tool, cut and clean; its lines are separated by "; " */
+	struct str text;          /* of a tool, cut and clean; its lines are separated by "; " */
 };
 
 void task_lines_done(struct task_lines *lines);

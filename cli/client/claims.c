@@ -133,7 +133,8 @@ enum claim_change claim_compare(const struct cluster_device *device, const struc
 	return compare_pci(device->claim_object, spec, ret_text);
 }
 
-/* Why the API server had no answer of our webhook: the end of @message. NULL: it had one, or did not need it. */
+/* Why the API server had no answer of our webhook: the end of @message. NULL: it had one, or did
+ * not need it. */
 static const char *webhook_silence(const char *message)
 {
 	static const char before[] = "failed calling webhook \"" WEBHOOK_NAME "\"";
@@ -330,7 +331,8 @@ void claims_forget_group(struct session_answer *answer)
 	answer->warnings = str_detach(&kept);
 }
 
-/* The words of one of our ValidatingAdmissionPolicies, behind the object, the policy and its binding. NULL: it is none's. */
+/* The words of one of our ValidatingAdmissionPolicies, behind the object, the policy and its
+ * binding. NULL: it is none's. */
 static const char *policy_words(const char *message)
 {
 	static const char name[] = "ValidatingAdmissionPolicy 'hostdev-";
@@ -341,8 +343,8 @@ static const char *policy_words(const char *message)
 	return words ? words + sizeof(before) - 1 : NULL;
 }
 
-/* A request that RBAC refuses: 'User "bob" cannot create resource "pcideviceclaims" in API group ...'. NULL: it is none. The
- * caller frees. */
+/* A request that RBAC refuses: 'User "bob" cannot create resource "pcideviceclaims" in API group
+ * ...'. NULL: it is none. The caller frees. */
 static char *right_words(const char *message)
 {
 	static const char cannot[] = "\" cannot ", resource[] = " resource \"";
@@ -359,7 +361,8 @@ static char *right_words(const char *message)
 			 user, (int)strcspn(verb, " "), verb, (int)strcspn(what, "\""), what);
 }
 
-/* The words of our webhook in a refusal, without the device, which the caller names. NULL: it is not the webhook's. */
+/* The words of our webhook in a refusal, without the device, which the caller names. NULL: it is
+ * not the webhook's. */
 static const char *webhook_words(const char *message)
 {
 	static const char before[] = "admission webhook \"" WEBHOOK_NAME "\" denied the request: ";

@@ -53,9 +53,9 @@ enum claim_change {
 enum claim_change claim_compare(const struct cluster_device *device, const struct claim_spec *spec,
 				char **ret_text);
 
-/* These return what session_ask() returns. The answer has the object and the warnings. While the API server gets no
- * answer from hostdev's webhook, they repeat the request until the time of session_set_end(), and say so on standard
- * error; without such a time they ask once. */
+/* These return what session_ask() returns. The answer has the object and the warnings. While the
+ * API server gets no answer from hostdev's webhook, they repeat the request until the time of
+ * session_set_end(), and say so on standard error; without such a time they ask once. */
 int claim_create(struct session *session, const struct claim_target *target,
 		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,
 		 struct err *err);
@@ -70,26 +70,29 @@ int claim_delete_own(struct session *session, const struct claim_target *target,
 int claim_read(struct session *session, const struct claim_target *target,
 	       struct session_answer *ret_answer, struct err *err);
 
-/* Ask by dry runs whether @spec, or the claim that exists, may include the IOMMU group. Returns why not; NULL if it may, or if
- * that could not be found out. The caller frees. */
+/* Ask by dry runs whether @spec, or the claim that exists, may include the IOMMU group. Returns why
+ * not; NULL if it may, or if that could not be found out. The caller frees. */
 char *claims_group_refusal(struct session *session, const struct claim_target *target,
 			   const struct claim_spec *spec);
 
-/* Is the claim of @device the caller's, or that of the user whom @spec names? True, too, for a claim without an owner, and
- * if the API server does not say who the caller is (SelfSubjectReview, since Kubernetes 1.28). */
+/* Is the claim of @device the caller's, or that of the user whom @spec names? True, too, for a
+ * claim without an owner, and if the API server does not say who the caller is (SelfSubjectReview,
+ * since Kubernetes 1.28). */
 bool claims_mine(struct session *session, const struct cluster_device *device,
 		 const struct claim_spec *spec);
 
-/* Print the warnings of @answer on standard error, as kubectl does, broken where the terminal ends. */
+/* Print the warnings of @answer on standard error, as kubectl does, broken where the terminal
+ * ends. */
 void claims_warn(const struct session_answer *answer);
 
-/* Take out of @answer the webhook's warning that the claim waits for the rest of its IOMMU group. */
+/* Take out of @answer the webhook's warning that the claim waits for the rest of its IOMMU
+ * group. */
 void claims_forget_group(struct session_answer *answer);
 
 /* Did the API server get no answer from hostdev's webhook? Pure. */
 bool claims_unchecked(const struct session_answer *answer);
 
-/* The whole message of the API server about an error, or else err.msg; cleaned. Of a refusal by hostdev's webhook, only
- * its words, without the name of the device. Of a webhook that does not answer, the cause and where to look. The
- * caller frees. */
+/* The whole message of the API server about an error, or else err.msg; cleaned. Of a refusal by
+ * hostdev's webhook, only its words, without the name of the device. Of a webhook that does not
+ * answer, the cause and where to look. The caller frees. */
 char *claims_refusal(const struct session_answer *answer, const struct err *err);

@@ -97,8 +97,8 @@ static bool is_of_device(const struct event *event)
 	return str_equal(kind, pcidevice_kind.kind) || str_equal(kind, usbdevice_kind.kind);
 }
 
-/* Is the same event of a device also recorded on its claim or card? Then that one is kept: a claim's uid identifies the
- * claim. */
+/* Is the same event of a device also recorded on its claim or card? Then that one is kept: a
+ * claim's uid identifies the claim. */
 static bool is_double(const struct device_events *events, const struct event *event)
 {
 	for (size_t i = 0; i < events->len && is_of_device(event); i++) {

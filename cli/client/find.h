@@ -8,11 +8,11 @@ struct str;
 enum { FIND_LISTED = 10 }; /* candidates that are named */
 
 /*
- * A word is the name of an object (also with its kind, as -o name prints it; a card's SRIOVNetworkDevice
- * and the like mean its PCI function), NODE/ADDRESS, or an address that is one device's alone; a PCI
- * address may leave out the domain 0000. A kind and a name that do not go together are -EINVAL, and so is
- * the address of a bridge that is not listed itself. Result: 0 with *@ret_device; -ENOENT or -ENOTUNIQ
- * with @why, which for the latter lists the candidates.
+ * A word is the name of an object (also with its kind, as -o name prints it; a card's
+ * SRIOVNetworkDevice and the like mean its PCI function), NODE/ADDRESS, or an address that is one
+ * device's alone; a PCI address may leave out the domain 0000. A kind and a name that do not go
+ * together are -EINVAL, and so is the address of a bridge that is not listed itself. Result: 0 with
+ * *@ret_device; -ENOENT or -ENOTUNIQ with @why, which for the latter lists the candidates.
  */
 int find_device(struct cluster *cluster, const char *word, struct cluster_device **ret_device,
 		struct str *why);

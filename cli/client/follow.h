@@ -19,7 +19,8 @@ struct follow *follow_new(struct session *session, const struct lists_want *want
 /* Takes NULL, returns NULL. */
 struct follow *follow_free(struct follow *follow);
 
-/* Has something changed since the last call that returned true? False until every kind is read or has failed once. */
+/* Has something changed since the last call that returned true? False until every kind is read or
+ * has failed once. */
 bool follow_changed(struct follow *follow);
 
 /* Put copies of all objects into @cluster, which is empty. */

@@ -1,6 +1,6 @@
 /*
- * lists: the objects that a command needs, read from the API server into a cluster, all kinds at once
- * and in pages.
+ * lists: the objects that a command needs, read from the API server into a cluster, all kinds at
+ * once and in pages.
  */
 #pragma once
 
@@ -50,16 +50,16 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
  * Pure. */
 void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, struct str *to);
 
-/* The user in a message such as: User "ann" cannot list resource ...; NULL: it names none, or is not about that right but
- * about impersonation. The caller frees. Pure. */
+/* The user in a message such as: User "ann" cannot list resource ...; NULL: it names none, or is
+ * not about that right but about impersonation. The caller frees. Pure. */
 char *lists_forbidden_user(const char *message);
 
-/* Append "user 'ann' may not list WHAT (403 forbidden)", with the user whom @message of the API server names; NULL: none.
- * Pure. */
+/* Append "user 'ann' may not list WHAT (403 forbidden)", with the user whom @message of the API
+ * server names; NULL: none. Pure. */
 void lists_add_forbidden(const char *what, const char *message, struct str *to);
 
-/* The error for a list of @plural that the API server refuses with @message: it names the user, and the
- * role that allows it. Pure. */
+/* The error for a list of @plural that the API server refuses with @message: it names the user, and
+ * the role that allows it. Pure. */
 int lists_denied(const char *plural, const char *message, struct err *err);
 
 /* 0 if hostdev is installed and the caller may read at least one kind of devices. */

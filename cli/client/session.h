@@ -73,8 +73,8 @@ void session_answer_done(struct session_answer *answer);
 int session_ask(struct session *session, const struct kube_request *request,
 		struct session_answer *ret_answer, struct err *err);
 
-/* The result of a request, which failed with @err if it is < 0. -EPERM: the caller may not impersonate the user of --as,
- * so every request fails; @err then says that. */
+/* The result of a request, which failed with @err if it is < 0. -EPERM: the caller may not
+ * impersonate the user of --as, so every request fails; @err then says that. */
 int session_judge(int result, struct err *err);
 
 /* Has the API server asked to repeat the request (429, 503) after a time that is not too long?
@@ -85,12 +85,13 @@ bool session_again(struct session *session, int result, const struct err *err, u
  * no Status. The caller frees. */
 char *session_answer_message(const struct session_answer *answer);
 
-/* Have the API server answer a question about the caller: create @body, an object of @resource ("selfsubjectreviews") in version
- * v1 of @group, which is not stored. As session_ask(). */
+/* Have the API server answer a question about the caller: create @body, an object of @resource
+ * ("selfsubjectreviews") in version v1 of @group, which is not stored. As session_ask(). */
 int session_review(struct session *session, const char *group, const char *resource,
 		   const char *body, struct session_answer *ret_answer, struct err *err);
 
-/* The user name of the caller, as the API server says; NULL: not known. The caller of this function frees it. */
+/* The user name of the caller, as the API server says; NULL: not known. The caller of this function
+ * frees it. */
 char *session_caller(struct session *session);
 
 /* Run the loop until *@pending is 0: 0, or -EINTR. */

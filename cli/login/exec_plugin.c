@@ -379,7 +379,8 @@ static void plugin_start(struct kube_provider *provider, kube_proof_fn *done, vo
 	}
 }
 
-/* Ask a running plugin to end (SIGTERM), for example one that waits for input. Does not wait for it. */
+/* Ask a running plugin to end (SIGTERM), for example one that waits for input. Does not wait for
+ * it. */
 static void plugin_stop(struct kube_provider *provider)
 {
 	struct exec_plugin *plugin = (struct exec_plugin *)provider;

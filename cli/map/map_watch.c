@@ -294,8 +294,8 @@ static enum state_conflict group_conflict(const struct map_watch *watch,
 	return conflict;
 }
 
-/* Why a claim of @device is refused, or that this is not known, as far as the page reads the objects. It does not read
- * those that divide network cards. */
+/* Why a claim of @device is refused, or that this is not known, as far as the page reads the
+ * objects. It does not read those that divide network cards. */
 static enum state_conflict conflict_of(const struct map_watch *watch,
 				       const struct pcidevice *device)
 {

@@ -13,8 +13,8 @@ struct map_board;
 struct map_watch;
 struct str;
 
-/* @user is the caller, which says whether a claim is another user's; NULL: not known. @changed is called when cards have
- * changed, but not before this function has returned. */
+/* @user is the caller, which says whether a claim is another user's; NULL: not known. @changed is
+ * called when cards have changed, but not before this function has returned. */
 struct map_watch *map_watch_new(const struct informer_deps *deps, const char *user,
 				void (*changed)(void *arg), void *arg);
 /* Takes NULL, returns NULL. */

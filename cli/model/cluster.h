@@ -142,21 +142,23 @@ struct node_fault cluster_node_fault(const struct cluster *cluster, const char *
 
 size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind);
 
-/* The user who asks; NULL: not known. Copied. Another user's claim in an IOMMU group refuses the caller's. */
+/* The user who asks; NULL: not known. Copied. Another user's claim in an IOMMU group refuses the
+ * caller's. */
 void cluster_set_caller(struct cluster *cluster, const char *user);
 
-/* The caller may not read claims of @kinds, a set: whether a device is claimed whose claim is not here is not known. Of
- * @unlisted they may not be listed, so that this is not known of the USB devices behind a controller. */
+/* The caller may not read claims of @kinds, a set: whether a device is claimed whose claim is not
+ * here is not known. Of @unlisted they may not be listed, so that this is not known of the USB
+ * devices behind a controller. */
 void cluster_hide_claims(struct cluster *cluster, unsigned kinds, unsigned unlisted);
 bool cluster_hides_claims(const struct cluster *cluster, enum cluster_kind kind);
 bool cluster_lists_claims(const struct cluster *cluster, enum cluster_kind kind);
 
-/* Is @user, the owner of a claim, somebody else than the caller? False if the claim has no owner (""), or the caller is not
- * known. */
+/* Is @user, the owner of a claim, somebody else than the caller? False if the claim has no owner
+ * (""), or the caller is not known. */
 bool cluster_is_others(const struct cluster *cluster, const char *user);
 
-/* The objects of @kind by name, in an array that the caller frees (not what it points to); it ends in
- * NULL. */
+/* The objects of @kind by name, in an array that the caller frees (not what it points to); it ends
+ * in NULL. */
 const void **cluster_objects(const struct cluster *cluster, enum cluster_kind kind,
 			     size_t *ret_len);
 
@@ -167,8 +169,8 @@ const struct cluster_view *cluster_view(struct cluster *cluster);
 struct cluster_device *cluster_device(struct cluster *cluster, enum device_type type,
 				      const char *name);
 
-/* Is a bridge at @address above the PCI function @device? Agents list such a bridge in the function's IOMMU group, but not
- * as a device. */
+/* Is a bridge at @address above the PCI function @device? Agents list such a bridge in the
+ * function's IOMMU group, but not as a device. */
 bool cluster_device_behind(const struct cluster_device *device, const char *address);
 
 /* The PCI function, or USB port, of @node; NULL if there is none. */

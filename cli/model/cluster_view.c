@@ -435,7 +435,8 @@ static bool claims_group(const struct cluster_device *device)
 	return device->type == DEVICE_PCI && claim && claim->spec.include_iommu_group;
 }
 
-/* Is it claimed by another user? A claim that leaves the device on its driver does not count in its group. */
+/* Is it claimed by another user? A claim that leaves the device on its driver does not count in its
+ * group. */
 static bool is_others(const struct cluster_device *device)
 {
 	return device->type == DEVICE_PCI && device->others &&

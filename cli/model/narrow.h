@@ -9,8 +9,8 @@ struct cluster_device;
 /* Keep only devices that a pod of the namespace @ns has. */
 void narrow_to_namespace(struct cluster *cluster, const char *ns);
 
-/* Drop claims whose devices were not listed, because it is unknown whether the selector matches these
- * devices. */
+/* Drop claims whose devices were not listed, because it is unknown whether the selector matches
+ * these devices. */
 void narrow_to_listed(struct cluster *cluster);
 
 /* Does a pod of the namespace @ns have it? NULL: of any namespace. */

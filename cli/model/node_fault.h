@@ -34,6 +34,6 @@ struct node_fault node_told(const struct api_conditions *conditions, bool node_k
 /* "NotReady for 60m: KubeletNotReady", for the caller to free. */
 char *node_fault_text(const struct node_fault *fault, int64_t now_wall_ms);
 
-/* "vm1 is NotReady for 60m: KubeletNotReady", "no agent has been running on vm1 for 16s". The caller
- * frees. */
+/* "vm1 is NotReady for 60m: KubeletNotReady", "no agent has been running on vm1 for 16s". The
+ * caller frees. */
 char *node_fault_sentence(const struct node_fault *fault, const char *node, int64_t now_wall_ms);

@@ -85,7 +85,8 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 	return by_condition(STATE_PENDING, ready);
 }
 
-/* Why a claim is refused because of other claims and objects, as in controller/admission, or why that is not known. */
+/* Why a claim is refused because of other claims and objects, as in controller/admission, or why
+ * that is not known. */
 static const struct {
 	enum device_state state;
 	const char *reason;

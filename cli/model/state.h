@@ -69,6 +69,6 @@ struct state_verdict state_judge(const struct cluster_device *device);
 struct state_verdict state_judge_part(const struct api_conditions *conditions, bool used,
 				      const struct node_fault *fault);
 
-/* The finalizer that keeps a claim which is being deleted, and whose device hostdev has released or never bound: it is not
- * hostdev's. NULL: none does. */
+/* The finalizer that keeps a claim which is being deleted, and whose device hostdev has released or
+ * never bound: it is not hostdev's. NULL: none does. */
 const char *state_finalizer(const struct api_meta *claim);

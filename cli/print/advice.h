@@ -16,11 +16,11 @@ char *advice_about(const char *reason, const char *node, const char *device, con
  * set. The caller frees. */
 char *advice_flags(const char *message);
 
-/* @message without what it says of claims of the whole IOMMU group, for a user who may claim none. The
- * caller frees. */
+/* @message without what it says of claims of the whole IOMMU group, for a user who may claim none.
+ * The caller frees. */
 char *advice_without_group(const char *message);
 
-/* "the device is released; the finalizer 'a/b' keeps the claim", and the command for that; NULL: no other's finalizer keeps
- * @claim. The caller frees. */
+/* "the device is released; the finalizer 'a/b' keeps the claim", and the command for that; NULL: no
+ * other's finalizer keeps @claim. The caller frees. */
 char *advice_kept(const struct api_meta *claim);
 char *advice_unkeep(enum device_type type, const struct api_meta *claim);

@@ -16,8 +16,8 @@ extern const char *const out_formats[];
 extern const char *const out_formats_unnamed[]; /* without name          */
 extern const char *const out_formats_narrow[];  /* without name and wide */
 
-/* Parse the value of --output: one of @choices, which is one of the lists above, and with OUT_JSON the template of
- * "jsonpath=TEMPLATE", which is checked, or NULL. Borrows from @text. Pure. */
+/* Parse the value of --output: one of @choices, which is one of the lists above, and with OUT_JSON
+ * the template of "jsonpath=TEMPLATE", which is checked, or NULL. Borrows from @text. Pure. */
 int out_format_parse(const char *text, const char *const *choices, enum out_format *ret_format,
 		     const char **ret_jsonpath, struct err *err);
 
@@ -37,7 +37,8 @@ bool out_is_json(const struct out *out);
 /* The same for a List with @items, which it takes. */
 void out_json_list(struct out *out, json_t *items);
 
-/* Print @text, which is clean and may have several lines, on standard error, broken where the terminal ends. */
+/* Print @text, which is clean and may have several lines, on standard error, broken where the
+ * terminal ends. */
 void out_say(const char *text);
 
 /* Write out->text to standard output, and empty it. If the reader has closed the pipe, end the

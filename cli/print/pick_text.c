@@ -161,7 +161,8 @@ static void causes_done(struct causes *causes)
 	free(causes->items);
 }
 
-/* The resource that was probably meant: one that begins so, the same without the domain, or one with a typing error. */
+/* The resource that was probably meant: one that begins so, the same without the domain, or one
+ * with a typing error. */
 static const char *nearest(struct cluster *cluster, const char *resource)
 {
 	const struct cluster_view *view = cluster_view(cluster);

@@ -142,8 +142,9 @@ static struct row *add_row(struct rows *rows, const char *resource, const char *
 	return row;
 }
 
-/* The row of the device's resource, or of that on its node. DevicePools count neither a USB device before it is claimed
- * nor one that the HostDeviceConfig offers, so there may be none yet. NULL: only some pools are shown. */
+/* The row of the device's resource, or of that on its node. DevicePools count neither a USB device
+ * before it is claimed nor one that the HostDeviceConfig offers, so there may be none yet. NULL:
+ * only some pools are shown. */
 static struct row *row_of(struct rows *rows, const struct cluster_device *device)
 {
 	const char *node = rows->look->nodes ? device->node : NULL;

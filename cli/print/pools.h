@@ -19,11 +19,12 @@ struct pools_look {
 	bool selected; /* the cluster has only some of the DevicePools */
 };
 
-/* Returns how many rows are left out. Append the DevicePools of @cluster to out->text, as out->format says. In tables, devices of a
- * node with a problem do not count as healthy, and USB devices without a claim, which no pool counts, are
- * counted from the devices. */
+/* Returns how many rows are left out. Append the DevicePools of @cluster to out->text, as
+ * out->format says. In tables, devices of a node with a problem do not count as healthy, and USB
+ * devices without a claim, which no pool counts, are counted from the devices. */
 size_t pools_print(struct cluster *cluster, const struct pools_look *look, struct out *out);
 
-/* Append "vm1 (NotReady for 60m: KubeletNotReady), vm2 (gone)": the nodes whose devices are not counted because the node has a
- * problem; at most POOLS_FAULTS_MAX, then how many more. Appends nothing if there are none. Pure. */
+/* Append "vm1 (NotReady for 60m: KubeletNotReady), vm2 (gone)": the nodes whose devices are not
+ * counted because the node has a problem; at most POOLS_FAULTS_MAX, then how many more. Appends
+ * nothing if there are none. Pure. */
 void pools_faults(struct cluster *cluster, int64_t now_wall_ms, struct str *to);

@@ -48,7 +48,8 @@ static const char *step_of(const struct cluster_device *device, size_t at)
 	return at == len ? device->address : NULL;
 }
 
-/* The parent of a mediated device, such as "mtty", which need not be a listed device; "" of other devices. */
+/* The parent of a mediated device, such as "mtty", which need not be a listed device; "" of other
+ * devices. */
 static const char *mdev_parent(const struct cluster_device *device)
 {
 	const struct mediateddevice *mdev = device->type == DEVICE_MDEV ? device->object : NULL;
@@ -252,7 +253,8 @@ static const char *claim_text(const struct cluster_device *device)
 	return device->user[0] ? device->user : "(no user)";
 }
 
-/* "12", or "12 (+2 more)" for a group of three functions. Bridges above them are not claimed, and not counted. */
+/* "12", or "12 (+2 more)" for a group of three functions. Bridges above them are not claimed, and
+ * not counted. */
 static void add_group(struct table *table, const struct cluster_device *device)
 {
 	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;

@@ -33,8 +33,8 @@ static const struct json_row head_map[] = {
 	JSON_END,
 };
 
-/* What is known of an object; {0}: that there is none. The rest is only there if the API server has said it
- * in this run. */
+/* What is known of an object; {0}: that there is none. The rest is only there if the API server has
+ * said it in this run. */
 struct answer {
 	struct entry *entry;
 	char *bytes;
@@ -564,8 +564,9 @@ static bool may_plan(const struct reconcile *reconcile, const char *key)
 	return false;
 }
 
-/* A step that cannot be undone is decided on an object that the API server itself has returned in this
- * run. If the watch has shown a later object meanwhile, the object is read again: it may be deleted. */
+/* A step that cannot be undone is decided on an object that the API server itself has returned in
+ * this run. If the watch has shown a later object meanwhile, the object is read again: it may be
+ * deleted. */
 static void read_before(struct run *run)
 {
 	const struct decision *decision = &run->decision;

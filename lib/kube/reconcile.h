@@ -29,35 +29,35 @@
  *
  * The kinds, and what each needs beside PATCH and PATCH_STATUS:
  *
- *	USBDeviceClaim           before(): gives the device's node back; ACT
- *	PCIDeviceClaim           ACT, and a status during it: reconcile_report(); is_ours() without
- *	                         an object, for a record that is left; failure, for a transition
- *	                         that is tried again; before() and after() for failpoints and audit
- *	SRIOVNetworkDevice       CREATE, DELETE, ACT; an object without our label that CREATE finds;
- *	                         after() for audit, rested() for what is remembered of tasks
- *	SRIOVGPUDevice, VGPUDevice, MigConfiguration
- *	                         likewise, a reconcile each, which run side by side; ACT also for
- *	                         a question to nvidia-smi
- *	PCIDeviceClaims of vGPUs CREATE, DELETE; is_settled(): neither they nor the vGPUs are
- *	                         decided on while the other kind's cache is behind
- *	PCIDevice, USBDevice, MediatedDevice, MediatedDeviceParent
- *	                         a reconcile each, which share a queue; APPLY, APPLY_STATUS, DELETE;
- *	                         plan() sees the answer of an apply: the status follows a new
- *	                         object, and nulls follow an apply that left fields of others
- *	                         (view.last); after() for the audit of allocations
- *	HostDeviceConfig         APPLY_STATUS, field_manager per node; again_ms spreads the agents
- *	DevicePool               CREATE, DELETE; leads(); quiet_ms: many changes make one write.
- *	                         Objects are digests: events need an answer
- *	claims, for the controller
- *	                         DELETE; leads(); the text of a READ, since a digest is too little
- *	                         to patch
- *	Node                     ACT that is done at once: what a node that is gone has left is
- *	                         enqueued elsewhere; ACT that is a write of the HostDeviceConfig
- *	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
- *	Secret and webhook configurations
- *	                         APPLY, of the configurations with resourceVersion in the body;
- *	                         leads(); insists. READ and CREATE are not used: their roles name the
- *	                         object, and have no get
+ * 	USBDeviceClaim           before(): gives the device's node back; ACT
+ * 	PCIDeviceClaim           ACT, and a status during it: reconcile_report(); is_ours() without
+ * 	                         an object, for a record that is left; failure, for a transition
+ * 	                         that is tried again; before() and after() for failpoints and audit
+ * 	SRIOVNetworkDevice       CREATE, DELETE, ACT; an object without our label that CREATE finds;
+ * 	                         after() for audit, rested() for what is remembered of tasks
+ * 	SRIOVGPUDevice, VGPUDevice, MigConfiguration
+ * 	                         likewise, a reconcile each, which run side by side; ACT also for
+ * 	                         a question to nvidia-smi
+ * 	PCIDeviceClaims of vGPUs CREATE, DELETE; is_settled(): neither they nor the vGPUs are
+ * 	                         decided on while the other kind's cache is behind
+ * 	PCIDevice, USBDevice, MediatedDevice, MediatedDeviceParent
+ * 	                         a reconcile each, which share a queue; APPLY, APPLY_STATUS, DELETE;
+ * 	                         plan() sees the answer of an apply: the status follows a new
+ * 	                         object, and nulls follow an apply that left fields of others
+ * 	                         (view.last); after() for the audit of allocations
+ * 	HostDeviceConfig         APPLY_STATUS, field_manager per node; again_ms spreads the agents
+ * 	DevicePool               CREATE, DELETE; leads(); quiet_ms: many changes make one write.
+ * 	                         Objects are digests: events need an answer
+ * 	claims, for the controller
+ * 	                         DELETE; leads(); the text of a READ, since a digest is too little
+ * 	                         to patch
+ * 	Node                     ACT that is done at once: what a node that is gone has left is
+ * 	                         enqueued elsewhere; ACT that is a write of the HostDeviceConfig
+ * 	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
+ * 	Secret and webhook configurations
+ * 	                         APPLY, of the configurations with resourceVersion in the body;
+ * 	                         leads(); insists. READ and CREATE are not used: their roles name the
+ * 	                         object, and have no get
  */
 #pragma once
 
@@ -142,7 +142,8 @@ struct reconcile_spec {
 	const struct informer *objects;      /* of the kind; NULL: an informer of its own    */
 	const struct informer *const *needs; /* other lists that must be there; NULL ends it,
 						and may be NULL                              */
-	/* Of an informer of its own, which enqueues what changes, and all keys of the first list. */
+	/* Of an informer of its own, which enqueues what changes, and all keys of the first
+	 * list. */
 	const char *label_selector; /* during reconcile_new(); NULL: none                       */
 	const char *field_selector; /* likewise                                                */
 	/* What the kind does about a change beside that, and about the first list; as struct
@@ -157,8 +158,8 @@ struct reconcile_spec {
 
 	/* Is all there that is no list, such as an inventory? May be NULL. */
 	bool (*is_ready)(void *arg);
-	/* Is this program the leader, which writes, of several that run? Keys are dropped while it is
-	 * not; enqueue all keys when it becomes the leader. NULL: it is. */
+	/* Is this program the leader, which writes, of several that run? Keys are dropped while it
+	 * is not; enqueue all keys when it becomes the leader. NULL: it is. */
 	bool (*leads)(void *leads_arg);
 	void *leads_arg;
 	/* Has this program to do with the key? @object NULL: there is none. */
@@ -172,8 +173,9 @@ struct reconcile_spec {
 	void (*after)(void *arg, const struct reconcile_view *view,
 		      const struct decision *decision);
 	/* Begin @decision->job. True: reconcile_acted() or reconcile_failed() will be called, not
-	 * before this has returned. False: it is done, or cannot be done now; the run ends, and the kind enqueues the
-	 * key when there is more to decide. NULL: the kind never decides on ACT. */
+	 * before this has returned. False: it is done, or cannot be done now; the run ends, and the
+	 * kind enqueues the key when there is more to decide. NULL: the kind never decides on
+	 * ACT. */
 	bool (*act)(void *arg, const struct reconcile_view *view, const struct decision *decision);
 	/* A run has come to rest, by @decision; NULL: the key is not ours, and @object is NULL
 	 * then, too. May be NULL. */
@@ -187,8 +189,8 @@ struct reconcile_spec {
 	struct metrics *metrics; /* may be NULL */
 };
 
-/* A queue that several reconciles share, each by a prefix of its own that no other begins with: so many
- * keys run at a time of all of them together. @name is static; @metrics may be NULL. */
+/* A queue that several reconciles share, each by a prefix of its own that no other begins with: so
+ * many keys run at a time of all of them together. @name is static; @metrics may be NULL. */
 struct reconcile_queue *reconcile_queue_new(const char *name, size_t max_running,
 					    struct clock *clock, struct metrics *metrics);
 /* Its reconciles are freed before. Takes NULL, returns NULL. */
@@ -213,8 +215,8 @@ bool reconcile_is_synced(const struct reconcile *reconcile, struct str *reason);
 void reconcile_enqueue(struct reconcile *reconcile, const char *key);
 /* The same in @delay_ms, unless the key is to be run before that. */
 void reconcile_enqueue_after(struct reconcile *reconcile, const char *key, uint64_t delay_ms);
-/* The same for every object of the cache that is ours. Does nothing before all needs are synced: the
- * caller that syncs the last one calls this. */
+/* The same for every object of the cache that is ours. Does nothing before all needs are synced:
+ * the caller that syncs the last one calls this. */
 void reconcile_enqueue_all(struct reconcile *reconcile);
 
 /* The object @key changed in the cache: to be called for each change that an informer of others

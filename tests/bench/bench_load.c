@@ -1,12 +1,14 @@
 /*
- * bench_load: puts a large cluster into an API server: Nodes, and PCIDevices as agents publish them.
+ * bench_load: puts a large cluster into an API server: Nodes, and PCIDevices as agents publish
+ * them.
  *
- *	bench_load KUBECONFIG apply|create NODES DEVICES-PER-NODE CONNECTIONS SECONDS
+ * 	bench_load KUBECONFIG apply|create NODES DEVICES-PER-NODE CONNECTIONS SECONDS
  *
- * apply: a device is applied, and its status behind it, by the requests of an agent that sees it for the first
- * time. create: both in one POST, which costs the API server a third of that; it keeps the status only
- * while the kind has no status subresource. The field manager is the agent's either way. After SECONDS no further
- * device is begun. Says every ten seconds, and at the end, how many devices there are and how many ms it took.
+ * apply: a device is applied, and its status behind it, by the requests of an agent that sees it
+ * for the first time. create: both in one POST, which costs the API server a third of that; it
+ * keeps the status only while the kind has no status subresource. The field manager is the agent's
+ * either way. After SECONDS no further device is begun. Says every ten seconds, and at the end, how
+ * many devices there are and how many ms it took.
  */
 #include <errno.h>
 #include <inttypes.h>

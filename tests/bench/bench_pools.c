@@ -1,7 +1,7 @@
 /*
- * bench_pools: what the controller keeps of a large cluster, for pools, nodes and the rules of admission:
- * bytes per device and per claim, and how long the first list and one change take. Every tenth device is
- * claimed. bench_pools [NODES [DEVICES-PER-NODE]]
+ * bench_pools: what the controller keeps of a large cluster, for pools, nodes and the rules of
+ * admission: bytes per device and per claim, and how long the first list and one change take. Every
+ * tenth device is claimed. bench_pools [NODES [DEVICES-PER-NODE]]
  */
 #include <assert.h>
 #include <malloc.h>

@@ -1,6 +1,7 @@
 /*
- * stub_kernel: hostdev-helper's kernel for a synthetic tree: what a write would do is done to the tree,
- * at once. Linked in place of agent/helper/sys/kernel.c, it leaves the cost of everything but the kernel.
+ * stub_kernel: hostdev-helper's kernel for a synthetic tree: what a write would do is done to the
+ * tree, at once. Linked in place of agent/helper/sys/kernel.c, it leaves the cost of everything but
+ * the kernel.
  */
 #include <errno.h>
 #include <fcntl.h>

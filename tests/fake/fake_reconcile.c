@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "fake/fake_server.h"
 #include "kube/clock.h"
-#include "kube/expectations.h"
 #include "kube/events.h"
+#include "kube/expectations.h"
 #include "kube/informer.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
@@ -108,7 +108,8 @@ static uint64_t now_ms(const struct judged *j)
 	return clock_now_ms(j->spec.clock);
 }
 
-/* The watch has shown a change. An object that is removed ends what was waited for: expectations.h. */
+/* The watch has shown a change. An object that is removed ends what was waited for:
+ * expectations.h. */
 static void hear(struct judged *j, const char *key)
 {
 	if (j && !store_get(reconcile_store(j->reconcile), key))

@@ -105,8 +105,8 @@ bool fake_server_show_any(struct fake_server *server, uint64_t which);
 /* End the watch; what it has not shown is in the next list. */
 void fake_server_end_watch(struct fake_server *server);
 
-/* Requests of objects since the last call, as "PATCH a/status|GET a|", valid until the next; if there
- * are several kinds, "PATCH pods/a|". All changes so far. */
+/* Requests of objects since the last call, as "PATCH a/status|GET a|", valid until the next; if
+ * there are several kinds, "PATCH pods/a|". All changes so far. */
 const char *fake_server_log(struct fake_server *server);
 size_t fake_server_writes(const struct fake_server *server);
 /* The same of all kinds together. */

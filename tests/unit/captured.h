@@ -1,4 +1,5 @@
-/* captured: what a test's code writes to standard error, such as the lines of its log, or to standard output. */
+/* captured: what a test's code writes to standard error, such as the lines of its log, or to
+ * standard output. */
 #pragma once
 
 #include <stdio.h>

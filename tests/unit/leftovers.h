@@ -1,8 +1,8 @@
 /*
  * leftovers: what a test that fails leaves behind, its folders and its children, goes all the same.
  *
- * A failure leaves the test at once, with whatever it had still to remove; the suite's teardown runs
- * then, too. After a test that passed there is nothing left to do.
+ * A failure leaves the test at once, with whatever it had still to remove; the suite's teardown
+ * runs then, too. After a test that passed there is nothing left to do.
  */
 #pragma once
 
@@ -64,7 +64,8 @@ static inline void leftovers_end_children(void)
 	}
 }
 
-/* A teardown of cmocka. SIGCHLD waits and is dropped: the loop that it is for went with the test. */
+/* A teardown of cmocka. SIGCHLD waits and is dropped: the loop that it is for went with the
+ * test. */
 static inline int leftovers_remove(void **state)
 {
 	static const struct timespec now = { 0 };

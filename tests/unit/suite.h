@@ -164,8 +164,8 @@ static inline void suite_add(struct suite *suite, const char *name, CMUnitTestFu
 
 static bool suite_failed;
 
-/* LeakSanitizer asks. A test that fails leaves its own variables at once, so what they own leaks, and
- * a report of that would hide why it failed. */
+/* LeakSanitizer asks. A test that fails leaves its own variables at once, so what they own leaks,
+ * and a report of that would hide why it failed. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {

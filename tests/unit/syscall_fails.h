@@ -1,6 +1,6 @@
 /*
- * syscall_fails: a child in which one system call fails every time, as it does when the kernel is out of memory or
- * of files. Needs no right.
+ * syscall_fails: a child in which one system call fails every time, as it does when the kernel is
+ * out of memory or of files. Needs no right.
  */
 #pragma once
 
@@ -27,7 +27,8 @@ static inline bool syscall_fails(unsigned number, unsigned code)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* What @fn says in a child in which the system call @number fails with the errno @code. It asserts nothing. */
+/* What @fn says in a child in which the system call @number fails with the errno @code. It asserts
+ * nothing. */
 static inline bool syscall_fails_for(unsigned number, unsigned code, bool (*fn)(void *arg),
 				     void *arg)
 {

@@ -41,7 +41,8 @@ static const struct {
 	[USE_ASK_CONSOLE]      = { "Console",     CONSOLE,           true  },
 };
 
-/* Functions through which disks, networks or the console are reached: the first digits of their classes (pci.ids). */
+/* Functions through which disks, networks or the console are reached: the first digits of their
+ * classes (pci.ids). */
 static const struct {
 	const char *prefix;
 	unsigned about;

@@ -109,13 +109,14 @@ static const char *const no_storage[] = {
 	"tracefs", "xenfs",
 };
 
-/* Filesystems of the network, of the hypervisor, or made of folders of other filesystems: on no disk of this
- * machine that is not mounted besides. */
+/* Filesystems of the network, of the hypervisor, or made of folders of other filesystems: on no
+ * disk of this machine that is not mounted besides. */
 static const char *const no_disk[] = {
 	"afs", "aufs", "beegfs", "ceph", "cifs", "coda", "ecryptfs", "hostfs", "lustre", "nfs", "nfs4", "orangefs",
 	"overlay", "pvfs2", "shiftfs", "smb3", "smbfs", "vboxsf", "vmhgfs",
 };
-/* Modules of filesystems on a disk that list their disks nowhere; the type, if it has another name. */
+/* Modules of filesystems on a disk that list their disks nowhere; the type, if it has another
+ * name. */
 static const struct {
 	const char *module;
 	const char *fstype;

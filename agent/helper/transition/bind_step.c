@@ -16,7 +16,7 @@
  */
 /* clang-format off */
 static const enum bind_act next_act[BIND_NWANTS][BIND_NDRIVERS][BIND_NOVERRIDES] = {
-	/* override:          CLEAR               OURS                NATIVE              OTHER      */
+	/* override:          CLEAR               OURS                NATIVE              OTHER */
 	[WANT_VFIO] = {
 		[DRIVER_NONE]   = { ACT_SET_OVERRIDE, ACT_PROBE,          ACT_SET_OVERRIDE,   ACT_REFUSE },
 		[DRIVER_NATIVE] = { ACT_SET_OVERRIDE, ACT_UNBIND,         ACT_SET_OVERRIDE,   ACT_REFUSE },

@@ -58,8 +58,8 @@ static inline void single_quotes(struct str *lines)
 	}
 }
 
-/* Scan the machine in @tree/sys and @tree/proc, with the nodes in @tree/dev and the records in @tree/state if it has
- * these. */
+/* Scan the machine in @tree/sys and @tree/proc, with the nodes in @tree/dev and the records in
+ * @tree/state if it has these. */
 static inline void scan_bare(const struct tree *tree, const char *node_address,
 			     struct report *report)
 {
@@ -73,8 +73,8 @@ static inline void scan_bare(const struct tree *tree, const char *node_address,
 		 report);
 }
 
-/* The same, with what is in the trees of every kernel. An entry "proc/meminfo->meminfo" leaves that out, and so does
- * "sys/class/net->none" for the loopback. */
+/* The same, with what is in the trees of every kernel. An entry "proc/meminfo->meminfo" leaves that
+ * out, and so does "sys/class/net->none" for the loopback. */
 static inline void scan_report(const struct tree *tree, const char *node_address,
 			       struct report *report)
 {

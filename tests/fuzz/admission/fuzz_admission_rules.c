@@ -1,6 +1,6 @@
 /*
- * fuzz_admission_rules: any review about a small cluster. An answer comes, a refusal says why, and a patch
- * is made of steps that the API server takes.
+ * fuzz_admission_rules: any review about a small cluster. An answer comes, a refusal says why, and
+ * a patch is made of steps that the API server takes.
  */
 #include <assert.h>
 #include <stddef.h>

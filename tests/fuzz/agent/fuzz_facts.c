@@ -1,6 +1,6 @@
 /*
- * fuzz_facts: any bytes as the lines of a helper, of devices and of names alike. What comes of them is
- * an inventory that the API server takes, and that prints in every format.
+ * fuzz_facts: any bytes as the lines of a helper, of devices and of names alike. What comes of them
+ * is an inventory that the API server takes, and that prints in every format.
  */
 #include <assert.h>
 #include <jansson.h>

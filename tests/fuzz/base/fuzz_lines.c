@@ -1,6 +1,7 @@
 /*
- * However a stream is cut into chunks, the lines are those of the stream as a whole, and a line that
- * is too long ends it at the same place. The first byte chooses the cuts, the second the limit.
+ * However a stream is cut into chunks, the lines are those of the stream as a whole, and a line
+ * that is too long ends it at the same place. The first byte chooses the cuts, the second the
+ * limit.
  */
 #include <assert.h>
 #include <stdint.h>

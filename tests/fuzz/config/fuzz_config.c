@@ -1,6 +1,6 @@
 /*
- * fuzz_config: any bytes as the spec of a HostDeviceConfig. What comes of them is within its bounds,
- * and what is told of them is a status that the API server takes.
+ * fuzz_config: any bytes as the spec of a HostDeviceConfig. What comes of them is within its
+ * bounds, and what is told of them is a status that the API server takes.
  */
 #include <assert.h>
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* fuzz_smi_table: any bytes as an answer of nvidia-smi, and as a driver's table of vGPU types. What is
- * taken is bounded, and clean enough for the API. */
+/* fuzz_smi_table: any bytes as an answer of nvidia-smi, and as a driver's table of vGPU types. What
+ * is taken is bounded, and clean enough for the API. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

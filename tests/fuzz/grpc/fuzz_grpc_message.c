@@ -1,8 +1,8 @@
 /*
  * Any bytes as each message that a kubelet may send; the first byte says which.
  *
- * What was understood can be packed. It is not always understood again: protobuf-c keeps fields that it
- * does not know and writes some of them otherwise.
+ * What was understood can be packed. It is not always understood again: protobuf-c keeps fields
+ * that it does not know and writes some of them otherwise.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /*
- * Any bytes as a client of the server's engine: nothing leaks, every handler's call is either ended by
- * it or cancelled, what is held and what waits to be sent stays within the limits.
+ * Any bytes as a client of the server's engine: nothing leaks, every handler's call is either ended
+ * by it or cancelled, what is held and what waits to be sent stays within the limits.
  *
- * The first byte says how the others are cut and whether the preface is given. Between two pieces time
- * goes on and handlers answer.
+ * The first byte says how the others are cut and whether the preface is given. Between two pieces
+ * time goes on and handlers answer.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* fuzz_job_record: any bytes as the text of a record of each kind, and, one on each line, as the words
- * of jobs. What is taken can be written and read back, and can be no other path or JSON than its own. */
+/* fuzz_job_record: any bytes as the text of a record of each kind, and, one on each line, as the
+ * words of jobs. What is taken can be written and read back, and can be no other path or JSON than
+ * its own. */
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* fuzz_vf_message: any bytes as an answer of rtnetlink, and, one on each line, as the words of the verb vfs.
- * Whatever is taken is within its bounds. */
+/* fuzz_vf_message: any bytes as an answer of rtnetlink, and, one on each line, as the words of the
+ * verb vfs. Whatever is taken is within its bounds. */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>

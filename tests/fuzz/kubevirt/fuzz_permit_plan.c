@@ -1,7 +1,8 @@
 /*
- * fuzz_permit_plan: any KubeVirt, with any record and any lists, and two wishes by the first two bytes. After the
- * first plan the second has nothing to do, entries of others are all there in their order, what was wished is
- * permitted, and nothing but the lists and the annotation is in a patch.
+ * fuzz_permit_plan: any KubeVirt, with any record and any lists, and two wishes by the first two
+ * bytes. After the first plan the second has nothing to do, entries of others are all there in
+ * their order, what was wished is permitted, and nothing but the lists and the annotation is in a
+ * patch.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Any text as what a program prints for credentials: something to prove with, or an error that says what is wrong. */
+/* Any text as what a program prints for credentials: something to prove with, or an error that says
+ * what is wrong. */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * fuzz_mdev_plan: any facts that a helper may tell, and any desired types (the first line: types, parted by blanks).
- * The plan is the same each time, makes nothing twice, and removes nothing that its owner has not made.
+ * fuzz_mdev_plan: any facts that a helper may tell, and any desired types (the first line: types,
+ * parted by blanks). The plan is the same each time, makes nothing twice, and removes nothing that
+ * its owner has not made.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* fuzz_usb_ids: any bytes as usb.ids; every answer must be text of the file, of a bounded length. */
+/* fuzz_usb_ids: any bytes as usb.ids; every answer must be text of the file, of a bounded
+ * length. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*
- * fuzz_nvml_line: any bytes as lines of hostdev-nvml. A line that is taken has what its kind needs, and
- * texts that a status, a resource name and a log line can hold.
+ * fuzz_nvml_line: any bytes as lines of hostdev-nvml. A line that is taken has what its kind needs,
+ * and texts that a status, a resource name and a log line can hold.
  */
 #include <assert.h>
 #include <stddef.h>

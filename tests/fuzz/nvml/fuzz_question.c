@@ -1,5 +1,5 @@
-/* fuzz_question: any bytes as a question to hostdev-nvml. What is taken has a number, a verb, and addresses
- * that can be asked for. */
+/* fuzz_question: any bytes as a question to hostdev-nvml. What is taken has a number, a verb, and
+ * addresses that can be asked for. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

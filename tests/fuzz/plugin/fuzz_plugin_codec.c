@@ -1,5 +1,5 @@
-/* Any bytes as a request of a kubelet, the first byte says which, and the rule of a choice: what is answered can be read, gives
- * exactly what was asked for, and what is read can be written. */
+/* Any bytes as a request of a kubelet, the first byte says which, and the rule of a choice: what is
+ * answered can be read, gives exactly what was asked for, and what is read can be written. */
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Any bytes as what a kubelet's podresources say: what is understood is in order, each entry once, and of
- * plain names; and half of the resources are not wanted. */
+/* Any bytes as what a kubelet's podresources say: what is understood is in order, each entry once,
+ * and of plain names; and half of the resources are not wanted. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* Any bytes as what a kubelet says of a registration: its words are short and can stand in a log. */
+/* Any bytes as what a kubelet says of a registration: its words are short and can stand in a
+ * log. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

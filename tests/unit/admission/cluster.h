@@ -1,8 +1,8 @@
 /*
  * cluster: two nodes with devices, as the controller knows them, and requests about them.
  *
- * JSON is written with ' for ". Objects of the table below are there always; a row adds its own, one
- * after the other, each with its kind; one of the same name replaces what is there.
+ * JSON is written with ' for ". Objects of the table below are there always; a row adds its own,
+ * one after the other, each with its kind; one of the same name replaces what is there.
  */
 #pragma once
 

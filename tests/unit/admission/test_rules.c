@@ -1,4 +1,5 @@
-/* rules: which rule is asked, what is done with half the facts, and with objects that make no sense. */
+/* rules: which rule is asked, what is done with half the facts, and with objects that make no
+ * sense. */
 #include "unit/admission/cluster.h"
 
 #define NIC "node1-000001000"

@@ -1,4 +1,5 @@
-/* claim_store: claims as an API server keeps them: what is written is stored, preconditions count. */
+/* claim_store: claims as an API server keeps them: what is written is stored, preconditions
+ * count. */
 #pragma once
 
 #include <inttypes.h>

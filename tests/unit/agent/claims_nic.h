@@ -1,4 +1,5 @@
-/* claims_nic: a node with one NIC, its claim at each stage of its life, and what helpers may say of it. */
+/* claims_nic: a node with one NIC, its claim at each stage of its life, and what helpers may say of
+ * it. */
 #pragma once
 
 #include "unit/agent/claims_bench.h"

@@ -1,6 +1,6 @@
 /*
- * fake_binder: agent/binder/binder.h without helpers, and agent/process/pid_watch.h without processes. Records the
- * jobs; the test says how each ends. One binder at a time.
+ * fake_binder: agent/binder/binder.h without helpers, and agent/process/pid_watch.h without
+ * processes. Records the jobs; the test says how each ends. One binder at a time.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * fake_helper: a shell script in place of hostdev-helper, and a loop to run it on. A script that
- * reads $gate hangs, as a helper in the kernel would, until the test opens the gate or has ended, in
- * whatever way: the gate's other end is the test's alone.
+ * reads $gate hangs, as a helper in the kernel would, until the test opens the gate or has ended,
+ * in whatever way: the gate's other end is the test's alone.
  */
 #pragma once
 
@@ -49,8 +49,8 @@ static inline void fake_helper_init(struct fake_helper *fake, const char *body)
 	fake_helper_does(fake, body);
 }
 
-/* Release all helpers that wait at the gate, now or later. The test has the reading end open too, so
- * no helper has to be there yet. */
+/* Release all helpers that wait at the gate, now or later. The test has the reading end open too,
+ * so no helper has to be there yet. */
 static inline void fake_helper_open_gate(struct fake_helper *fake)
 {
 	fake->gate_open = true;
@@ -83,15 +83,16 @@ static inline void fake_helper_find_due(uv_handle_t *handle, void *arg)
 		*(uint64_t *)arg += uv_timer_get_due_in((uv_timer_t *)handle);
 }
 
-/* Let one look at the only deadline that runs come and go: a helper with patience is looked at twice in each of
- * its deadlines. It ends when @ended is set, or the next look is far. */
+/* Let one look at the only deadline that runs come and go: a helper with patience is looked at
+ * twice in each of its deadlines. It ends when @ended is set, or the next look is far. */
 static inline void fake_helper_pass_look(struct fake_helper *fake, const int *ended)
 {
 	uint64_t due_ms;
 
 	fake_helper_expire(fake, NULL);
 	do {
-		/* UV_RUN_ONCE waits on after a timer that was due when it began: for the next scan, half a minute. */
+		/* UV_RUN_ONCE waits on after a timer that was due when it began: for the next scan,
+		 * half a minute. */
 		uv_run(&fake->loop, UV_RUN_NOWAIT);
 		(void)usleep(1000);
 		due_ms = 0;

@@ -112,7 +112,8 @@ static void a_stuck_group_keeps_no_other_waiting(void **state)
 	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IS_STUCK);
 }
 
-/* Two jobs cannot start. The callback of the first frees the binder, so the second has no callback. */
+/* Two jobs cannot start. The callback of the first frees the binder, so the second has no
+ * callback. */
 static void who_is_told_can_free_the_binder(void **state)
 {
 	struct bench *b = *state;
@@ -230,7 +231,8 @@ static struct cancel_case {
 	  false },
 };
 
-/* What is not cancelled has its standard input open until the test opens the gate, or none at all. */
+/* What is not cancelled has its standard input open until the test opens the gate, or none at
+ * all. */
 static void cancels_match_table(void **state)
 {
 	const struct cancel_case *row = suite_row(state);

@@ -1,4 +1,5 @@
-/* claim_plan: where a claim comes to, and with what words, in one state of the world after another. */
+/* claim_plan: where a claim comes to, and with what words, in one state of the world after
+ * another. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,8 @@
 	"{'metadata':{'name':'" name "','uid':'" uid "','resourceVersion':'7','generation':1" meta "}," \
 	"'spec':{" spec "},'status':{" status "}}"
 #define CLAIM(meta, spec, status) CLAIM_OF(NAME, "u1", meta, spec, status)
-/* Bound under an earlier boot; first so, by an earlier version of ours; a device of its model in another group. */
+/* Bound under an earlier boot; first so, by an earlier version of ours; a device of its model in
+ * another group. */
 #define BOOTED(more)  RECORDED(ADDRESS, "8086:10d3", NAME, "u1", ",'native':'e1000e','bound':'old'" more)
 #define EARLIER       RECORDED(ADDRESS, "8086:10d3", NAME, "u1", ",'native':'e1000e','boot':'old'")
 #define TWIN_ADDRESS "0000:02:00.0"

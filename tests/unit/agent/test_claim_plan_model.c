@@ -1,7 +1,7 @@
 /*
- * The property of claim_plan: with a kernel that obeys and an API server that stores what
- * is written, two claims of one group come to rest from wherever they start, in the same state whatever
- * crash comes in between, and then write nothing more.
+ * The property of claim_plan: with a kernel that obeys and an API server that stores what is
+ * written, two claims of one group come to rest from wherever they start, in the same state
+ * whatever crash comes in between, and then write nothing more.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -306,7 +306,8 @@ static bool act(struct model *m, struct claim_case *c, const struct claim_decisi
 	return !crash;
 }
 
-/* One run of the agent's work on one claim. The PCIDevice says at once which driver the device is on. */
+/* One run of the agent's work on one claim. The PCIDevice says at once which driver the device is
+ * on. */
 static void work(struct model *m, int i)
 {
 	bool more = true;
@@ -435,7 +436,8 @@ static char *end_of(const struct start *start, const char *what, int crash_at, e
 	return end;
 }
 
-/* Two owners had it before that was refused. A crash in the release of one changes which was first. */
+/* Two owners had it before that was refused. A crash in the release of one changes which was
+ * first. */
 static bool is_open(const struct start *start)
 {
 	return start->owners > 0 && start->record[0] == RECORD_OWN &&

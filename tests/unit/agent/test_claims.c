@@ -1,5 +1,5 @@
-/* claims: the whole life of a claim, request by request, with the real plan; binder and API server are
- * made up. */
+/* claims: the whole life of a claim, request by request, with the real plan; binder and API server
+ * are made up. */
 #include "agent/claim/claims.h"
 
 #include "base/log.h"

@@ -145,7 +145,8 @@ static struct binder_seen both_on_native[] = {
 	{ TEXT("0000:07:02.0"), TEXT("8139cp"), NULL },
 };
 
-/* A scan that began before the end of the release still has the old driver, and no record any more. */
+/* A scan that began before the end of the release still has the old driver, and no record any
+ * more. */
 static void a_released_group_is_not_left_alone(void **state)
 {
 	static const char *const free_parts[] = { PART("1", "7", "8139cp"),

@@ -1,4 +1,5 @@
-/* claims: what goes wrong in the life of a claim: requests, helpers, holders, deletions in between. */
+/* claims: what goes wrong in the life of a claim: requests, helpers, holders, deletions in
+ * between. */
 #include "agent/claim/claims.h"
 
 #include "base/log.h"

@@ -106,8 +106,8 @@ static void begin(struct listener *l, const char *body)
 	begin_with(l, NULL, "scan", body);
 }
 
-/* What is waited for stops the loop. To run it once at a time would not do: a timer may be due before
- * the loop waits for anything else, which then may never come. */
+/* What is waited for stops the loop. To run it once at a time would not do: a timer may be due
+ * before the loop waits for anything else, which then may never come. */
 static void run_until(struct listener *l, const int *flag)
 {
 	while (!*flag && uv_run(&l->fake.loop, UV_RUN_DEFAULT))
@@ -296,7 +296,8 @@ static void the_deadline_begins_with_the_child(void **state)
 	run_until(l, &l->ended);
 }
 
-/* The loop was held up for longer than the deadline; what the child said before is read all the same. */
+/* The loop was held up for longer than the deadline; what the child said before is read all the
+ * same. */
 static void a_child_that_has_ended_is_not_stuck(void **state)
 {
 	struct listener *l = *state;

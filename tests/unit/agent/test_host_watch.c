@@ -1,5 +1,5 @@
-/* host_watch: opens what there is, tells of nothing while nothing changes, and closes it all. What a
- * change looks like is the kernel's to show: tests/flow. */
+/* host_watch: opens what there is, tells of nothing while nothing changes, and closes it all. What
+ * a change looks like is the kernel's to show: tests/flow. */
 #include "agent/monitor/host_watch.h"
 
 #include <unistd.h>

@@ -38,7 +38,8 @@ static void one_at_a_time(void **state)
 	close(second);
 }
 
-/* A machine without a kubelet, where a kubelet will be, and whose folder has no file of ours yet. */
+/* A machine without a kubelet, where a kubelet will be, and whose folder has no file of ours
+ * yet. */
 static void where_it_lies(void **state)
 {
 	struct folder *folder = *state;

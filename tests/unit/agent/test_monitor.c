@@ -1,4 +1,5 @@
-/* look: what becomes of a kernel that tells nothing of its devices. Scans and sockets are made up. */
+/* look: what becomes of a kernel that tells nothing of its devices. Scans and sockets are made
+ * up. */
 #include "agent/monitor/monitor.h"
 
 #include <errno.h>
@@ -217,8 +218,8 @@ static void what_hides_the_host_is_known(void **state)
 	assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-/* A loop that is late: when a task ends, the scan after an earlier change is due already. In the same
- * millisecond it would count as older than the task. */
+/* A loop that is late: when a task ends, the scan after an earlier change is due already. In the
+ * same millisecond it would count as older than the task. */
 static void a_scan_is_later_than_what_it_is_to_see(void **state)
 {
 	struct monitor_options options = { 0 };

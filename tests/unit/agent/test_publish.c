@@ -213,8 +213,8 @@ static void an_edit_by_hand_is_repaired(void **state)
 	assert_has(b, "status", "\"address\":\"0000:01:00.0\"");
 }
 
-/* Answers the write at hand with the server's object, in which @key of its status is @value, whatever
- * was written. */
+/* Answers the write at hand with the server's object, in which @key of its status is @value,
+ * whatever was written. */
 static void answer_with(struct bench *b, const char *key, const char *value)
 {
 	auto_json json_t *object = json_deep_copy(fake_server_get(b->server, NAME));
@@ -227,7 +227,8 @@ static void answer_with(struct bench *b, const char *key, const char *value)
 	fake_clock_settle(b->clock);
 }
 
-/* An apply leaves what others have written; that goes by one patch of what the apply has answered. */
+/* An apply leaves what others have written; that goes by one patch of what the apply has
+ * answered. */
 static void fields_of_others_go_by_a_patch(void **state)
 {
 	struct bench *b = *state;
@@ -356,7 +357,8 @@ static void nothing_is_deleted_before_the_node_was_looked_at(void **state)
 	assert_int_equal(bench_writing(b), 1);
 }
 
-/* Only the writes that fail are the test's business, so the kind comes by a list, not by a write. */
+/* Only the writes that fail are the test's business, so the kind comes by a list, not by a
+ * write. */
 static void a_kind_that_is_not_installed_is_waited_for(void **state)
 {
 	struct bench *b = *state;

@@ -520,7 +520,8 @@ static void nothing_wanted_and_nothing_there_is_nothing(void **state)
 	assert_int_equal(publish_plan(&(struct publish_case){ 0 }, &body), PUBLISH_NOTHING);
 }
 
-/* Server-side apply leaves what others wrote: those fields are named for a patch, and only those. */
+/* Server-side apply leaves what others wrote: those fields are named for a patch, and only
+ * those. */
 static void what_an_apply_leaves_is_named(void **state)
 {
 	auto_json json_t *body = json_pack("{s:{s:s}}", "status", "address", "0000:01:00.0");
@@ -557,7 +558,8 @@ static void a_device_that_a_pod_has_keeps_the_name_that_it_has_it_as(void **stat
 	api_object_free(&pcidevice_kind, seen);
 }
 
-/* What the object says of a HostDeviceConfig: "STATUS REASON RESOURCE", or "NOTHING" if nothing is to be written. */
+/* What the object says of a HostDeviceConfig: "STATUS REASON RESOURCE", or "NOTHING" if nothing is
+ * to be written. */
 static char *said_of(const struct publish_case *question)
 {
 	auto_json json_t *body = NULL;

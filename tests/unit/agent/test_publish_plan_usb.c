@@ -94,7 +94,8 @@ static void a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back(void **st
 	api_object_free(&usbdevice_kind, seen);
 }
 
-/* What is written when @pods (NULL: not known) have the stick; then the writing is as if it was read back. */
+/* What is written when @pods (NULL: not known) have the stick; then the writing is as if it was
+ * read back. */
 static void assert_stick(struct publish_case *question, struct usbdevice *seen,
 			 const struct pcidevice_allocations *pods, const char *wanted)
 {
@@ -144,7 +145,8 @@ static void the_holder_of_a_usb_device_is_the_pod_first(void **state)
 	api_object_free(&usbdevice_kind, seen);
 }
 
-/* What is written, of a device that is published as offered by an entry of the HostDeviceConfig if `seen`. */
+/* What is written, of a device that is published as offered by an entry of the HostDeviceConfig if
+ * `seen`. */
 static struct offer_case {
 	const char *name;
 	struct publish_offer offer;

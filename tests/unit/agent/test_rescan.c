@@ -252,8 +252,9 @@ static void hint_at_random(struct rescan *r, uint64_t now_ms, uint64_t random, u
 }
 
 /*
- * From any sequence of hints: whatever has waited is due within RESCAN_LONGEST_MS of its first hint,
- * no hint makes a scan later that is due already, and a hint that asks for a scan now gets it.
+ * From any sequence of hints: whatever has waited is due within RESCAN_LONGEST_MS of its first
+ * hint, no hint makes a scan later that is due already, and a hint that asks for a scan now gets
+ * it.
  */
 static void no_hint_waits_too_long(void **state)
 {

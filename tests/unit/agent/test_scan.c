@@ -1,4 +1,5 @@
-/* scan: a script in the place of both programs: which runs a look takes, and what becomes of failures. */
+/* scan: a script in the place of both programs: which runs a look takes, and what becomes of
+ * failures. */
 #include "agent/monitor/scan.h"
 
 #include <errno.h>

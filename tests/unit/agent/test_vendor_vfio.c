@@ -11,7 +11,8 @@
 	"\",\"driver\":\"" driver "\",\"role\":\"" role "\"}"
 #define VGPU(type) "{\"kind\":\"vgpu\",\"address\":\"0000:08:00.4\",\"current\":\"" type "\"}"
 
-/* KubeVirt's rule (its pull request 16890): a vGPU of the vendor's driver is offered as a PCI device. */
+/* KubeVirt's rule (its pull request 16890): a vGPU of the vendor's driver is offered as a PCI
+ * device. */
 static struct rule_case {
 	const char *name;
 	const char *function;

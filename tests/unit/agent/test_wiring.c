@@ -1,5 +1,5 @@
-/* wiring: who is enqueued for which change, and with which keys. The parts are made up: they write down
- * what they are asked. */
+/* wiring: who is enqueued for which change, and with which keys. The parts are made up: they write
+ * down what they are asked. */
 #include "agent/wiring.h"
 
 #include <string.h>

@@ -44,8 +44,8 @@ static inline void stage_tell(void *arg, const struct entry *before, const struc
 			    after);
 }
 
-/* The object @name is now as @rest says: what follows its metadata, or "" if there is no more. @meta is the
- * like within the metadata. */
+/* The object @name is now as @rest says: what follows its metadata, or "" if there is no more.
+ * @meta is the like within the metadata. */
 static inline void stage_put_meta(struct stage *stage, enum view_kind kind, const char *name,
 				  const char *meta, const char *rest)
 {

@@ -106,7 +106,8 @@ static void kept_as_the_table_says(void **state)
 	assert_false(view_has_member(view, "0000:09:00.0"));
 }
 
-/* The schema bounds what is there, and so do we; but names that are written elsewhere again are whole. */
+/* The schema bounds what is there, and so do we; but names that are written elsewhere again are
+ * whole. */
 static void large_ones_are_cut(void **state)
 {
 	auto_str struct str text = STR_INIT;

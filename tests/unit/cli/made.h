@@ -29,9 +29,9 @@ static inline void made_put(struct cluster *cluster, enum cluster_kind kind, con
 #define MADE_PCI(name, node, address, more) \
 	"{'metadata':{'name':'" name "'},'status':{'nodeName':'" node "','address':'" address "'," more "}}"
 
-/* vm1: a NIC that the node needs, a card with a virtual function that a pod has, one of two functions
- * in a group, the other one, a USB controller with a hub and a stick that is claimed; vm2: the same address as one of vm1, and a claim
- * of what is not there. */
+/* vm1: a NIC that the node needs, a card with a virtual function that a pod has, one of two
+ * functions in a group, the other one, a USB controller with a hub and a stick that is claimed;
+ * vm2: the same address as one of vm1, and a claim of what is not there. */
 static const struct { enum cluster_kind kind; const char *json; } made_objects[] = {
 	{ CLUSTER_PCIDEVICE, MADE_PCI("vm1-000000020", "vm1", "0000:00:02.0",
 		"'iommuGroup':'1','kernelDriverInUse':'virtio-pci','description':'Virtio network device','conditions':["

@@ -81,7 +81,8 @@ static void device_has_state(void **state)
 	"{'metadata':{'name':'w-u'},'status':{'nodeName':'w','pciAddress':'0000:01:00.0'," \
 	"'portPath':'1-1','allocations':[{'namespace':'default','pod':'stick','container':'c'}]}}"
 
-/* What else there is in a cluster of a claimable function w-1, with w-3 in its group, a child w-2, and a USB device on it. */
+/* What else there is in a cluster of a claimable function w-1, with w-3 in its group, a child w-2,
+ * and a USB device on it. */
 static struct conflict_case {
 	const char *name;
 	enum cluster_kind kind;
@@ -268,7 +269,8 @@ static void a_claim_that_may_not_be_read_may_be_there(void **state)
 	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_AVAILABLE);
 }
 
-/* Nor a USB controller because the claims of what is behind it cannot be listed, and nor is a function of its group. */
+/* Nor a USB controller because the claims of what is behind it cannot be listed, and nor is a
+ * function of its group. */
 static void usb_claims_that_may_not_be_listed_may_be_there(void **state)
 {
 	static const char *const names[] = { "w-000001000", "w-000001001" };

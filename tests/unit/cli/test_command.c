@@ -1,4 +1,5 @@
-/* command: what all commands say of a wrong command line, and what they share: flags, ages, names. */
+/* command: what all commands say of a wrong command line, and what they share: flags, ages,
+ * names. */
 #include "unit/suite.h"
 
 #include "base/err.h"

@@ -12,7 +12,8 @@
 #include "unit/cli/made.h"
 #include "unit/cli/scene.h"
 
-/* Run @command; the caller frees what it prints on standard output, or on standard error with @errors. */
+/* Run @command; the caller frees what it prints on standard output, or on standard error with
+ * @errors. */
 static char *printed(struct scene *scene, const struct command *command,
 		     const struct command_settings *settings, const char *const *words, bool errors,
 		     int *ret_status)

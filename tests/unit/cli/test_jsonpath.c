@@ -131,7 +131,8 @@ static void what_is_wrong_is_said(void **state)
 	assert_string_equal(err.msg, c->error);
 }
 
-/* Whatever is cut off or changed, it ends, and reads nothing beyond the template (the sanitizers see that). */
+/* Whatever is cut off or changed, it ends, and reads nothing beyond the template (the sanitizers
+ * see that). */
 static void any_piece_of_a_template_is_read_to_an_end(void **state)
 {
 	static const char whole[] =

@@ -364,7 +364,8 @@ static void a_refusal_is_said_in_full(void **state)
 	session_answer_done(&said);
 }
 
-/* By a dry run of the claim, or, if there is one, of its change. What could not be asked is not refused. */
+/* By a dry run of the claim, or, if there is one, of its change. What could not be asked is not
+ * refused. */
 static struct whole_case {
 	const char *name;
 	struct scene_line lines[3];
@@ -500,7 +501,8 @@ static void a_claim_is_mine_or_not(void **state)
 	assert_int_equal(claims_mine(scene->session, &device, &spec), c->mine);
 }
 
-/* Group 14: the bridge 0000:00:1c.0, a (0000:07:01.0), and b (0000:07:02.0), which is not listed if it is NULL. */
+/* Group 14: the bridge 0000:00:1c.0, a (0000:07:01.0), and b (0000:07:02.0), which is not listed if
+ * it is NULL. */
 static struct group_case {
 	const char *name;
 	const char *b;
@@ -636,7 +638,8 @@ static void a_refusal_is_said_in_the_webhooks_words(void **state)
 	"\\\"claims.hostdev.io\\\": failed to call webhook: Post \\\"https://w:443/v\\\": " cause \
 	"'}"
 
-/* A review that was not answered has no effect, so the request is sent again while there is time. */
+/* A review that was not answered has no effect, so the request is sent again while there is
+ * time. */
 static void a_webhook_that_is_silent_is_asked_again(void **state)
 {
 	static const struct scene_line lines[] = {
@@ -657,7 +660,8 @@ static void a_webhook_that_is_silent_is_asked_again(void **state)
 	assert_int_equal(said.status, 201);
 }
 
-/* And then what it means, and where to look. Other webhooks, and other errors, speak for themselves. */
+/* And then what it means, and where to look. Other webhooks, and other errors, speak for
+ * themselves. */
 static struct silence_case {
 	const char *name;
 	int status;

@@ -141,8 +141,8 @@ static struct cluster *wordy_cluster(void)
 	return cluster;
 }
 
-/* Empty columns and the class in the description go first, then texts are cut down to NARROWEST, then columns are left out:
- * which device it is, and its state, is never cut. */
+/* Empty columns and the class in the description go first, then texts are cut down to NARROWEST,
+ * then columns are left out: which device it is, and its state, is never cut. */
 static void a_terminal_is_filled_and_no_more(void **state)
 {
 	enum { NARROWEST = 91, CLASSLESS = 141 };
@@ -214,7 +214,8 @@ static void nodes_that_are_not_well_say_so(void **state)
 	cluster_free(cluster);
 }
 
-/* Of vm1's card: a vGPU that a pod has, on its virtual function, and MIG instances that are not there yet. */
+/* Of vm1's card: a vGPU that a pod has, on its virtual function, and MIG instances that are not
+ * there yet. */
 static struct cluster *divided_cluster(void)
 {
 	struct cluster *cluster = made_cluster();
@@ -260,8 +261,8 @@ static void parts_stand_below_what_they_are_of(void **state)
 	cluster_free(cluster);
 }
 
-/* A UUID is longer than any address. It is cut before columns are left out, and so are the names of users and pods before
- * the description is. */
+/* A UUID is longer than any address. It is cut before columns are left out, and so are the names of
+ * users and pods before the description is. */
 static void a_tree_with_mediated_devices_fits(void **state)
 {
 	enum { DESCRIBED = 99 };

@@ -312,7 +312,8 @@ static void what_is_offered_needs_no_advice(void **state)
 	}
 }
 
-/* What is as it should be is not red, and of a device in use nothing says that it may be claimed. */
+/* What is as it should be is not red, and of a device in use nothing says that it may be
+ * claimed. */
 static struct condition_case {
 	const char *name;
 	const char *conditions;

@@ -123,7 +123,8 @@ static void say_shared(struct str *out, const struct config *c)
 	if (c->iommufd.enabled)
 		str_addf(out, "iommufd %s %u;", c->iommufd.resource, c->iommufd.count);
 	for (size_t i = 0; i < c->nvidia.len; i++) {
-		str_addf(out, "nvidia[%zu] '%s'", c->nvidia.items[i].index, c->nvidia.items[i].text);
+		str_addf(out, "nvidia[%zu] '%s'", c->nvidia.items[i].index,
+			 c->nvidia.items[i].text);
 		say_pairs(out, &c->nvidia.items[i].selector);
 		str_add(out, ";");
 	}

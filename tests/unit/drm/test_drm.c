@@ -1,4 +1,5 @@
-/* drm: the GPUs of AMD and Intel of a made-up node, against the answers of their vendors' plugins. */
+/* drm: the GPUs of AMD and Intel of a made-up node, against the answers of their vendors'
+ * plugins. */
 #include "agent/drm/drm.h"
 
 #include <string.h>

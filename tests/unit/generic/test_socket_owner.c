@@ -1,6 +1,6 @@
-/* socket_owner: what is given away is the folder and the socket themselves, never what a link leads to.
- * The owner set is this test's own, so that no rights are needed; that nothing else is touched shows
- * in the error. */
+/* socket_owner: what is given away is the folder and the socket themselves, never what a link leads
+ * to. The owner set is this test's own, so that no rights are needed; that nothing else is touched
+ * shows in the error. */
 #include "agent/generic/socket_owner.h"
 
 #include <errno.h>

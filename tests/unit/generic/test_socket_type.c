@@ -1,4 +1,5 @@
-/* socket_type: folders of sockets that many containers share: the socket rows of KubeVirt's table. */
+/* socket_type: folders of sockets that many containers share: the socket rows of KubeVirt's
+ * table. */
 #include "agent/generic/socket_type.h"
 
 #include "unit/generic/asked.h"

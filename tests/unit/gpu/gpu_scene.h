@@ -1,5 +1,6 @@
 /*
- * gpu_scene: one NVIDIA card with two virtual functions as a scan sees it, and decisions as short texts.
+ * gpu_scene: one NVIDIA card with two virtual functions as a scan sees it, and decisions as short
+ * texts.
  *
  * The lines have the form of hostdev-helper's; the cards are an A2 of a node with a driver that has
  * attributes, and one with mediated devices.
@@ -130,7 +131,8 @@ static inline void gpu_scene_add_act(struct str *out, const struct gpu_act *act)
 		str_addf(out, "/%d", act->compute);
 }
 
-/* "tell Enabled", "act set 0000:08:00.4 1146", "spec {...}": a decision in short. The caller frees. */
+/* "tell Enabled", "act set 0000:08:00.4 1146", "spec {...}": a decision in short. The caller
+ * frees. */
 static inline char *gpu_scene_decision(const struct gpu_decision *d)
 {
 	const json_t *json = json_object_get(d->body, "spec");

@@ -1,6 +1,6 @@
 /*
- * gpus_bench: the objects of a card between a made-up node, programs that do what the test says, and
- * a fake_server, whose watches show each change at once.
+ * gpus_bench: the objects of a card between a made-up node, programs that do what the test says,
+ * and a fake_server, whose watches show each change at once.
  *
  * Kinds and names are short in the log: "card", "mig", "vgpu4" (of the function 0000:08:00.4),
  * "claim4", "device4".
@@ -461,7 +461,8 @@ static inline int bench_by_object(const void *a, const void *b)
 	return order != 0 ? order : (*x > *y) - (*x < *y);
 }
 
-/* What is in @text since the last look, by object: in which order objects are written is left open. */
+/* What is in @text since the last look, by object: in which order objects are written is left
+ * open. */
 static inline void assert_text(struct str *text, const char *wanted)
 {
 	auto_free char *copy = xstrdup(str_cstr(text));

@@ -636,8 +636,8 @@ static void an_object_is_in_the_way(void **state)
 	assert_writes(b, "POST card|PATCH card/status Disabled|");
 }
 
-/* A task cannot be taken back. The answer to a write is as good as a read, and while another task has the
- * card nothing is read for the next. */
+/* A task cannot be taken back. The answer to a write is as good as a read, and while another task
+ * has the card nothing is read for the next. */
 static void an_object_is_read_before_its_task(void **state)
 {
 	struct bench *b = *state;

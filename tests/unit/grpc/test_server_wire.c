@@ -254,8 +254,8 @@ static void request_matches_table(void **state)
 			 "grpc-message=unknown method '/test.Test/Nothing'.|RST 3 0|");
 }
 
-/* In pieces of @chunk bytes. Then the end of the stream may come after the answer, which is followed by
- * a reset. */
+/* In pieces of @chunk bytes. Then the end of the stream may come after the answer, which is
+ * followed by a reset. */
 static void play_cut(const struct request_case *c, size_t chunk)
 {
 	struct scene *scene = scene_new(&GRPC_LIMITS);

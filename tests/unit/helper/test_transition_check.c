@@ -51,7 +51,8 @@ static struct serial_case {
 	  RECORD(A, "\"serial\":\"" S1 "\","), 1, "'Done'", "e1000e - -" },
 };
 
-/* Somebody else acts after the write @at, or the kernel fails it. A bind of A and B, or of A alone. */
+/* Somebody else acts after the write @at, or the kernel fails it. A bind of A and B, or of A
+ * alone. */
 static struct change_case {
 	const char *name;
 	const char *words;
@@ -89,7 +90,8 @@ static struct change_case {
 	  { "vfio-pci vfio-pci recorded", "e1000e - -" } },
 };
 
-/* A and B go from their drivers to vfio-pci by six writes, three each; or back. Somebody begins to use B. */
+/* A and B go from their drivers to vfio-pci by six writes, three each; or back. Somebody begins to
+ * use B. */
 static struct use_case {
 	const char *name;
 	enum transition_verb verb;

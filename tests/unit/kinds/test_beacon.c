@@ -1,5 +1,5 @@
-/* The kind that docs/add-a-kind.md shows, from its first object to a restart in the middle: it works,
- * and the text is the code. */
+/* The kind that docs/add-a-kind.md shows, from its first object to a restart in the middle: it
+ * works, and the text is the code. */
 #include "unit/kinds/beacon.h"
 
 #include <string.h>
@@ -597,7 +597,8 @@ static const char *skip_blank_lines(const char *text)
 	return text + strspn(text, "\n");
 }
 
-/* The blocks of C are the two files, one after the other. The tests run in the folder of the sources. */
+/* The blocks of C are the two files, one after the other. The tests run in the folder of the
+ * sources. */
 static void text_is_the_code(void **state)
 {
 	auto_free char *header = NULL;

@@ -1,6 +1,6 @@
 /*
- * kind_bench: what the benches of kinds have in common: informers, an API server that a test plays by
- * hand through fake_client, time that passes, and texts that record what happened.
+ * kind_bench: what the benches of kinds have in common: informers, an API server that a test plays
+ * by hand through fake_client, time that passes, and texts that record what happened.
  *
  * Each bench has its own struct bench and calls these.
  */

@@ -1,4 +1,5 @@
-/* objects: JSON objects as an API server keeps them: merge patches, versions, and stores of a cache. */
+/* objects: JSON objects as an API server keeps them: merge patches, versions, and stores of a
+ * cache. */
 #pragma once
 
 #include <jansson.h>

@@ -1,4 +1,5 @@
-/* What a command line and a person's kubeconfig say: overrides, impersonation, programs for credentials. */
+/* What a command line and a person's kubeconfig say: overrides, impersonation, programs for
+ * credentials. */
 #include "unit/folder.h"
 
 #include <errno.h>

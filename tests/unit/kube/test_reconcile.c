@@ -1082,7 +1082,8 @@ static void plan_detail(void *arg, const struct reconcile_view *view, struct dec
 	d->detail = (int)d->step;
 }
 
-/* The watch shows a newer object before the answer comes: after() gets the same object as before(). */
+/* The watch shows a newer object before the answer comes: after() gets the same object as
+ * before(). */
 static void what_a_step_was_decided_on_is_kept(void **state)
 {
 	struct bench *b = *state;

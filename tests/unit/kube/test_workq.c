@@ -38,7 +38,8 @@ enum happens {
 
 #define NEVER UINT64_MAX
 
-/* What happens or holds, with which key, at which time or how often, and when there is work after it. */
+/* What happens or holds, with which key, at which time or how often, and when there is work after
+ * it. */
 /* clang-format off */
 static struct script_case {
 	const char *name;

@@ -1,6 +1,6 @@
-/* kubevirt_scene: what the parts of kubevirt work with, all of it in the test's hand: devices and claims
- * in a stage, KubeVirts and machines on a fake API server. Tests that use it include the fakes themselves,
- * too: by that they are linked with them. */
+/* kubevirt_scene: what the parts of kubevirt work with, all of it in the test's hand: devices and
+ * claims in a stage, KubeVirts and machines on a fake API server. Tests that use it include the
+ * fakes themselves, too: by that they are linked with them. */
 #pragma once
 
 #include <stdbool.h>

@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "cli/map/map_board.h"
 
-/* A board and what its cards are made of: one value per id "a" to "z", 0 for none; and how often they
- * were made. */
+/* A board and what its cards are made of: one value per id "a" to "z", 0 for none; and how often
+ * they were made. */
 struct source {
 	int values['z' + 1];
 	size_t pad; /* blanks in each card */

@@ -394,7 +394,8 @@ static void streams_are_bounded(void **state)
 		close(fds[i]);
 }
 
-/* Connections of a process that has not got the token, and leaves each at half a request, or at none. */
+/* Connections of a process that has not got the token, and leaves each at half a request, or at
+ * none. */
 static void who_stalls_does_not_keep_others_out(void **state)
 {
 	static const char half[] = "GET / HTTP/1.1\r\nHost: 127";

@@ -1,5 +1,5 @@
-/* nvidia_offers: a stand-in for the plugins that notes what is offered to them, and containers' answers as
- * text. */
+/* nvidia_offers: a stand-in for the plugins that notes what is offered to them, and containers'
+ * answers as text. */
 #pragma once
 
 #include <string.h>

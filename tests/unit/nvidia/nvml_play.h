@@ -1,6 +1,7 @@
 /*
- * nvml_play: the program hostdev-nvml itself, on a machine whose NVML is the stand-in (tests/fake/nvml). Its
- * lines are read as the agent reads them: one that the agent would refuse fails the test.
+ * nvml_play: the program hostdev-nvml itself, on a machine whose NVML is the stand-in
+ * (tests/fake/nvml). Its lines are read as the agent reads them: one that the agent would refuse
+ * fails the test.
  */
 #pragma once
 
@@ -248,7 +249,8 @@ static inline const struct nvml_line *play_ask(struct play *play, const char *qu
 	return play_until(play, NVML_LINE_END);
 }
 
-/* The only kept line of @kind about the GPU (or MIG device) with @uuid, or (no uuid) at @address; NULL. */
+/* The only kept line of @kind about the GPU (or MIG device) with @uuid, or (no uuid) at @address;
+ * NULL. */
 static inline const struct nvml_line *play_find(const struct play *play, enum nvml_line_kind kind,
 						const char *who)
 {

@@ -1,5 +1,5 @@
-/* nvidia: the GPUs of a made-up node, read, watched and probed by hostdev-nvml itself beside the stand-in for
- * NVIDIA's library. The clock is the test's. */
+/* nvidia: the GPUs of a made-up node, read, watched and probed by hostdev-nvml itself beside the
+ * stand-in for NVIDIA's library. The clock is the test's. */
 #include "agent/nvidia/nvidia.h"
 
 #include <dirent.h>
@@ -206,7 +206,8 @@ static void settle(struct bench *b)
 		turn(b);
 }
 
-/* The process of the watch: between questions it is the only one with a socket. 0: there is none. */
+/* The process of the watch: between questions it is the only one with a socket. 0: there is
+ * none. */
 static pid_t watch_pid(const struct bench *b)
 {
 	DIR *dir = opendir(b->play.folder.path);

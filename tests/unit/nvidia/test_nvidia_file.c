@@ -1,4 +1,5 @@
-/* nvidia_file: which file counts, and what becomes of the configuration when it changes, breaks or goes. */
+/* nvidia_file: which file counts, and what becomes of the configuration when it changes, breaks or
+ * goes. */
 #include "agent/nvidia/nvidia_file.h"
 
 #include "base/err.h"
@@ -11,9 +12,9 @@
 #define NO_LABEL "-"
 
 /*
- * "NAME TEXT" in turn write files of the folder; "label VALUE" sets the label, "-" none; "look" appends what a
- * look returns: "same", "unsettled", "new" or "error", and what is configured then: "packed", "lists", "none", or
- * "nothing" if no good file was ever read.
+ * "NAME TEXT" in turn write files of the folder; "label VALUE" sets the label, "-" none; "look"
+ * appends what a look returns: "same", "unsettled", "new" or "error", and what is configured then:
+ * "packed", "lists", "none", or "nothing" if no good file was ever read.
  */
 static struct look_case {
 	const char *name;

@@ -1,4 +1,5 @@
-/* nvidia_gpus: what is made of what the children say: identity, illness and recovery of each GPU. */
+/* nvidia_gpus: what is made of what the children say: identity, illness and recovery of each
+ * GPU. */
 #include "agent/nvidia/nvidia_gpus.h"
 
 #include "unit/nvidia/gpus_scene.h"

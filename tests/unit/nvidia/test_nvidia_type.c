@@ -1,4 +1,5 @@
-/* nvidia_type: what is offered of the GPUs, and what containers get, against the answers of NVIDIA's plugin. */
+/* nvidia_type: what is offered of the GPUs, and what containers get, against the answers of
+ * NVIDIA's plugin. */
 #include "agent/nvidia/nvidia_type.h"
 
 #include "agent/nvidia/nvidia_config.h"

@@ -254,7 +254,8 @@ static void the_host_s_memory_is_no_illness(void **state)
 	assert_int_equal(play_count(play, NVML_LINE_PROBLEM), 0);
 }
 
-/* A copy of the library that lacks @symbols (a list that ends in NULL): their names are made others. */
+/* A copy of the library that lacks @symbols (a list that ends in NULL): their names are made
+ * others. */
 static void lose_symbols(struct play *play, const char *const *symbols)
 {
 	struct err err = { 0 };

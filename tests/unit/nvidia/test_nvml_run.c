@@ -1,5 +1,5 @@
-/* nvml_run: what the agent makes of runs of hostdev-nvml, of scripts in its place, and of the program
- * itself beside a library that hangs. */
+/* nvml_run: what the agent makes of runs of hostdev-nvml, of scripts in its place, and of the
+ * program itself beside a library that hangs. */
 #include "agent/nvidia/nvml_run.h"
 
 #include <errno.h>

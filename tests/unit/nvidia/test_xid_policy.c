@@ -1,4 +1,5 @@
-/* xid_policy: which Xids make a GPU unhealthy, by NVIDIA's list and the forms of its two variables. */
+/* xid_policy: which Xids make a GPU unhealthy, by NVIDIA's list and the forms of its two
+ * variables. */
 #include "agent/nvidia/xid_policy.h"
 
 #include "unit/suite.h"

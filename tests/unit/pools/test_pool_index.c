@@ -28,8 +28,8 @@ static void open_scene(struct scene *scene)
 	scene->index = pool_index_new(on_changed, scene);
 }
 
-/* "n1 a.b/c" and any of "claimed", "ready", "allocated" by their first letters: "n1 a.b/c cr". The texts
- * are the case's own. */
+/* "n1 a.b/c" and any of "claimed", "ready", "allocated" by their first letters: "n1 a.b/c cr". The
+ * texts are the case's own. */
 static struct pool_share *share_of(const char *text, char node[64], char resource[64],
 				   struct pool_share *share)
 {
@@ -185,7 +185,8 @@ static void random_share(uint64_t random, char text[64])
 			       (int)(random >> 16) % 3, flags[(random >> 24) % ARRAY_LEN(flags)]);
 }
 
-/* However devices come, change and go: the counts are those of an index that saw only the devices that exist now. */
+/* However devices come, change and go: the counts are those of an index that saw only the devices
+ * that exist now. */
 static void counts_are_those_of_what_is_there(void **state)
 {
 	char now[DEVICES][64] = { "" };

@@ -94,7 +94,8 @@ static void a_failure_is_of_one_state_of_one_object(void **state)
 	assert_int_equal(hold_ms, 1000);
 }
 
-/* The text is there until its helper has ended; nothing has failed, and anything may have changed. */
+/* The text is there until its helper has ended; nothing has failed, and anything may have
+ * changed. */
 static void a_stuck_one_is_known_until_it_has_ended(void **state)
 {
 	struct attempt *attempt = *state;

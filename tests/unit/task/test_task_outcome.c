@@ -1,4 +1,5 @@
-/* task_line: whatever a helper prints, and however it ends, there is one outcome that can be shown. */
+/* task_line: whatever a helper prints, and however it ends, there is one outcome that can be
+ * shown. */
 #include "agent/task/task_line.h"
 
 #include <errno.h>

@@ -225,8 +225,8 @@ static void it_comes_through_a_secret(void **state)
 }
 
 /*
- * Five years, looked at every now and then by a leader that is sometimes away: at each time there is
- * a certificate by a CA that was trusted at least half an hour before.
+ * Five years, looked at every now and then by a leader that is sometimes away: at each time there
+ * is a certificate by a CA that was trusted at least half an hour before.
  */
 static void no_time_is_without_a_trusted_certificate(void **state)
 {

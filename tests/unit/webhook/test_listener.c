@@ -350,7 +350,8 @@ static void a_handshake_that_stalls_holds_up_nobody(void **state)
 	tls_client_close(&stalled);
 }
 
-/* As on a busy node, where a client reckons for seconds between our certificate and its last words. */
+/* As on a busy node, where a client reckons for seconds between our certificate and its last
+ * words. */
 static void a_slow_client_is_waited_for_while_there_is_room(void **state)
 {
 	struct tls_client c;

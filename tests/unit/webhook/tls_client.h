@@ -1,6 +1,6 @@
 /*
- * tls_client: one TLS connection to a listener in the same process, over the loopback interface: both
- * sides take turns on the test's loop.
+ * tls_client: one TLS connection to a listener in the same process, over the loopback interface:
+ * both sides take turns on the test's loop.
  */
 #pragma once
 
@@ -45,7 +45,8 @@ static inline void tls_client_open(struct tls_client *c, uv_loop_t *loop, unsign
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert(c->fd >= 0 && connect(c->fd, (struct sockaddr *)&at, sizeof(at)) == 0);
 	fcntl(c->fd, F_SETFL, O_NONBLOCK);
-	/* Head and body are two records: the second would wait for the first's ACK, 40 ms if it is a late one. */
+	/* Head and body are two records: the second would wait for the first's ACK, 40 ms if it is
+	 * a late one. */
 	assert(setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int)) == 0);
 	gnutls_certificate_allocate_credentials(&c->trust);
 	gnutls_certificate_set_x509_trust_mem(c->trust, &pem, GNUTLS_X509_FMT_PEM);

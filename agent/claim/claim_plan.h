@@ -5,8 +5,8 @@
  * go in; one step comes out, with the text to write or the job to run. Nothing is remembered: a
  * crash between two steps is just another case.
  *
- * 	live:    MARK -> TELL (intent) -> READ -> BIND -> TELL (ready) -> REST
- * 	deleted: READ -> RELEASE -> UNMARK        (held: TELL -> REST, looked at again)
+ *	live:    MARK -> TELL (intent) -> READ -> BIND -> TELL (ready) -> REST
+ *	deleted: READ -> RELEASE -> UNMARK        (held: TELL -> REST, looked at again)
  */
 #pragma once
 

@@ -71,8 +71,8 @@ const char *gpu_card_type_name(const struct gpu_card *card, const char *id);
  * nvidia/creatable_vgpu_types says. The text comes from a driver that we do not know: what is no
  * row of such a table is passed over.
  *
- * 	ID    : vGPU Name
- * 	1146  : NVIDIA A2-4C
+ *	ID    : vGPU Name
+ *	1146  : NVIDIA A2-4C
  */
 enum {
 	VGPU_TYPES_MAX = 256,     /* the schema's; more are left out       */

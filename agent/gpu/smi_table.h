@@ -2,7 +2,7 @@
  * smi_table: what nvidia-smi prints of a card's MIG mode, profiles and instances, and how the card
  * is divided (struct mig_look) by all of that.
  *
- * 	|   0  MIG 1g.5gb        19     7/7        4.75       No     14     0     0   |
+ *	|   0  MIG 1g.5gb        19     7/7        4.75       No     14     0     0   |
  *
  * Pure. A table's rows begin with the number of a card; of each the columns that we know are read,
  * from left to right, whatever follows them. What is no such row is passed over. Sizes are bounded,

@@ -2,12 +2,12 @@
  * vgpu_plan: the next single step for one VGPUDevice: a virtual function of a card, and which vGPU
  * it is. Pure; both of the driver's ways to have vGPUs are the same here.
  *
- * 	no object:  CREATE (a vGPU that is there is adopted as enabled) -> TELL
- * 	enabled:    TELL (Applying: ours from now on) -> ACT -> TELL (Configured) -> CLAIM
- * 	its resource is another kind's: TELL (NameTaken)
- * 	disabled:   UNCLAIM -> TELL (InUse) while a pod has it, else ACT -> TELL (Disabled)
- * 	made by others: SPEC (adopted), never removed before somebody says so
- * 	function gone:  TELL (DeviceGone), or DELETE if neither it nor its card is enabled
+ *	no object:  CREATE (a vGPU that is there is adopted as enabled) -> TELL
+ *	enabled:    TELL (Applying: ours from now on) -> ACT -> TELL (Configured) -> CLAIM
+ *	its resource is another kind's: TELL (NameTaken)
+ *	disabled:   UNCLAIM -> TELL (InUse) while a pod has it, else ACT -> TELL (Disabled)
+ *	made by others: SPEC (adopted), never removed before somebody says so
+ *	function gone:  TELL (DeviceGone), or DELETE if neither it nor its card is enabled
  */
 #pragma once
 

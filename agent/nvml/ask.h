@@ -3,8 +3,8 @@
  *
  * A question is a line of standard input, its answer lines of standard output (reply.h):
  *
- * 	{"n":1,"ask":"inventory"}
- * 	{"n":2,"ask":"probe","gpus":["0000:3b:00.0"]}
+ *	{"n":1,"ask":"inventory"}
+ *	{"n":2,"ask":"probe","gpus":["0000:3b:00.0"]}
  *
  * "ask" is inventory, topology or probe; "n" is a number from 1 on, which the answer repeats;
  * "gpus" are PCI addresses, none for all GPUs that the library lists. The library is initialized

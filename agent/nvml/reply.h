@@ -2,10 +2,10 @@
  * reply: the lines that hostdev-nvml writes, one JSON object each. All of an answer have the number
  * of its question.
  *
- * 	{"kind":"at","n":7,"address":"0000:3b:00.0"}                the next calls are on this GPU
- * 	{"kind":"problem","n":7,"address":...,"function":"nvmlDeviceGetUUID","code":15,"message":...}
- * 	{"kind":"failed","n":7,"function":"nvmlInit","code":9,"message":...}    instead of an end
- * 	{"kind":"end","n":7}
+ *	{"kind":"at","n":7,"address":"0000:3b:00.0"}                the next calls are on this GPU
+ *	{"kind":"problem","n":7,"address":...,"function":"nvmlDeviceGetUUID","code":15,"message":...}
+ *	{"kind":"failed","n":7,"function":"nvmlInit","code":9,"message":...}    instead of an end
+ *	{"kind":"end","n":7}
  *
  * An "at" is written before the calls, so the parent that kills a hanging child knows the GPU.
  */

@@ -1,11 +1,11 @@
 /*
  * watch: the role of hostdev-nvml that waits for events of GPUs.
  *
- * 	{"kind":"watched","address":"0000:3b:00.0","uuid":"GPU-...","events":33034,"recovery":0,"well":true}
- * 	{"kind":"watching","gpus":8}                           from here on, nothing is missed
- * 	{"kind":"event","address":...,"uuid":...,"type":"xid","data":79}     "gi", "ci": of a MIG device only
- * 	{"kind":"lost","address":...,"uuid":...,"function":...,"code":15,"message":...}
- * 	{"kind":"idle"}                                        every 5 s without any other line
+ *	{"kind":"watched","address":"0000:3b:00.0","uuid":"GPU-...","events":33034,"recovery":0,"well":true}
+ *	{"kind":"watching","gpus":8}                           from here on, nothing is missed
+ *	{"kind":"event","address":...,"uuid":...,"type":"xid","data":79}     "gi", "ci": of a MIG device only
+ *	{"kind":"lost","address":...,"uuid":...,"function":...,"code":15,"message":...}
+ *	{"kind":"idle"}                                        every 5 s without any other line
  *
  * Events queue up only from registration on, so every GPU is looked at after it has registered:
  * what happened before is in its "watched" line. When the wait fails because of a GPU that is lost,

@@ -1,7 +1,7 @@
 /*
  * plugin_socket: the names of our sockets, and which of their makers are gone.
  *
- * 	hostdev-<pid>-<random>-<number>-<resource>.sock
+ *	hostdev-<pid>-<random>-<number>-<resource>.sock
  *
  * The pid belongs to the maker's own pid namespace, so it does not identify a process of another
  * container. Each process has a random number, and the other number counts its sockets, so no name

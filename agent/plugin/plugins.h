@@ -1,8 +1,8 @@
 /*
  * plugins: all resources of this node that are offered to the kubelet, of all device types.
  *
- * 	plugins_set(plugins, &pci_type, pci, resources, len);   whenever something may have changed
- * 	plugins_stop(plugins, on_stopped, arg);                 at the end
+ *	plugins_set(plugins, &pci_type, pci, resources, len);   whenever something may have changed
+ *	plugins_stop(plugins, on_stopped, arg);                 at the end
  *
  * A resource belongs to one type at a time: to the type with claimed devices, and of several to the
  * one that called plugins_set() first ever. Without claimed devices, the first type that offers it

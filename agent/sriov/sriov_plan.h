@@ -4,10 +4,10 @@
  * Pure: it takes the object, the devices of the node, what uses its virtual functions, and the
  * result of the last task; it returns one step, with the body to write or the job to run.
  *
- * 	no object: CREATE -> PATCH_STATUS
- * 	object:    PATCH -> PATCH_STATUS (Applying) -> READ -> APPLY -> PATCH_STATUS (Ready) -> REST
- * 	settings:  APPLY after each scan; the status changes only if something was wrong
- * 	card gone: PATCH_STATUS (DeviceGone), or DELETE if the spec asks for nothing
+ *	no object: CREATE -> PATCH_STATUS
+ *	object:    PATCH -> PATCH_STATUS (Applying) -> READ -> APPLY -> PATCH_STATUS (Ready) -> REST
+ *	settings:  APPLY after each scan; the status changes only if something was wrong
+ *	card gone: PATCH_STATUS (DeviceGone), or DELETE if the spec asks for nothing
  */
 #pragma once
 

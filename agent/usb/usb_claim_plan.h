@@ -5,8 +5,8 @@
  * and returns one step with the body to write. It keeps no state, so a crash between two steps is
  * just another case.
  *
- * 	live:    ADD_FINALIZER -> PATCH_STATUS -> REST   offered once the status names the device
- * 	deleted: READ -> REBIND -> REMOVE_FINALIZER      (in use or failed: PATCH_STATUS -> REST)
+ *	live:    ADD_FINALIZER -> PATCH_STATUS -> REST   offered once the status names the device
+ *	deleted: READ -> REBIND -> REMOVE_FINALIZER      (in use or failed: PATCH_STATUS -> REST)
  *
  * REBIND closes descriptors that earlier pods passed on to other processes. It is skipped for a
  * device that is gone, or that the node uses.

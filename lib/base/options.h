@@ -1,11 +1,11 @@
 /*
  * options: a program's settings from one table: flags, environment, file, defaults, help text.
  *
- * 	static const struct option_row rows[] = {
- * 		{ .name = "node-name", .type = OPTION_STRING, .offset = offsetof(struct settings, node),
- * 		  .env = "NODE_NAME", .argument = "NAME", .group = "Node",
- * 		  .help = "Name of the node whose devices are published." },
- * 	};
+ *	static const struct option_row rows[] = {
+ *		{ .name = "node-name", .type = OPTION_STRING, .offset = offsetof(struct settings, node),
+ *		  .env = "NODE_NAME", .argument = "NAME", .group = "Node",
+ *		  .help = "Name of the node whose devices are published." },
+ *	};
  *
  * A flag overrides the environment, which overrides the file, which overrides the default, in
  * whatever order they are read. The flag (--node-name) and the file's key (node-name) have the same

@@ -29,35 +29,35 @@
  *
  * The kinds, and what each needs beside PATCH and PATCH_STATUS:
  *
- * 	USBDeviceClaim           before(): gives the device's node back; ACT
- * 	PCIDeviceClaim           ACT, and a status during it: reconcile_report(); is_ours() without
- * 	                         an object, for a record that is left; failure, for a transition
- * 	                         that is tried again; before() and after() for failpoints and audit
- * 	SRIOVNetworkDevice       CREATE, DELETE, ACT; an object without our label that CREATE finds;
- * 	                         after() for audit, rested() for what is remembered of tasks
- * 	SRIOVGPUDevice, VGPUDevice, MigConfiguration
- * 	                         likewise, a reconcile each, which run side by side; ACT also for
- * 	                         a question to nvidia-smi
- * 	PCIDeviceClaims of vGPUs CREATE, DELETE; is_settled(): neither they nor the vGPUs are
- * 	                         decided on while the other kind's cache is behind
- * 	PCIDevice, USBDevice, MediatedDevice, MediatedDeviceParent
- * 	                         a reconcile each, which share a queue; APPLY, APPLY_STATUS, DELETE;
- * 	                         plan() sees the answer of an apply: the status follows a new
- * 	                         object, and nulls follow an apply that left fields of others
- * 	                         (view.last); after() for the audit of allocations
- * 	HostDeviceConfig         APPLY_STATUS, field_manager per node; again_ms spreads the agents
- * 	DevicePool               CREATE, DELETE; leads(); quiet_ms: many changes make one write.
- * 	                         Objects are digests: events need an answer
- * 	claims, for the controller
- * 	                         DELETE; leads(); the text of a READ, since a digest is too little
- * 	                         to patch
- * 	Node                     ACT that is done at once: what a node that is gone has left is
- * 	                         enqueued elsewhere; ACT that is a write of the HostDeviceConfig
- * 	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
- * 	Secret and webhook configurations
- * 	                         APPLY, of the configurations with resourceVersion in the body;
- * 	                         leads(); insists. READ and CREATE are not used: their roles name the
- * 	                         object, and have no get
+ *	USBDeviceClaim           before(): gives the device's node back; ACT
+ *	PCIDeviceClaim           ACT, and a status during it: reconcile_report(); is_ours() without
+ *	                         an object, for a record that is left; failure, for a transition
+ *	                         that is tried again; before() and after() for failpoints and audit
+ *	SRIOVNetworkDevice       CREATE, DELETE, ACT; an object without our label that CREATE finds;
+ *	                         after() for audit, rested() for what is remembered of tasks
+ *	SRIOVGPUDevice, VGPUDevice, MigConfiguration
+ *	                         likewise, a reconcile each, which run side by side; ACT also for
+ *	                         a question to nvidia-smi
+ *	PCIDeviceClaims of vGPUs CREATE, DELETE; is_settled(): neither they nor the vGPUs are
+ *	                         decided on while the other kind's cache is behind
+ *	PCIDevice, USBDevice, MediatedDevice, MediatedDeviceParent
+ *	                         a reconcile each, which share a queue; APPLY, APPLY_STATUS, DELETE;
+ *	                         plan() sees the answer of an apply: the status follows a new
+ *	                         object, and nulls follow an apply that left fields of others
+ *	                         (view.last); after() for the audit of allocations
+ *	HostDeviceConfig         APPLY_STATUS, field_manager per node; again_ms spreads the agents
+ *	DevicePool               CREATE, DELETE; leads(); quiet_ms: many changes make one write.
+ *	                         Objects are digests: events need an answer
+ *	claims, for the controller
+ *	                         DELETE; leads(); the text of a READ, since a digest is too little
+ *	                         to patch
+ *	Node                     ACT that is done at once: what a node that is gone has left is
+ *	                         enqueued elsewhere; ACT that is a write of the HostDeviceConfig
+ *	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
+ *	Secret and webhook configurations
+ *	                         APPLY, of the configurations with resourceVersion in the body;
+ *	                         leads(); insists. READ and CREATE are not used: their roles name the
+ *	                         object, and have no get
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * bench_agents: hollow agents: what each of them watches at the API server, and nothing else.
  *
- * 	bench_agents KUBECONFIG AGENTS
+ *	bench_agents KUBECONFIG AGENTS
  *
  * Every agent has a client, that is a connection, of its own, and the informers that node_agent,
  * config, sriov and gpu open for the nodes that bench_load makes. Says "synced" on standard output

@@ -1,7 +1,7 @@
 /*
  * bench_allocate: how long a device plugin's Allocate takes, from a client in C.
  *
- * 	bench_allocate SOCKET DEVICE WARM CALLS
+ *	bench_allocate SOCKET DEVICE WARM CALLS
  *
  * One call after the other on one connection; says for each but the first WARM ones how many ns
  * went by until its answer was read, one a line.

@@ -2,7 +2,7 @@
  * bench_load: puts a large cluster into an API server: Nodes, and PCIDevices as agents publish
  * them.
  *
- * 	bench_load KUBECONFIG apply|create NODES DEVICES-PER-NODE CONNECTIONS SECONDS
+ *	bench_load KUBECONFIG apply|create NODES DEVICES-PER-NODE CONNECTIONS SECONDS
  *
  * apply: a device is applied, and its status behind it, by the requests of an agent that sees it
  * for the first time. create: both in one POST, which costs the API server a third of that; it

@@ -1,7 +1,7 @@
 /*
  * bench_webhook: how long the webhook takes to answer an admission review.
  *
- * 	bench_webhook PORT REVIEW-FILE RATE SECONDS CONNECTIONS
+ *	bench_webhook PORT REVIEW-FILE RATE SECONDS CONNECTIONS
  *
  * Posts the review to /validate on 127.0.0.1, RATE times a second, over so many connections in
  * turn, and says for each how many us went by until its answer was read: since it was sent, and

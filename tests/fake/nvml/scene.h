@@ -7,26 +7,26 @@
  * number, in the order of the scene, or "*" for every one; "-" is the system. A command takes
  * effect before the next call, and also within one that waits or hangs.
  *
- * 	driver VERSION			of the kernel module
- * 	init CODE			what nvmlInit returns
- * 	wait CODE			what nvmlEventSetWait returns; 0: it waits
- * 	gpu ADDRESS UUID [KEY=VALUE]... one more GPU: name (with _ for blanks) minor memory (MiB)
+ *	driver VERSION			of the kernel module
+ *	init CODE			what nvmlInit returns
+ *	wait CODE			what nvmlEventSetWait returns; 0: it waits
+ *	gpu ADDRESS UUID [KEY=VALUE]... one more GPU: name (with _ for blanks) minor memory (MiB)
  *  compute (80)
- * 					mig (0 1 none) events (bits) clique
- * 	level GPU GPU LEVEL		topology level of a pair (default 50)
- * 	link GPU GPU N			NVLinks between two
- * 	switch GPU N			NVLinks to an NVSwitch
- * 	mig GPU GI CI UUID PROFILE G C MIB	make a MIG device, with its event; unmig GPU GI CI
- * 	error GPU FUNCTION CODE		FUNCTION is a name without "nvml" and suffix, or "*"; CODE 0: no more
- * 	hang GPU FUNCTION [SECONDS]	the next calls hang; resume: all go on, and none hang any more
- * 	lost GPU			all calls on it, and waits for it, return 15
- * 	back GPU [UUID]			it is well again, for handles that are taken after a new nvmlInit
- * 	remove GPU			not listed any more
- * 	move GPU GPU			two change places, in the order of indexes
- * 	field GPU VALUE			field 230
- * 	xid GPU XID [GI CI]		an event; event GPU BITS DATA [GI CI]
- * 	burst GPU FIRST N		N events with Xids from FIRST on
- * 	calls FILE			write what was called how often, as lines "FUNCTION N"
+ *					mig (0 1 none) events (bits) clique
+ *	level GPU GPU LEVEL		topology level of a pair (default 50)
+ *	link GPU GPU N			NVLinks between two
+ *	switch GPU N			NVLinks to an NVSwitch
+ *	mig GPU GI CI UUID PROFILE G C MIB	make a MIG device, with its event; unmig GPU GI CI
+ *	error GPU FUNCTION CODE		FUNCTION is a name without "nvml" and suffix, or "*"; CODE 0: no more
+ *	hang GPU FUNCTION [SECONDS]	the next calls hang; resume: all go on, and none hang any more
+ *	lost GPU			all calls on it, and waits for it, return 15
+ *	back GPU [UUID]			it is well again, for handles that are taken after a new nvmlInit
+ *	remove GPU			not listed any more
+ *	move GPU GPU			two change places, in the order of indexes
+ *	field GPU VALUE			field 230
+ *	xid GPU XID [GI CI]		an event; event GPU BITS DATA [GI CI]
+ *	burst GPU FIRST N		N events with Xids from FIRST on
+ *	calls FILE			write what was called how often, as lines "FUNCTION N"
  */
 #pragma once
 

@@ -2,20 +2,20 @@
  * grpc-probe: our gRPC on one end of a unix socket, for tests with another implementation on the
  * other.
  *
- * 	grpc-probe serve SOCKET [LIMIT=N ...]   a device plugin with its registration
- * 	grpc-probe call SOCKET                  a client of anything
+ *	grpc-probe serve SOCKET [LIMIT=N ...]   a device plugin with its registration
+ *	grpc-probe call SOCKET                  a client of anything
  *
  * A LIMIT is hello_ms, request_ms or idle_ms, of grpc/limits.h.
  *
  * Reads commands from standard input and says on standard output what happens, one line each; ends
  * when the input does.
  *
- * 	list N [PAD]                serve: from now on N devices, with PAD more bytes in each ID
- * 	sync                        say "in sync"
- * 	goaway                      serve: accept no more, let calls end
- * 	call PATH TIMEOUT_MS unary|stream HEX     call: the request's bytes in hexadecimal, "-" for none
- * 	cancel N                    call: the Nth call of all
- * 	show N                      call: from now on N bytes of a message, not 1024
+ *	list N [PAD]                serve: from now on N devices, with PAD more bytes in each ID
+ *	sync                        say "in sync"
+ *	goaway                      serve: accept no more, let calls end
+ *	call PATH TIMEOUT_MS unary|stream HEX     call: the request's bytes in hexadecimal, "-" for none
+ *	cancel N                    call: the Nth call of all
+ *	show N                      call: from now on N bytes of a message, not 1024
  */
 #include <inttypes.h>
 #include <signal.h>

@@ -1,15 +1,15 @@
 /*
  * kube-probe: drives the client by hand, for tests.
  *
- * 	kube-probe KUBECONFIG [CONTEXT]
+ *	kube-probe KUBECONFIG [CONTEXT]
  *
  * Reads commands from standard input, one per line, and writes one JSON object per event:
  *
- * 	send VERB METHOD PATH TIMEOUT_MS [CONTENT_TYPE BODY]   one request
- * 	watch PATH TIMEOUT_MS [note|refuse|cancel|free|send]   a stream, and what its first line does
- * 	cancel N      the Nth call of all
- * 	metrics       print the metrics
- * 	free          free the client with all that is in flight
+ *	send VERB METHOD PATH TIMEOUT_MS [CONTENT_TYPE BODY]   one request
+ *	watch PATH TIMEOUT_MS [note|refuse|cancel|free|send]   a stream, and what its first line does
+ *	cancel N      the Nth call of all
+ *	metrics       print the metrics
+ *	free          free the client with all that is in flight
  *
  * At the end of the input it waits for what is in flight, frees the client, and says whether the
  * loop closed cleanly.

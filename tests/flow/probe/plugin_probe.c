@@ -1,18 +1,18 @@
 /*
  * plugin-probe: the agent's device plugins without devices, for kubelets that a test makes.
  *
- * 	plugin-probe DIR
+ *	plugin-probe DIR
  *
  * DIR is the kubelet's device-plugins folder. A line on standard input is a command, and the end of
  * the input the program's:
  *
- * 	offer RESOURCE N [DIGITS]  the resource has N healthy devices: device-0 and so on, with so many digits
- * 	                           at least; 0: it is withdrawn
- * 	later RESOURCE N           the same; an Allocate waits: "asked DEVICE", its first one
- * 	answer DEVICE              gives it as a CDI device, with an annotation: "answered DEVICE", or "unwanted DEVICE"
- * 	                           if nobody waits for it any more
- * 	refuse DEVICE              likewise, with an error
- * 	sync                       "in sync", when all before it was done
+ *	offer RESOURCE N [DIGITS]  the resource has N healthy devices: device-0 and so on, with so many digits
+ *	                           at least; 0: it is withdrawn
+ *	later RESOURCE N           the same; an Allocate waits: "asked DEVICE", its first one
+ *	answer DEVICE              gives it as a CDI device, with an annotation: "answered DEVICE", or "unwanted DEVICE"
+ *	                           if nobody waits for it any more
+ *	refuse DEVICE              likewise, with an error
+ *	sync                       "in sync", when all before it was done
  *
  * Prints "ready", one line for each event of the plugins, and "closed 0" when nothing is left on
  * the loop.

@@ -168,7 +168,7 @@ static inline const char *bench_short(const char *plural, const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (strcmp(words[i].plural, plural) == 0)
 			(void)snprintf(text, sizeof(text), "%s%s", words[i].word,
-				       is_function ? name + strlen(name) - 1 : "");
+				       is_function && *name ? name + strlen(name) - 1 : "");
 	}
 	return text;
 }

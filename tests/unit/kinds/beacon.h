@@ -1,10 +1,10 @@
 /*
  * beacon: an example of an object kind: the Beacon of a node, whose locator LED a user switches on.
  *
- * 	apiVersion: hostdev.io/v1alpha1
- * 	kind: Beacon
- * 	metadata: {name: node1}
- * 	spec: {blink: true}
+ *	apiVersion: hostdev.io/v1alpha1
+ *	kind: Beacon
+ *	metadata: {name: node1}
+ *	spec: {blink: true}
  *
  * The object has the name of its node. The LED blinks while spec.blink is true, and is off before
  * the object goes. A scan says what the LED does; hostdev-helper changes it.

@@ -1,15 +1,15 @@
 /*
  * gpus_scene: GPUs of a made-up node, and what a child says of them, in few words:
  *
- * 	look 0		an inventory: it is well	look 0!		it is not
- * 	mig 0 7 1g.5gb, look 0+		in MIG mode, with MIG-7 as GPU instance 7; mig 0 7 1c.2g.5gb is a part
- * 	probe, watch	the same of the others		probe 0 NEW	it has this UUID
- * 	problem 0	DeviceGetUUID fails with 15	xid 0 79, xid 0 79 GI, event 0 recovery
- * 	lost 0		the watch has lost it		watching	the watch is whole
- * 	pair 0 1 LEVEL LINKS, switch 0 LINKS
- * 	begin 0 1, begin-watch 0 1, end 0 1, placed 0 1, hung 0, hung - 0 1, fail 0 1, missed 0 1
- * 	claim 0, unclaim 0	a PCIDeviceClaim takes it, or none any more
- * 	pass MS
+ *	look 0		an inventory: it is well	look 0!		it is not
+ *	mig 0 7 1g.5gb, look 0+		in MIG mode, with MIG-7 as GPU instance 7; mig 0 7 1c.2g.5gb is a part
+ *	probe, watch	the same of the others		probe 0 NEW	it has this UUID
+ *	problem 0	DeviceGetUUID fails with 15	xid 0 79, xid 0 79 GI, event 0 recovery
+ *	lost 0		the watch has lost it		watching	the watch is whole
+ *	pair 0 1 LEVEL LINKS, switch 0 LINKS
+ *	begin 0 1, begin-watch 0 1, end 0 1, placed 0 1, hung 0, hung - 0 1, fail 0 1, missed 0 1
+ *	claim 0, unclaim 0	a PCIDeviceClaim takes it, or none any more
+ *	pass MS
  */
 #pragma once
 

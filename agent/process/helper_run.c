@@ -398,8 +398,7 @@ static int spawn(struct uv_loop_s *loop, struct helper_run *run, const struct he
 static void write_input(struct helper_run *run, const struct helper_spec *spec)
 {
 	/* libuv takes char *, and does not write to it. */
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the only cast that drops const without a
-	 * warning */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): no other cast drops const without a warning */
 	uv_buf_t buf = { .base = (char *)(uintptr_t)spec->input, .len = strlen(spec->input) };
 
 	assert(buf.len <= HELPER_INPUT_MAX);

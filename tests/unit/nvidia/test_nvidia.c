@@ -148,6 +148,10 @@ static void close_bench(struct bench *b)
 {
 	nvidia_free(b->nvidia);
 	free(b->report);
+	for (size_t i = 0; i < b->config.nvidia.len; i++) {
+		free(b->config.nvidia.items[i].text);
+		json_pairs_done(&b->config.nvidia.items[i].selector);
+	}
 	array_done(&b->config.nvidia);
 	metrics_free(b->node.metrics);
 	fake_clock_free(b->clock);
@@ -740,11 +744,11 @@ static void the_label_s_file_is_followed(void **state)
 }
 
 /* Add an entry for nodes whose label "gpus" is @label; NULL: for all. */
-static void add_entry(struct bench *b, const char *label, char *text)
+static void add_entry(struct bench *b, const char *label, const char *text)
 {
 	struct config_nvidia *entry = array_add(&b->config.nvidia);
 
-	*entry = (struct config_nvidia){ .index = b->config.nvidia.len - 1, .text = text };
+	*entry = (struct config_nvidia){ .index = b->config.nvidia.len - 1, .text = xstrdup(text) };
 	if (label)
 		(void)json_pairs_set(&entry->selector, "gpus", label);
 }
@@ -754,12 +758,10 @@ static void an_entry_of_the_hostdeviceconfig_is_followed(void **state)
 	struct bench *b = *state;
 	struct json_pairs labels = { 0 };
 	struct config none = { 0 };
-	char two[] = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}";
-	char wrong[] = "version: v7";
 
 	b->facts.pci.len = 2;
-	add_entry(b, "two", two);
-	add_entry(b, NULL, wrong);
+	add_entry(b, "two", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}");
+	add_entry(b, NULL, "version: v7");
 	start(b);
 	settle(b);
 	/* The labels are waited for. */
@@ -781,18 +783,16 @@ static void an_entry_of_the_hostdeviceconfig_is_followed(void **state)
 	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
 	assert_string_equal(b->report, "");
 	json_pairs_done(&labels);
-	json_pairs_done(&b->config.nvidia.items[0].selector);
 }
 
 static void a_file_goes_before_an_entry(void **state)
 {
 	struct bench *b = *state;
 	auto_free char *path = folder_path(&b->play.folder, "config.yaml");
-	char wrong[] = "version: v7";
 
 	b->options.config_file = path;
 	folder_put(&b->play.folder, "config.yaml", "version: v1");
-	add_entry(b, NULL, wrong);
+	add_entry(b, NULL, "version: v7");
 	start(b);
 	nvidia_set_labels(b->nvidia, NULL);
 	wait_offer(b, ALL);

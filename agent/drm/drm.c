@@ -53,11 +53,11 @@ struct drm {
 	struct drm_options options;
 	struct drm_deps deps;
 	struct units units[VENDORS]; /* in the order of their resources */
-	bool known;                  /* the GPUs have been looked at    */
+	bool known;                  /* the GPUs have been read         */
 	bool offered;                /* the kubelet's lists are matched with them */
 	bool has_plugin[VENDORS];    /* the vendor's runs on the node   */
-	bool told_mixture;           /* that GPUs are divided in different ways */
-	struct clock_timer *look;    /* for it */
+	bool mixture_is_reported;    /* that GPUs are divided in different ways */
+	struct clock_timer *check;   /* for it */
 };
 
 static bool is_on(const struct drm *drm, enum vendor vendor)
@@ -153,12 +153,12 @@ static void add_intel(struct drm *drm, const struct drm_facts *gpu, const struct
 	}
 }
 
-static void tell_mixture(struct drm *drm, bool mixture)
+static void report_mixture(struct drm *drm, bool mixture)
 {
-	if (mixture && !drm->told_mixture)
+	if (mixture && !drm->mixture_is_reported)
 		log_warn("AMD's GPUs are not offered: they are divided in different ways",
 			 log_str("remedy", "--amd-resource-naming=mixed"));
-	drm->told_mixture = mixture;
+	drm->mixture_is_reported = mixture;
 }
 
 /* By resource; else as the helper has them. */
@@ -167,7 +167,7 @@ static void find_units(struct drm *drm, const struct facts *facts)
 	bool mixture = drm->options.amd && !drm->options.amd_mixed && is_mixture(facts);
 
 	drm->known = true;
-	tell_mixture(drm, mixture);
+	report_mixture(drm, mixture);
 	for (size_t i = 0; i < VENDORS; i++)
 		units_done(&drm->units[i]);
 	for (size_t i = 0; i < facts->drms.len; i++) {
@@ -226,7 +226,7 @@ static char *find_trouble(const struct drm *drm, enum vendor vendor, const struc
 	return trouble;
 }
 
-static void look_at_health(struct drm *drm, enum vendor vendor)
+static void check_health(struct drm *drm, enum vendor vendor)
 {
 	struct units *units = &drm->units[vendor];
 
@@ -304,14 +304,14 @@ void drm_offer(void *arg, struct plugins *plugins)
 	for (size_t i = 0; i < VENDORS; i++) {
 		if (!is_on(drm, (enum vendor)i))
 			continue;
-		look_at_health(drm, (enum vendor)i);
+		check_health(drm, (enum vendor)i);
 		offer_vendor(drm, (enum vendor)i, plugins);
 	}
 	drm->offered = true;
 }
 
 /* Two plugins would give each GPU to two containers. */
-static void on_look(void *arg)
+static void on_check(void *arg)
 {
 	struct drm *drm = arg;
 	auto_free char *folder = xasprintf("%s/device-plugins", drm->node->kubelet_dir);
@@ -332,7 +332,7 @@ static void on_look(void *arg)
 			log_info("the vendor's device plugin does not run any more",
 				 log_str("vendor", vendors[i].type->name));
 	}
-	clock_timer_start(drm->node->clock, drm->look, DRM_LOOK_MS);
+	clock_timer_start(drm->node->clock, drm->check, DRM_CHECK_MS);
 	if (changed)
 		drm->deps.changed(drm->deps.arg);
 }
@@ -527,9 +527,9 @@ struct drm *drm_new(const struct this_node *node, const struct drm_options *opti
 	drm->node = node;
 	drm->options = *options;
 	drm->deps = *deps;
-	drm->look = clock_timer_new(node->clock, on_look, drm);
+	drm->check = clock_timer_new(node->clock, on_check, drm);
 	if (options->amd || options->intel)
-		clock_timer_start(node->clock, drm->look, 0);
+		clock_timer_start(node->clock, drm->check, 0);
 	return drm;
 }
 
@@ -539,7 +539,7 @@ struct drm *drm_free(struct drm *drm)
 		return NULL;
 	for (size_t i = 0; i < VENDORS; i++)
 		units_done(&drm->units[i]);
-	clock_timer_free(drm->node->clock, drm->look);
+	clock_timer_free(drm->node->clock, drm->check);
 	free(drm);
 	return NULL;
 }

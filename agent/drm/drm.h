@@ -21,7 +21,7 @@ struct plugins;
 struct this_node;
 
 enum {
-	DRM_LOOK_MS = 5000,    /* for another plugin     */
+	DRM_CHECK_MS = 5000,   /* for another plugin     */
 	DRM_SHARES_MAX = 1000, /* of one GPU of Intel    */
 };
 
@@ -48,7 +48,7 @@ struct drm *drm_new(const struct this_node *node, const struct drm_options *opti
 struct drm *drm_free(struct drm *drm);
 
 /* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before the
- * GPUs have been looked at and the claims are known. */
+ * GPUs have been read and the claims are known. */
 void drm_offer(void *arg, struct plugins *plugins);
 
 /* What the GPU at an address is offered as. */

@@ -115,8 +115,8 @@ static void write_partition(int sysfs_fd, const char *pci, const char *attr, con
 		json_write_str(lines, key, text.text);
 }
 
-/* The device @name with the folder @folder. @driver: NULL for a part of a GPU, which is told if it
- * is known of which. */
+/* Print the device @name with the folder @folder. @driver: NULL for a part of a GPU, which is
+ * printed only if its GPU is known. */
 static void write_device(int sysfs_fd, const char *folder, const char *name, const char *driver,
 			 const struct kfd_nodes *nodes, struct report *report)
 {

@@ -266,7 +266,7 @@ static void the_vendors_plugin_goes_first(void **state)
 	assert_null(seen.resource);
 	assert_null(drm_bind_trouble(b.drm, A1));
 	(void)close(fd);
-	fake_clock_advance(b.clock, DRM_LOOK_MS);
+	fake_clock_advance(b.clock, DRM_CHECK_MS);
 	assert_int_equal(b.changes, 2);
 	assert_non_null(strstr(offer(&b), "amd.com/gpu: " A1));
 	close_bench(&b);

@@ -86,9 +86,9 @@ struct standby {
 	/* while it waits */
 	struct monitor *monitor;
 	struct informer *claims;
-	struct inventory
-		*inventory; /* of the last monitor; NULL: it failed, or there was none yet */
-	char *trouble;      /* of the last scan                                        */
+	/* Of the last scan; NULL: it failed, or there was none yet */
+	struct inventory *inventory;
+	char *trouble; /* of the last scan                                        */
 
 	void (*on_turn)(void *arg);
 	void *arg;

@@ -27,9 +27,8 @@ struct claim_wait {
 	bool patched; /* and a flag was added to it */
 	char *rest; /* functions of its IOMMU group that are to be claimed as well; "" or NULL: not known */
 	bool alone; /* no other claim of this run can be of its IOMMU group */
-	uint64_t
-		shared_ms; /* since when it waits for the rest of its group (timefmt_now_ms()); 0: it
-			     * does not */
+	/* Since when it waits for the rest of its group (timefmt_now_ms()); 0: it does not */
+	uint64_t shared_ms;
 	bool kept;         /* released, but another's finalizer keeps the claim */
 	bool denied;       /* its deletion is refused (409) and will be repeated */
 	uint64_t again_ms; /* not before this (timefmt_now_ms())                         */

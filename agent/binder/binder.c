@@ -228,8 +228,8 @@ struct binder {
 	struct binder_note note;
 
 	struct tasks *tasks; /* by group and functions; the arg of each is a transition */
-	struct transition
-		*transitions; /* newest first, also those without a task                 */
+	/* Newest first, also those without a task */
+	struct transition *transitions;
 	uv_timer_t unstarted; /* tells of transitions without a task from the loop       */
 };
 

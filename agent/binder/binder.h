@@ -25,9 +25,9 @@ enum { BINDER_FUNCTIONS_MAX = 1024 }; /* of one job */
 /* Borrowed texts that outlive the binder. */
 struct binder_options {
 	struct helper_place helper;
-	uint64_t
-		deadline_ms; /* of one step, four times that while it only looks; later it is stuck, if
-				      * helper_run has no more patience                                 */
+	/* Of one step, four times that while it only looks; later it is stuck, if helper_run has
+	 * no more patience */
+	uint64_t deadline_ms;
 	struct metrics *metrics; /* may be NULL */
 	const char *proc;        /* where helpers are seen; NULL: /proc */
 };

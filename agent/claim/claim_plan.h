@@ -68,9 +68,9 @@ struct claim_case {
 	const struct inventory *inventory;
 	const struct store *claims;     /* PCIDeviceClaims, of all nodes                       */
 	const struct store *usb_claims; /* USBDeviceClaims, likewise; NULL: there are none     */
-	const struct json_pairs
-		*usb_pods; /* address of a USB controller -> who has which of its devices, by
-					    * an entry of the HostDeviceConfig; NULL: no pod */
+	/* Address of a USB controller -> who has which of its devices, by an entry of the
+	 * HostDeviceConfig; NULL: no pod */
+	const struct json_pairs *usb_pods;
 	const struct pcidevice *device; /* at the API server; NULL: none, or unreadable        */
 	struct claim_attempt last;
 	enum binder_state state; /* of the group */
@@ -81,8 +81,8 @@ struct claim_case {
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
 	const char *bind_trouble; /* why it must not get a VFIO node; NULL: it may, or has one  */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */
-	const struct json_strs
-		*driverless; /* first digits of classes that a release leaves without driver */
+	/* First digits of classes that a release leaves without driver */
+	const struct json_strs *driverless;
 	int64_t now_wall_ms;
 };
 

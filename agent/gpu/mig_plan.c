@@ -31,8 +31,8 @@ struct mig_needs {
 	struct mig_need *items; /* the largest profile first */
 	size_t len;
 	size_t cap;
-	const char
-		*unknown; /* a profile that was asked for and that the card does not have; NULL */
+	/* A profile that was asked for and that the card does not have; NULL */
+	const char *unknown;
 };
 
 static struct mig_need *find(struct mig_needs *needs, int profile)

@@ -75,10 +75,10 @@ struct unknown_facts {
 	char *question; /* "Mounts", "Routes", ...: agent/helper/scan/use.h */
 	bool unread;    /* the kernel's answer could not be read: the node or the agent is set up
 			   in a way that hides it                                              */
-	struct json_strs
-		pci_classes; /* first digits of the classes of functions that are not free for it */
-	struct json_strs
-		usb_classes; /* the same for interfaces of USB devices                      */
+	/* First digits of the classes of functions that are not free for it */
+	struct json_strs pci_classes;
+	/* The same for interfaces of USB devices */
+	struct json_strs usb_classes;
 	char *detail;
 };
 

@@ -21,8 +21,8 @@ struct inventory_pci_source {
 	const struct id_names *names;
 	const struct map *groups;
 	const struct verdict *verdict;
-	const struct pci_facts
-		*lookalike; /* only the address distinguishes it from that one; NULL: none */
+	/* Only the address distinguishes it from that one; NULL: none */
+	const struct pci_facts *lookalike;
 };
 
 /* The caller frees with api_object_free. */

@@ -44,8 +44,8 @@ struct nvml_end {
 
 struct nvml_run_spec {
 	enum nvml_verb verb;
-	const struct json_strs
-		*addresses; /* of the GPUs; at least one, at most NVML_ADDRESSES_MAX */
+	/* Of the GPUs; at least one, at most NVML_ADDRESSES_MAX */
+	const struct json_strs *addresses;
 	uint64_t deadline_ms;
 	/* Not "at", "end" and "failed". May stop the child. */
 	void (*on_line)(void *arg, const struct nvml_line *line);

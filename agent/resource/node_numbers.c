@@ -41,8 +41,8 @@ struct node_numbers {
 	const struct this_node *node;
 	struct node_numbers_deps deps;
 	struct map *allocated; /* ID -> struct allocated * */
-	struct map
-		*before; /* the same of the previous agent, until the device is held or allocated */
+	/* The same of the previous agent, until the device is held or allocated */
+	struct map *before;
 	struct boot_record *record;
 };
 

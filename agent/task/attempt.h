@@ -48,8 +48,8 @@ struct attempt {
 	unsigned failures; /* in a row, for this object; those with a pause of their own are none */
 	uint64_t due_ms;   /* when the next may begin             */
 	uint64_t done_ms;  /* when the last that was done for this object began; 0: none */
-	uint64_t
-		changed_ms; /* when the last that may have changed what scans show ended; 0: none */
+	/* When the last that may have changed what scans show ended; 0: none */
+	uint64_t changed_ms;
 };
 
 void attempt_done(struct attempt *attempt);

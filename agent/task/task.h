@@ -38,9 +38,9 @@ struct task_spec {
 	bool cancellable;      /* by task_cancel(); the helper gets the option               */
 	bool is_logged;        /* by the caller: the task logs no end                         */
 	const char *verb;      /* static: "vfs"                              */
-	const char
-		*tool; /* path of a vendor's command, which runs in place of the helper, with @words
-				  alone; outlives the task. NULL: none        */
+	/* Path of a vendor's command, which runs in place of the helper, with @words alone;
+	 * outlives the task. NULL: none */
+	const char *tool;
 	const char *key;                  /* of the reconcile; for the log              */
 	const struct json_strs *keys;     /* exclusive beside @key; NULL: none          */
 	const struct json_strs *options;  /* of the command line, after the verb; NULL: none    */

@@ -33,8 +33,8 @@ enum { OWNERS_MS = 30000 };
 struct usb {
 	const struct this_node *node;
 	struct usb_deps deps;
-	struct inventory
-		*named; /* the node's inventory, whose USBDevices are named here; NULL: none yet */
+	/* The node's inventory, whose USBDevices are named here; NULL: none yet */
+	struct inventory *named;
 	struct usb_view view;
 	const struct config *config; /* the view's, once the USBDevices are known */
 	struct usb_claims *claims;

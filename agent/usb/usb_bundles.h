@@ -31,8 +31,8 @@ struct usb_candidate {
 struct usb_candidates {
 	struct usb_candidate *items;
 	size_t len, cap;
-	const struct facts
-		*facts; /* of the node, for hubs, which are no candidates; NULL: not known */
+	/* Of the node, for hubs, which are no candidates; NULL: not known */
+	const struct facts *facts;
 };
 
 /* The device in a port of a bundle, or the one that was unplugged from it. */

@@ -36,9 +36,9 @@ enum usb_claim_step {
 /* All borrowed. */
 struct usb_claim_case {
 	const char *node_name;
-	const struct usbdeviceclaim
-		*claim; /* the newest that is known                             */
-	bool fresh;     /* read from the API server in this run */
+	/* The newest that is known */
+	const struct usbdeviceclaim *claim;
+	bool fresh; /* read from the API server in this run */
 	const struct inventory
 		*inventory;             /* with the names of usb_names.h                        */
 	const struct store *claims;     /* USBDeviceClaims, of all nodes                        */

@@ -20,8 +20,8 @@ enum {
 
 struct lists_want {
 	unsigned kinds; /* CLUSTER_SET()s; of these */
-	unsigned
-		optional; /* may be refused to the caller, or not be served: ret_missing says so   */
+	/* May be refused to the caller, or not be served: ret_missing says so */
+	unsigned optional;
 	const char *node; /* only this node and its devices; NULL: all. Claims are not limited */
 	const char *selector; /* devices and pools with these labels, and their claims; NULL: all */
 	const char *user; /* as whose IOMMU groups are judged; NULL: the caller's               */

@@ -19,8 +19,8 @@ enum reason_flag {
 
 struct reason {
 	const char *name;
-	const char
-		*state; /* of a claim: "ready", "waiting", "refused", "held", "stuck", "failed" */
+	/* Of a claim: "ready", "waiting", "refused", "held", "stuck", "failed" */
+	const char *state;
 	unsigned flags; /* enum reason_flag */
 };
 

@@ -110,8 +110,8 @@ struct reconcile_view {
 	enum step last;      /* the step that this run has done before; REST: none. An apply    */
 			     /* that others' fields outlive is not to be decided on again       */
 	bool acting;         /* of reconcile_report(): PATCH_STATUS without an event, or REST   */
-	const struct json_text
-		*text; /* what @object has been read from, if it is fresh; else NULL */
+	/* What @object has been read from, if it is fresh; else NULL */
+	const struct json_text *text;
 	int64_t now_wall_ms;
 };
 

@@ -21,8 +21,8 @@ struct job_function {
 	const char *claim;    /* the claim's name                              */
 	const char *uid;      /* the claim's uid                               */
 	const char *release;  /* "none": a release leaves it without driver    */
-	const char
-		*allow_unknown; /* "1": also where the agent cannot see whether the host uses it */
+	/* "1": also where the agent cannot see whether the host uses it */
+	const char *allow_unknown;
 };
 
 struct job {

@@ -25,8 +25,8 @@
 
 /* kube/events.h without an API server. */
 struct events {
-	struct str
-		said; /* "Warning Held\n" for each event of a claim, "Warning Held of the device\n" */
+	/* "Warning Held\n" for each event of a claim, "Warning Held of the device\n" */
+	struct str said;
 };
 
 void events_record(struct events *events, const struct events_about *about, enum events_type type,

@@ -47,8 +47,8 @@ struct bench {
 	struct this_node node;
 	struct inventory inventory;
 	struct drm *drm;
-	struct str
-		offers; /* "amd.com/gpu: 0000:03:00.0@0 | ..."; of the last calls of plugins_set() */
+	/* "amd.com/gpu: 0000:03:00.0@0 | ..."; of the last calls of plugins_set() */
+	struct str offers;
 	const char *claimed, *given;
 	bool kubelet_is_silent;
 	unsigned changes;

@@ -15,9 +15,9 @@
 
 /* What stands in for struct plugins. */
 struct nvidia_offers {
-	struct str
-		text; /* "nvidia.com/gpu: GPU-0@0 | GPU-1@1 Xid 79; a/b: GPU-2::0@0 of GPU-2", with the
-			    NUMA nodes and the cards */
+	/* "nvidia.com/gpu: GPU-0@0 | GPU-1@1 Xid 79; a/b: GPU-2::0@0 of GPU-2", with the NUMA
+	 * nodes and the cards */
+	struct str text;
 	unsigned sets; /* calls of plugins_set()                                          */
 	void *type_arg;
 };

@@ -1,10 +1,10 @@
 /*
  * wiring: what changed -> which keys of which reconciler are enqueued: one table.
  *
- * Whoever learns of a change says which one it is, and knows none of those that it concerns. What
- * they decide on has changed before, for all of them: a cache, the inventory, the kubelet's
- * allocations. They are enqueued, and decide when the loop goes on, so that the order of changes
- * and within a row does not matter. Of a new inventory mediated devices are planned and resources
+ * The caller names the change, and does not know which reconcilers it concerns. What they decide on
+ * (a cache, the inventory, the kubelet's allocations) has changed before the call. Their keys are
+ * enqueued and reconciled when the loop goes on, so that the order of changes, and of the entries in
+ * a row, does not matter. Of a new inventory mediated devices are planned and resources
  * offered at once: in either order, as what is planned last is offered again.
  */
 #pragma once

@@ -303,7 +303,7 @@ static int delete_again(struct command_run *run, struct claim_wait *wait)
 }
 
 /* The agent writes the PCIDevice with the scan that follows the release, a moment after the claim
- * has gone. Does it still show the driver of the claim? Whoever may not read it does not wait. */
+ * has gone. Does it still show the driver of the claim? False for a user who may not read it. */
 static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
 {
 	auto_free char *line = NULL;

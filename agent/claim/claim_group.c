@@ -195,15 +195,6 @@ static void add(const struct claim_case *c, struct claim_group *group, const cha
 	f->different = !f->rewritten && is_different(f->pci, f->record);
 }
 
-static const struct pci_facts *find_pci(const struct facts *facts, const char *address)
-{
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		if (strcmp(facts->pci.items[i].address, address) == 0)
-			return &facts->pci.items[i];
-	}
-	return NULL;
-}
-
 static const struct record_facts *find_record_of(const struct facts *facts, const char *claim)
 {
 	for (size_t i = 0; i < facts->records.len; i++) {
@@ -229,7 +220,7 @@ void claim_group_add_members(const struct inventory *inventory, const char *addr
 			     struct json_strs *ret_members)
 {
 	const struct facts *facts = inventory->facts;
-	const struct pci_facts *self = find_pci(facts, address);
+	const struct pci_facts *self = facts_find_pci(facts, address);
 
 	json_strs_add_new(ret_members, address);
 	for (size_t i = 0; self && i < facts->pci.len; i++) {
@@ -278,7 +269,7 @@ void claim_group_look(const struct claim_case *c, struct claim_group *ret_group)
 	if (!is_for_another(c))
 		names_pcidevice_address(c->node_name, c->name, address);
 	*ret_group = (struct claim_group){ .address = xstrdup(address) };
-	self = find_pci(facts, address);
+	self = facts_find_pci(facts, address);
 	add(c, ret_group, ret_group->address, self);
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
@@ -290,7 +281,7 @@ void claim_group_look(const struct claim_case *c, struct claim_group *ret_group)
 		const struct record_facts *record = &facts->records.items[i];
 
 		if (str_match(record->claim, c->name) && !has(ret_group, record->address))
-			add(c, ret_group, record->address, find_pci(facts, record->address));
+			add(c, ret_group, record->address, facts_find_pci(facts, record->address));
 	}
 }
 

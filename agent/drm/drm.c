@@ -81,15 +81,6 @@ static void units_done(struct units *units)
 	array_done(&units->list);
 }
 
-static const struct pci_facts *find_pci(const struct facts *facts, const char *address)
-{
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		if (strcmp(facts->pci.items[i].address, address) == 0)
-			return &facts->pci.items[i];
-	}
-	return NULL;
-}
-
 static void add_unit(struct units *units, const struct drm_facts *gpu, const struct pci_facts *pci,
 		     const char *id, const char *resource)
 {
@@ -172,7 +163,7 @@ static void find_units(struct drm *drm, const struct facts *facts)
 		units_done(&drm->units[i]);
 	for (size_t i = 0; i < facts->drms.len; i++) {
 		const struct drm_facts *gpu = &facts->drms.items[i];
-		const struct pci_facts *pci = find_pci(facts, gpu->pci_address);
+		const struct pci_facts *pci = facts_find_pci(facts, gpu->pci_address);
 		bool is_amd = strcmp(gpu->driver, "amdgpu") == 0;
 
 		if (pci && is_amd && drm->options.amd && !mixture)
@@ -468,7 +459,7 @@ static char *unit_trouble(const struct drm *drm, const struct unit *unit)
 static bool is_drm_driver(const struct drm *drm, const char *address)
 {
 	const struct inventory *inventory = drm->node->inventory;
-	const struct pci_facts *pci = inventory ? find_pci(inventory->facts, address) : NULL;
+	const struct pci_facts *pci = inventory ? facts_find_pci(inventory->facts, address) : NULL;
 	const char *driver = pci ? pci->driver : NULL;
 
 	return (drm->options.amd && str_equal(driver, "amdgpu")) ||

@@ -93,15 +93,6 @@ static bool is_card(const struct pci_facts *pci)
 	       pci->vf_device;
 }
 
-static const struct pci_facts *find_pci(const struct facts *facts, const char *address)
-{
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		if (strcmp(facts->pci.items[i].address, address) == 0)
-			return &facts->pci.items[i];
-	}
-	return NULL;
-}
-
 static const struct mdev_parent_facts *find_parent(const struct facts *facts, const char *address)
 {
 	for (size_t i = 0; i < facts->mdev_parents.len; i++) {
@@ -169,7 +160,7 @@ static void add_card(struct gpu_cards *cards, const struct facts *facts,
 
 	card->pci = pci;
 	for (size_t i = 0; i < pci->virtual_functions.len; i++) {
-		const struct pci_facts *vf = find_pci(facts, pci->virtual_functions.items[i]);
+		const struct pci_facts *vf = facts_find_pci(facts, pci->virtual_functions.items[i]);
 		struct gpu_function *f;
 
 		if (!vf)

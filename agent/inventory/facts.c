@@ -294,6 +294,15 @@ struct facts *facts_new(void)
 	return xcalloc(1, sizeof(struct facts));
 }
 
+const struct pci_facts *facts_find_pci(const struct facts *facts, const char *address)
+{
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		if (strcmp(facts->pci.items[i].address, address) == 0)
+			return &facts->pci.items[i];
+	}
+	return NULL;
+}
+
 struct facts *facts_free(struct facts *facts)
 {
 	if (!facts)

@@ -191,6 +191,9 @@ struct facts *facts_new(void);
 /* Takes NULL, returns NULL. */
 struct facts *facts_free(struct facts *facts);
 
+/* The PCI function at @address; NULL: there is none. */
+const struct pci_facts *facts_find_pci(const struct facts *facts, const char *address);
+
 /* Add one line of the helper's output. ERR_INVALID, with @facts unchanged, for a line that is no
  * object of a known shape (-EINVAL) or one too many (-EMSGSIZE). An unknown kind is skipped, so
  * that a newer helper may report more. */

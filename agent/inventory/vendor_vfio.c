@@ -43,9 +43,7 @@ bool vendor_vfio_serves(const struct facts *facts, const struct pci_facts *pci)
 
 bool vendor_vfio_serves_at(const struct facts *facts, const char *address)
 {
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		if (strcmp(facts->pci.items[i].address, address) == 0)
-			return vendor_vfio_serves(facts, &facts->pci.items[i]);
-	}
-	return false;
+	const struct pci_facts *pci = facts_find_pci(facts, address);
+
+	return pci && vendor_vfio_serves(facts, pci);
 }

@@ -2,7 +2,7 @@
  * nvidia_plan: which question hostdev-nvml is asked next, and which GPUs it watches. Pure.
  *
  * One question at a time, in this order: what new GPUs are, how unhealthy ones are, how all are
- * linked. A GPU that hung is asked alone, so that it keeps nobody else waiting. One that a
+ * linked. A GPU that hung is asked alone, so that the others do not wait for it. One that a
  * PCIDeviceClaim takes is not watched, and asked for its UUID only.
  */
 #pragma once

@@ -14,13 +14,7 @@
 
 const struct pci_facts *sriov_card_function(const struct inventory *inventory, const char *address)
 {
-	const struct facts *facts = inventory->facts;
-
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		if (strcmp(facts->pci.items[i].address, address) == 0)
-			return &facts->pci.items[i];
-	}
-	return NULL;
+	return facts_find_pci(inventory->facts, address);
 }
 
 const struct verdict *sriov_card_verdict(const struct inventory *inventory, const char *address)

@@ -5,11 +5,14 @@
  */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/claim/claim_plan.h"
 #include "api/pcidevice.h"
 #include "base/array.h"
+#include "base/map.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "unit/agent/claim_store.h"
 #include "unit/agent/world.h"
@@ -47,8 +50,8 @@ struct model {
 	struct store *claims;
 	struct pcidevice *devices[FUNCTIONS];
 
-	struct world world;
-	bool scanned; /* the world is as the kernel is */
+	const struct world *world; /* one of `worlds` */
+	bool scanned;              /* the world is as the kernel is */
 	struct binder_outcome outcome;
 	enum binder_verb verb;
 	bool past; /* @outcome is set, and newer than the world */
@@ -65,27 +68,59 @@ static void set(char text[TEXT_SIZE], const char *value)
 	(void)snprintf(text, TEXT_SIZE, "%s", value);
 }
 
+/* Worlds that were made before, by their lines: most of the time would go into making them again. */
+static struct map *worlds;
+
+static const struct world *world_with(const char *lines)
+{
+	struct world *world = map_get(worlds, lines);
+	auto_free char *text = xstrdup(lines);
+	char *rest = text;
+	const char *line;
+
+	if (world)
+		return world;
+	world = xcalloc(1, sizeof(*world));
+	world_open(world);
+	while ((line = strsep(&rest, "\n")) && *line)
+		world_add(world, line);
+	world_look(world, &(struct inventory_options){ .node_name = NODE });
+	map_set(worlds, lines, world);
+	return world;
+}
+
+static void close_worlds(void)
+{
+	size_t cursor = 0;
+	void *world = NULL;
+
+	while (map_next(worlds, &cursor, NULL, &world)) {
+		world_close(world);
+		free(world);
+	}
+	worlds = map_free(worlds);
+}
+
 static void scan(struct model *m)
 {
-	if (m->world.inventory)
-		world_close(&m->world);
-	world_open(&m->world);
+	auto_str struct str lines = STR_INIT;
+
 	for (int i = 0; i < FUNCTIONS; i++) {
 		const struct function *f = &m->functions[i];
-		auto_free char *line = xasprintf(
-			"{\"kind\":\"pci\",\"address\":\"%s\",\"vendor\":\"8086\",\"device\":\"%s\","
-			"\"class\":\"020000\",\"iommuGroup\":\"12\",\"driver\":\"%s\"}",
-			addresses[i], ids[i], f->driver);
-		auto_free char *record = xasprintf(
-			"{\"kind\":\"record\",\"address\":\"%s\",\"claim\":\"%s\",\"uid\":\"%s\","
-			"\"driver\":\"vfio-pci\",\"id\":\"8086:%s\",\"native\":\"%s\"}",
-			addresses[i], f->claim, f->uid, ids[i], natives[i]);
 
-		world_add(&m->world, line);
+		str_addf(
+			&lines,
+			"{\"kind\":\"pci\",\"address\":\"%s\",\"vendor\":\"8086\",\"device\":\"%s\","
+			"\"class\":\"020000\",\"iommuGroup\":\"12\",\"driver\":\"%s\"}\n",
+			addresses[i], ids[i], f->driver);
 		if (f->recorded)
-			world_add(&m->world, record);
+			str_addf(
+				&lines,
+				"{\"kind\":\"record\",\"address\":\"%s\",\"claim\":\"%s\",\"uid\":\"%s\","
+				"\"driver\":\"vfio-pci\",\"id\":\"8086:%s\",\"native\":\"%s\"}\n",
+				addresses[i], f->claim, f->uid, ids[i], natives[i]);
 	}
-	world_look(&m->world, &(struct inventory_options){ .node_name = NODE });
+	m->world = world_with(str_cstr(&lines));
 	binder_outcome_done(&m->outcome);
 	m->past = false;
 	m->scanned = true;
@@ -144,7 +179,6 @@ static void model_open(struct model *m, const struct start *start)
 static void model_close(struct model *m)
 {
 	binder_outcome_done(&m->outcome);
-	world_close(&m->world);
 	for (int i = 0; i < FUNCTIONS; i++)
 		api_object_free(&pcidevice_kind, m->devices[i]);
 	store_free(m->claims);
@@ -321,7 +355,7 @@ static void work(struct model *m, int i)
 			.name = names[i],
 			.claim = store_object(m->claims, names[i]),
 			.fresh = fresh,
-			.inventory = m->world.inventory,
+			.inventory = m->world->inventory,
 			.claims = m->claims,
 			.device = m->devices[i],
 			.last = { m->past ? &m->outcome.task : NULL, m->verb, m->past,
@@ -535,9 +569,14 @@ static void a_life_is_four_writes(void **state)
 int main(void)
 {
 	struct suite suite = { 0 };
+	int failed;
+
+	worlds = map_new();
 
 	suite_add(&suite, "every start comes to one rest, whatever crash comes in between",
 		  every_start_comes_to_one_rest, NULL);
 	suite_add(&suite, "the life of a claim is four writes", a_life_is_four_writes, NULL);
-	return suite_run(&suite, "claim_plan_model");
+	failed = suite_run(&suite, "claim_plan_model");
+	close_worlds();
+	return failed;
 }

@@ -73,8 +73,17 @@ function(unit_tests area)
     endif()
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_test(NAME ${area}/${stem} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(${area}/${stem} PROPERTIES LABELS unit TIMEOUT 120
+    set_tests_properties(${area}/${stem} PROPERTIES LABELS unit TIMEOUT 240
       ENVIRONMENT "ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1")
+  endforeach()
+endfunction()
+
+# longest_unit_tests(<test>...): in this order before all others, so that none is left alone at the end.
+function(longest_unit_tests)
+  list(LENGTH ARGN cost)
+  foreach(test ${ARGN})
+    set_tests_properties(${test} PROPERTIES COST ${cost})
+    math(EXPR cost "${cost} - 1")
   endforeach()
 endfunction()
 

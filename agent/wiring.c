@@ -100,6 +100,11 @@ static void nvidia_all(const struct wiring *w)
 	nvidia_find_gpus(w->nvidia);
 }
 
+static void nvidia_pods(const struct wiring *w)
+{
+	nvidia_pods_changed(w->nvidia);
+}
+
 /* All resources that are offered to the kubelet. */
 static void offers(const struct wiring *w)
 {
@@ -155,7 +160,8 @@ static const struct {
 		.key = { publish_key, claims_key },
 		.all = { usb_all, sriov_all, gpus_all, mdevs_all, offers } },
 	[CHANGE_ALLOCATIONS] = {
-		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, mdevs_all, offers } },
+		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_pods,
+			 mdevs_all, offers } },
 	[CHANGE_OFFERED] = { INVENTORY_PCI, .key = { claims_key } },
 
 	[CHANGE_USB_NAMES] = { .all = { publish_all } },

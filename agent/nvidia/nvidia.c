@@ -409,7 +409,8 @@ static void end_release(struct nvidia *nvidia, const struct nvml_end *end)
 		nvidia_gpus_cannot_release(&nvidia->gpus, &question->addresses);
 		return;
 	}
-	nvidia_gpus_end_release(&nvidia->gpus, &question->addresses, end->message, now_ms(nvidia));
+	nvidia_gpus_end_release(&nvidia->gpus, &question->addresses,
+				question->verb == NVML_ASK_ATTACH, end->message, now_ms(nvidia));
 }
 
 /* --- runs ----------------------------------------------------------------------------------------------- */

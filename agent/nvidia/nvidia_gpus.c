@@ -557,14 +557,16 @@ void nvidia_gpus_end(struct nvidia_gpus *gpus, const struct json_strs *addresses
 				 xstrdup(gpu->problem ? gpu->problem
 						      : "the driver does not know it"),
 				 now_ms);
-		/* One that has just been looked at, ill, is probed next. */
-		gpu->ask_ms = now_ms + GPU_PROBE_MS;
 		gpu->asked_ms = now_ms;
+		/* One that has just been looked at, ill, is probed next. What is asked for a claim
+		 * does not wait for that. */
+		if (!gpu->claim && !gpu->altered)
+			gpu->ask_ms = now_ms + GPU_PROBE_MS;
 	}
 }
 
 void nvidia_gpus_end_release(struct nvidia_gpus *gpus, const struct json_strs *addresses,
-			     const char *message, uint64_t now_ms)
+			     bool attach, const char *message, uint64_t now_ms)
 {
 	for (size_t i = 0; i < addresses->len; i++) {
 		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
@@ -573,7 +575,8 @@ void nvidia_gpus_end_release(struct nvidia_gpus *gpus, const struct json_strs *a
 			continue;
 		gpu->silent = false;
 		gpu->asked_ms = now_ms;
-		if (gpu->claim ? gpu->released : !gpu->altered)
+		/* The claim may have come or gone since. */
+		if (attach ? gpu->claim || !gpu->altered : !gpu->claim || gpu->released)
 			continue;
 		refuse(gpus, gpu,
 		       message        ? message

@@ -133,10 +133,10 @@ void nvidia_gpus_take(struct nvidia_gpus *gpus, const struct xid_policy *policy,
 /* The answer about these GPUs is whole: those that it did not tell of are ill. */
 void nvidia_gpus_end(struct nvidia_gpus *gpus, const struct json_strs *addresses, uint64_t now_ms);
 
-/* The driver was asked to release these, or to take them back. @message: why there is no answer;
- * NULL: there is one. */
+/* The driver was asked to release these, or (@attach) to take them back. @message: why there is no
+ * answer; NULL: there is one. */
 void nvidia_gpus_end_release(struct nvidia_gpus *gpus, const struct json_strs *addresses,
-			     const char *message, uint64_t now_ms);
+			     bool attach, const char *message, uint64_t now_ms);
 
 /* The driver does not answer at all, so it cannot be asked to release these: it need not. */
 void nvidia_gpus_cannot_release(struct nvidia_gpus *gpus, const struct json_strs *addresses);

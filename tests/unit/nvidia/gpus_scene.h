@@ -11,7 +11,8 @@
  *	claim 0, unclaim 0	a PCIDeviceClaim takes it, or none any more
  *	vacant 0	no container has it		altered 0	an earlier agent has released it
  *	releasing 0	it was in persistence mode	released 0, drained 0	the driver lets it go
- *	attached 0	the driver has taken it back	answered 0, died 0	the end of that question
+ *	attached 0	the driver has taken it back
+ *	answered 0, died 0, answered-attach 0	the end of such a question
  *	cannot-release 0	the driver cannot be asked
  *	pass MS
  */
@@ -206,9 +207,10 @@ static inline void gpus_scene_run(struct gpus_scene *scene, char **words)
 		nvidia_gpus_set_vacant(gpus, list.items[0], true);
 	else if (strcmp(verb, "altered") == 0)
 		nvidia_gpus_set_altered(gpus, list.items[0], true);
-	else if (strcmp(verb, "answered") == 0 || strcmp(verb, "died") == 0)
-		nvidia_gpus_end_release(gpus, &list, *verb == 'd' ? "it died" : NULL,
-					scene->now_ms);
+	else if (strcmp(verb, "answered") == 0 || strcmp(verb, "died") == 0 ||
+		 strcmp(verb, "answered-attach") == 0)
+		nvidia_gpus_end_release(gpus, &list, strchr(verb, '-') != NULL,
+					*verb == 'd' ? "it died" : NULL, scene->now_ms);
 	else if (strcmp(verb, "cannot-release") == 0)
 		nvidia_gpus_cannot_release(gpus, &list);
 	else if (strcmp(verb, "pass") == 0 && str_to_u64(words[1], &ms))

@@ -9,8 +9,12 @@
 #include "agent/inventory/inventory.h"
 #include "agent/nvidia/nvidia_gpus.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "base/num.h"
+#include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "kube/client.h"
+#include "kube/informer.h"
 #include "kube/metrics.h"
 #include "unit/agent/fake_helper.h"
 #include "unit/nvidia/nvidia_offers.h"
@@ -630,6 +634,51 @@ static void a_card_that_the_driver_keeps_is_not_bound(void **state)
 	has_state(b, "10");
 }
 
+static void on_claim(void *arg, const char *name, const struct entry *before,
+		     const struct entry *after)
+{
+}
+
+static void an_administrator_can_override_that(void **state)
+{
+	struct bench *b = *state;
+	struct kube_client *client = fake_client_new();
+	struct informer *claims =
+		informer_new(&(struct informer_deps){ .client = client, .clock = b->node.clock },
+			     &(struct informer_spec){ .kind = &pcideviceclaim_kind,
+						      .handlers = { .on_change = on_claim } });
+	auto_free char *trouble = NULL;
+
+	play_scene(&b->play, THREE "error 1 DeviceSetPersistenceMode 4\n");
+	b->node.claims[INVENTORY_PCI] = claims;
+	informer_start(claims);
+	start(b);
+	settle(b);
+	fake_client_answer(client, 200, "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}");
+	on_changed(b);
+	wait_offer(b, ALL);
+	take_card(b, ADDRESS(1));
+	trouble = bind_trouble(b);
+	assert_non_null(trouble);
+	assert_int_equal(
+		fake_client_line(
+			client,
+			"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"vm1-claim\","
+			"\"uid\":\"1\",\"resourceVersion\":\"6\",\"annotations\":{"
+			"\"hostdev.io/allow-host-critical\":\"true\"}}}}"),
+		0);
+	assert_null(bind_trouble(b));
+	/* A container that has it is another matter. */
+	b->given = SHORT("1");
+	free(trouble);
+	trouble = bind_trouble(b);
+	assert_non_null(strstr(trouble, "pod default/train has the GPU"));
+	b->nvidia = nvidia_free(b->nvidia);
+	informer_free(claims);
+	settle(b);
+	kube_client_free(client);
+}
+
 static void a_release_that_hangs_keeps_the_card_and_no_other_gpu(void **state)
 {
 	struct bench *b = *state;
@@ -1097,6 +1146,8 @@ int main(void)
 	suite_add(&suite, "a restarted agent gives back what it finds drained",
 		  a_restarted_agent_gives_back_what_it_finds_drained, NULL);
 	suite_rows(&suite, refusals, a_card_that_the_driver_keeps_is_not_bound);
+	suite_add(&suite, "an administrator can override that", an_administrator_can_override_that,
+		  NULL);
 	suite_add(&suite, "a release that hangs keeps the card, and no other GPU",
 		  a_release_that_hangs_keeps_the_card_and_no_other_gpu, NULL);
 	suite_add(&suite, "a driver that cannot be asked lets go",

@@ -9,6 +9,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/cdi_files.h"
+#include "agent/nvidia/nvidia_ctk.h"
 #include "agent/nvidia/nvidia_devices.h"
 #include "agent/nvidia/nvidia_file.h"
 #include "agent/nvidia/nvidia_gpus.h"
@@ -84,6 +85,7 @@ struct nvidia {
 	struct nvidia_file file;             /* the configuration */
 	char *file_trouble;                  /* that was logged; NULL: none */
 	struct cdi_files cdi;                /* if they are used */
+	struct nvidia_ctk *ctk;              /* NULL: no CDI file is written */
 	struct json_strs no_mps;             /* resources that no MPS daemon serves, but should */
 	bool no_imex;                        /* the IMEX channel that must be there is not */
 	bool has_plugin;                     /* NVIDIA's device plugin runs on the node */
@@ -582,6 +584,36 @@ static void on_due(void *arg)
 
 /* --- what else is on the node -------------------------------------------------------------------------------- */
 
+static void on_cdi_written(void *arg)
+{
+	struct nvidia *nvidia = arg;
+
+	nvidia->gpus.changed = true;
+	clock_timer_start(nvidia->node->clock, nvidia->look, 0);
+}
+
+/* For the devices that containers could get. */
+static void write_cdi(struct nvidia *nvidia)
+{
+	const struct nvidia_type *type = &nvidia->type;
+	struct nvidia_devices devices;
+	struct json_strs wanted = { 0 };
+
+	if (!nvidia->known || nvidia->has_plugin)
+		return;
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	for (size_t i = 0; i < devices.len; i++) {
+		const struct nvidia_device *device = &devices.items[i];
+
+		if (device->uuid && !nvidia_gpu_trouble(device->gpu))
+			json_strs_add(&wanted, device->uuid);
+	}
+	if (nvidia_ctk_look(nvidia->ctk, &nvidia->cdi, &wanted))
+		nvidia->gpus.changed = true;
+	nvidia_devices_done(&devices);
+	json_strs_done(&wanted);
+}
+
 /* They may be written late, after a change of the driver, or removed. */
 static void look_at_cdi(struct nvidia *nvidia)
 {
@@ -592,6 +624,8 @@ static void look_at_cdi(struct nvidia *nvidia)
 		nvidia->gpus.changed = true;
 	cdi_files_done(&nvidia->cdi);
 	nvidia->cdi = now;
+	if (nvidia->ctk)
+		write_cdi(nvidia);
 }
 
 /* An administrator starts the daemons of MPS, perhaps later, and ends them. */
@@ -627,6 +661,14 @@ static void look_at_imex(struct nvidia *nvidia)
 	nvidia->no_imex = no_imex;
 }
 
+static const char *cdi_trouble(const struct nvidia *nvidia, const char *uuid)
+{
+	const char *trouble = cdi_files_trouble(&nvidia->cdi, uuid);
+	const char *why = nvidia->ctk ? nvidia_ctk_trouble(nvidia->ctk) : NULL;
+
+	return trouble && why && !json_strs_has(&nvidia->cdi.conflicts, uuid) ? why : trouble;
+}
+
 static const char *hindrance(void *arg, const struct nvidia_device *device)
 {
 	const struct nvidia *nvidia = arg;
@@ -640,8 +682,7 @@ static const char *hindrance(void *arg, const struct nvidia_device *device)
 	if (mps && json_strs_has(&nvidia->no_mps, device->sharing->name))
 		return "no MPS daemon serves the resource: RESOURCE/pipe/control does not exist "
 		       "below flags.mpsRoot";
-	return nvidia->type.lists & NVIDIA_LIST_CDI ? cdi_files_trouble(&nvidia->cdi, device->uuid)
-						    : NULL;
+	return nvidia->type.lists & NVIDIA_LIST_CDI ? cdi_trouble(nvidia, device->uuid) : NULL;
 }
 
 /* What the command line says goes before the file. */
@@ -1000,6 +1041,15 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
 	nvidia->look = clock_timer_new(node->clock, on_look, nvidia);
 	nvidia->migs_ms = now_ms(nvidia);
+	if (options->on && options->ctk && *options->ctk)
+		nvidia->ctk = nvidia_ctk_new(&(struct nvidia_ctk_deps){
+			.loop = node->loop,
+			.clock = node->clock,
+			.path = options->ctk,
+			.host_root = node->host_root,
+			.ended = on_cdi_written,
+			.arg = nvidia,
+		});
 	if (options->on)
 		clock_timer_start(node->clock, nvidia->look, 0);
 	return nvidia;
@@ -1018,6 +1068,7 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	nvidia_gpus_done(&nvidia->gpus);
 	nvidia_released_free(nvidia->released);
 	cdi_files_done(&nvidia->cdi);
+	nvidia_ctk_free(nvidia->ctk);
 	json_strs_done(&nvidia->no_mps);
 	nvidia_file_done(&nvidia->file);
 	json_pairs_done(&nvidia->labels);

@@ -42,6 +42,7 @@ struct nvidia_options {
 	const char *config_dir;  /* or the folder of which a label names one           */
 	unsigned lists;          /* enum nvidia_list; 0: as the file says, or by envvar */
 	const char *mig;         /* a MIG strategy; NULL: as the file says, or none     */
+	const char *ctk; /* nvidia-ctk, to write a missing CDI file; NULL or "": nobody does */
 	const char *ignored_xids, *fatal_xids; /* as xid_policy_init() takes them, or NULL */
 };
 

@@ -852,6 +852,26 @@ static void a_cdi_file_is_waited_for(void **state)
 	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
 }
 
+static void why_no_cdi_file_is_written_is_told(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *wanted = NULL;
+
+	b->options.lists = NVIDIA_LIST_CDI_CRI;
+	b->options.ctk = b->fake.path;
+	b->node.host_root = b->play.folder.path;
+	b->facts.pci.len = 1;
+	start(b);
+	wanted = xasprintf(
+		"nvidia.com/gpu: " SHORT(
+			"1") "@-1 no CDI file describes it, and %s cdi generate "
+			     "failed: helper exited with status 1; its messages are in the agent's log",
+		b->fake.path);
+	settle(b);
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	wait_offer(b, wanted);
+}
+
 #define NO_MPS                                                                            \
 	" no MPS daemon serves the resource: RESOURCE/pipe/control does not exist below " \
 	"flags.mpsRoot"
@@ -1160,6 +1180,8 @@ int main(void)
 	suite_add(&suite, "a driver that comes late is found", a_driver_that_comes_late_is_found,
 		  NULL);
 	suite_add(&suite, "a CDI file is waited for", a_cdi_file_is_waited_for, NULL);
+	suite_add(&suite, "why no CDI file is written is told", why_no_cdi_file_is_written_is_told,
+		  NULL);
 	suite_add(&suite, "an MPS daemon is waited for", an_mps_daemon_is_waited_for, NULL);
 	suite_add(&suite, "an IMEX channel that is required is waited for",
 		  an_imex_channel_that_is_required_is_waited_for, NULL);

@@ -8,12 +8,12 @@
  *	{"n":3,"ask":"attach","gpus":["0000:3b:00.0"],"persistence":true}
  *
  * "ask" is inventory, topology, probe, release or attach; "n" is a number from 1 on, which the
- * answer repeats; "gpus" are PCI addresses, none for all GPUs that the library lists, but for release
- * and attach (release.h), which are about none then; "persistence" is for attach. The library is initialized
- * for each question and shut down after it. So between two questions this process holds no GPU, a
- * driver can be unloaded and comes back, and handles from before a reset are not used again. A
- * library whose version is not the kernel module's any more (code 18) stays so: only a new process
- * opens the new file.
+ * answer repeats; "gpus" are PCI addresses, none for all GPUs that the library lists (for release
+ * and attach, which release.h describes, for none); "persistence" is for attach. The library is
+ * initialized for each question and shut down after it. So between two questions this process holds
+ * no GPU, a driver can be unloaded and comes back, and handles from before a reset are not used
+ * again. A library whose version is not the kernel module's any more (code 18) stays so: only a new
+ * process opens the new file.
  */
 #pragma once
 

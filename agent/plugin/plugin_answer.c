@@ -231,10 +231,10 @@ static void order_by_list(const struct device_list *list, struct json_strs *ids)
 
 	for (size_t i = 0; i < ids->len; i++) {
 		const struct plugin_device *device = device_list_find(list, ids->items[i]);
-		char **place = device && device->healthy ? &places[device - list->items] : NULL;
+		size_t place = device ? (size_t)(device - list->items) : list->len;
 
-		if (place && !*place)
-			*place = ids->items[i];
+		if (device && device->healthy && !places[place])
+			places[place] = ids->items[i];
 		else
 			free(ids->items[i]);
 	}

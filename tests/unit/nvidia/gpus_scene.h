@@ -177,6 +177,27 @@ static inline void gpus_scene_list(char *const *words, struct json_strs *address
 	}
 }
 
+/* What a claim has done with the GPUs @list. False: @verb is no such word. */
+static inline bool gpus_scene_release(struct gpus_scene *scene, const char *verb,
+				      const struct json_strs *list)
+{
+	struct nvidia_gpus *gpus = &scene->gpus;
+
+	if (strcmp(verb, "vacant") == 0)
+		nvidia_gpus_set_vacant(gpus, list->items[0], true);
+	else if (strcmp(verb, "altered") == 0)
+		nvidia_gpus_set_altered(gpus, list->items[0], true);
+	else if (strcmp(verb, "answered") == 0 || strcmp(verb, "died") == 0 ||
+		 strcmp(verb, "answered-attach") == 0)
+		nvidia_gpus_end_release(gpus, list, strchr(verb, '-') != NULL,
+					*verb == 'd' ? "it died" : NULL, scene->now_ms);
+	else if (strcmp(verb, "cannot-release") == 0)
+		nvidia_gpus_cannot_release(gpus, list);
+	else
+		return false;
+	return true;
+}
+
 static inline void gpus_scene_run(struct gpus_scene *scene, char **words)
 {
 	struct nvidia_gpus *gpus = &scene->gpus;
@@ -203,19 +224,9 @@ static inline void gpus_scene_run(struct gpus_scene *scene, char **words)
 		nvidia_gpus_hung(gpus, nowhere ? NULL : list.items[0], &list, scene->now_ms);
 	else if (strcmp(verb, "claim") == 0 || strcmp(verb, "unclaim") == 0)
 		(void)nvidia_gpus_set_claim(gpus, list.items[0], *verb == 'c' ? "vm1-gpu" : NULL);
-	else if (strcmp(verb, "vacant") == 0)
-		nvidia_gpus_set_vacant(gpus, list.items[0], true);
-	else if (strcmp(verb, "altered") == 0)
-		nvidia_gpus_set_altered(gpus, list.items[0], true);
-	else if (strcmp(verb, "answered") == 0 || strcmp(verb, "died") == 0 ||
-		 strcmp(verb, "answered-attach") == 0)
-		nvidia_gpus_end_release(gpus, &list, strchr(verb, '-') != NULL,
-					*verb == 'd' ? "it died" : NULL, scene->now_ms);
-	else if (strcmp(verb, "cannot-release") == 0)
-		nvidia_gpus_cannot_release(gpus, &list);
 	else if (strcmp(verb, "pass") == 0 && str_to_u64(words[1], &ms))
 		scene->now_ms += ms;
-	else
+	else if (!gpus_scene_release(scene, verb, &list))
 		fail_msg("no such word: '%s'", verb);
 	json_strs_done(&list);
 }

@@ -379,16 +379,18 @@ static void make_informers(struct node_agent *agent, const struct informer_deps 
 	agent->node.self = agent->node_informer;
 }
 
+/* Nothing is offered to the kubelet before the claims are known: their list is asked for first. */
 static void start(struct node_agent *agent)
 {
-	informer_start(agent->node_informer);
-	config_watch_start(agent->wiring.config);
-	sriov_start(agent->wiring.sriov);
 	for (int i = 0; i < INVENTORY_KINDS; i++) {
-		informer_start(agent->devices[i].informer);
 		if (agent->claims[i].informer)
 			informer_start(agent->claims[i].informer);
 	}
+	informer_start(agent->node_informer);
+	config_watch_start(agent->wiring.config);
+	sriov_start(agent->wiring.sriov);
+	for (int i = 0; i < INVENTORY_KINDS; i++)
+		informer_start(agent->devices[i].informer);
 }
 
 static void make_publish(struct node_agent *agent)

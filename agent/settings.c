@@ -115,6 +115,9 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .help = "How the container runtime is told which GPUs a container has: envvar, volume-mounts, " \
 		  "cdi-annotations, cdi-cri. If not set: as the configuration file says, else envvar. " \
 		  "CDI devices are nvidia.com/gpu=UUID; the node must have their CDI file." }, \
+	{ .name = "nvidia-ctk", .type = OPTION_STRING, AT(nvidia_ctk), .argument = "FILE", \
+	  .help = "NVIDIA's nvidia-ctk, which the agent runs to write /var/run/cdi/nvidia.yaml if CDI " \
+		  "devices are used and no CDI file describes a GPU. If not set: the agent writes none." }, \
 	{ .name = "nvidia-ignored-xids", .type = OPTION_STRING, AT(nvidia_ignored_xids), \
 	  .env = "DP_DISABLE_HEALTHCHECKS", .argument = "LIST", \
 	  .help = "Xids that leave a GPU healthy, in addition to 13, 31, 43, 45, 68 and 109; all or xids: " \
@@ -172,6 +175,7 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	FILE_KEY("nvidia-config-dir", OPTION_STRING, nvidia_config_dir), \
 	FILE_KEY("nvidia-mig-strategy", OPTION_STRING, nvidia_mig), \
 	FILE_KEY("nvidia-device-list", OPTION_LIST, nvidia_lists), \
+	FILE_KEY("nvidia-ctk", OPTION_STRING, nvidia_ctk), \
 	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
 	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
 
@@ -490,6 +494,7 @@ struct nvidia_options settings_nvidia_options(const struct settings *s)
 		.config_file = s->nvidia_config_file,
 		.config_dir = s->nvidia_config_dir,
 		.mig = s->nvidia_mig,
+		.ctk = s->nvidia_ctk,
 		.ignored_xids = s->nvidia_ignored_xids,
 		.fatal_xids = s->nvidia_fatal_xids,
 	};

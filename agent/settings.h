@@ -38,6 +38,7 @@ struct settings {
 	char *nvidia_config_file;
 	char *nvidia_config_dir;
 	char *nvidia_mig;
+	char *nvidia_ctk;
 	struct option_list nvidia_lists; /* names of enum nvidia_list */
 	char *nvidia_ignored_xids;
 	char *nvidia_fatal_xids;

@@ -100,6 +100,11 @@ static void nvidia_all(const struct wiring *w)
 	nvidia_find_gpus(w->nvidia);
 }
 
+static void nvidia_pods(const struct wiring *w)
+{
+	nvidia_pods_changed(w->nvidia);
+}
+
 /* All resources that are offered to the kubelet. */
 static void offers(const struct wiring *w)
 {
@@ -139,7 +144,7 @@ static const struct {
 	[CHANGE_USB_CONTROLLER] = { INVENTORY_PCI, .key = { claims_key } },
 
 	[CHANGE_PCI_LIST] = {
-		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_all, offers } },
+		.all = { offers, publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_all } },
 	[CHANGE_USB_LIST] = { .all = { publish_all, claims_all, usb_all, usb_names, offers } },
 	[CHANGE_MDEV_LIST] = { .all = { publish_all, usb_all, offers } },
 
@@ -155,7 +160,8 @@ static const struct {
 		.key = { publish_key, claims_key },
 		.all = { usb_all, sriov_all, gpus_all, mdevs_all, offers } },
 	[CHANGE_ALLOCATIONS] = {
-		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, mdevs_all, offers } },
+		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_pods,
+			 mdevs_all, offers } },
 	[CHANGE_OFFERED] = { INVENTORY_PCI, .key = { claims_key } },
 
 	[CHANGE_USB_NAMES] = { .all = { publish_all } },
@@ -163,7 +169,7 @@ static const struct {
 	[CHANGE_MDEV_STATUS] = { .all = { publish_all } },
 	[CHANGE_VGPU_RESOURCES] = { .all = { publish_all, offers } },
 	[CHANGE_GENERIC_DEVICES] = { .all = { offers } },
-	[CHANGE_CONTAINER_GPUS] = { .all = { publish_all, claims_all, offers } },
+	[CHANGE_CONTAINER_GPUS] = { .all = { offers, publish_all, claims_all } },
 	[CHANGE_NIC_FUNCTIONS] = { .all = { claims_all } },
 	[CHANGE_PARENT_NIC] = { INVENTORY_PCI, .key = { publish_key } },
 	/* clang-format on */

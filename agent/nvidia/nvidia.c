@@ -9,12 +9,14 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/cdi_files.h"
+#include "agent/nvidia/nvidia_ctk.h"
 #include "agent/nvidia/nvidia_devices.h"
 #include "agent/nvidia/nvidia_file.h"
 #include "agent/nvidia/nvidia_gpus.h"
 #include "agent/nvidia/nvidia_mps.h"
 #include "agent/nvidia/nvidia_nodes.h"
 #include "agent/nvidia/nvidia_plan.h"
+#include "agent/nvidia/nvidia_released.h"
 #include "agent/nvidia/nvidia_type.h"
 #include "agent/nvidia/nvml_line.h"
 #include "agent/nvidia/nvml_run.h"
@@ -25,7 +27,9 @@
 #include "api/json_map.h"
 #include "api/names.h"
 #include "api/node.h"
+#include "api/override.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -68,6 +72,7 @@ struct nvidia {
 	struct nvml_program *program;
 	struct xid_policy policy;
 	struct nvidia_gpus gpus;
+	struct nvidia_released *released; /* that the driver has to take back */
 	struct nvidia_type type;
 	struct role question;
 	struct role watch;
@@ -80,6 +85,7 @@ struct nvidia {
 	struct nvidia_file file;             /* the configuration */
 	char *file_trouble;                  /* that was logged; NULL: none */
 	struct cdi_files cdi;                /* if they are used */
+	struct nvidia_ctk *ctk;              /* NULL: no CDI file is written */
 	struct json_strs no_mps;             /* resources that no MPS daemon serves, but should */
 	bool no_imex;                        /* the IMEX channel that must be there is not */
 	bool has_plugin;                     /* NVIDIA's device plugin runs on the node */
@@ -224,6 +230,191 @@ static void forget_unwatched(struct nvidia *nvidia)
 	}
 }
 
+/* --- claims ------------------------------------------------------------------------------------------------- */
+
+static bool knows_claims(const struct nvidia *nvidia)
+{
+	const struct informer *claims = nvidia->node->claims[INVENTORY_PCI];
+
+	return !claims || informer_synced(claims);
+}
+
+static void find_claims(struct nvidia *nvidia)
+{
+	const struct nvidia_deps *deps = &nvidia->deps;
+
+	for (size_t i = 0; i < nvidia->gpus.len; i++) {
+		const char *address = nvidia->gpus.items[i].address;
+		auto_free char *claim = deps->claim_of(deps->arg, address);
+
+		if (!nvidia_gpus_set_claim(&nvidia->gpus, address, claim))
+			continue;
+		log_info(claim ? "GPU is withdrawn for a claim" : "GPU is offered again",
+			 log_str("address", address), log_str("claim", claim ? claim : ""));
+	}
+}
+
+/* Has the administrator taken it upon himself that nothing uses the card? */
+static bool is_forced(const struct nvidia *nvidia, const char *address)
+{
+	const struct informer *claims = nvidia->node->claims[INVENTORY_PCI];
+	auto_free char *name = nvidia->deps.claim_of(nvidia->deps.arg, address);
+	const struct pcideviceclaim *claim =
+		claims && name ? store_object(informer_store(claims), name) : NULL;
+
+	return claim && override_applies(&claim->meta, "UseUnknown");
+}
+
+static bool is_of_another(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
+			  const char *uuid)
+{
+	const struct nvidia_gpu *found = nvidia_gpus_find(&nvidia->gpus, uuid);
+
+	return (found && found != gpu) || nvidia_gpus_has_mig(&nvidia->gpus, gpu, uuid);
+}
+
+/* Is the unit @id one of @gpu? A MIG device that is not there any more may have been, and any
+ * device that is not known if the GPU has not told its UUID. */
+static bool is_unit_of(const struct nvidia *nvidia, const struct nvidia_gpu *gpu, const char *id)
+{
+	auto_free char *uuid = nvidia_unit_uuid(id);
+	bool mig = strncmp(uuid, "MIG-", 4) == 0;
+
+	if (gpu->uuid && strcmp(uuid, gpu->uuid) == 0)
+		return true;
+	if (!mig && (gpu->uuid || strncmp(uuid, "GPU-", 4) != 0))
+		return false;
+	return (gpu->has_mig || !gpu->uuid) && !is_of_another(nvidia, gpu, uuid);
+}
+
+/* The units of @gpu that pods have, as far as is known. */
+static void add_given(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
+		      struct json_strs *ids)
+{
+	struct json_strs all = { 0 };
+
+	nvidia->deps.given(nvidia->deps.arg, &all);
+	for (size_t i = 0; i < all.len; i++) {
+		if (is_unit_of(nvidia, gpu, all.items[i]))
+			(void)json_strs_add_new(ids, all.items[i]);
+	}
+	json_strs_done(&all);
+}
+
+/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The
+ * caller frees. */
+static char *unit_trouble(const struct nvidia *nvidia, const char *id)
+{
+	auto_free char *holder = NULL;
+
+	if (nvidia->deps.is_free(nvidia->deps.arg, id, &holder))
+		return NULL;
+	if (!holder)
+		return xstrdup("it is not known yet whether a container has the GPU");
+	return xasprintf("%s has the GPU as '%s': the card is bound when no container has it",
+			 holder, id);
+}
+
+/* Why a container may have @gpu; NULL: none has it. The caller frees. */
+static char *given_trouble(const struct nvidia *nvidia, const struct nvidia_gpu *gpu)
+{
+	struct json_strs ids = { 0 };
+	char *trouble = NULL;
+
+	if (nvidia->has_plugin)
+		return NULL;
+	/* The library does not tell the UUID of one that was let go before. */
+	if (!gpu->uuid && !gpu->trouble && !gpu->altered)
+		return xstrdup("it is not known yet whether a container has the GPU: NVIDIA's "
+			       "library has not told its UUID");
+	/* Also if the kubelet has not said yet what pods have. */
+	json_strs_add(&ids, gpu->uuid ? gpu->uuid : "GPU-");
+	add_given(nvidia, gpu, &ids);
+	for (size_t i = 0; i < ids.len && !trouble; i++)
+		trouble = unit_trouble(nvidia, ids.items[i]);
+	json_strs_done(&ids);
+	return trouble;
+}
+
+/* The driver is asked to let those go that claims take and that no container has. */
+static void find_vacant(struct nvidia *nvidia)
+{
+	for (size_t i = 0; i < nvidia->gpus.len; i++) {
+		const struct nvidia_gpu *gpu = &nvidia->gpus.items[i];
+		auto_free char *trouble = gpu->claim ? given_trouble(nvidia, gpu) : NULL;
+
+		nvidia_gpus_set_vacant(&nvidia->gpus, gpu->address, gpu->claim && !trouble);
+	}
+}
+
+char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
+{
+	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
+	char *trouble;
+
+	if (!gpu)
+		return NULL;
+	if (!gpu->claim)
+		return nvidia->has_plugin
+			       ? NULL
+			       : xstrdup("containers can still get the GPU from the kubelet");
+	trouble = given_trouble(nvidia, gpu);
+	if (trouble || gpu->released || is_forced(nvidia, address))
+		return trouble;
+	if (gpu->refusal)
+		return xasprintf("NVIDIA's driver does not let the GPU go: %s", gpu->refusal);
+	return xstrdup("NVIDIA's driver is asked to let the GPU go");
+}
+
+/* --- GPUs that the driver lets go ------------------------------------------------------------------------ */
+
+/* What a restarted agent has to know. One that is bound elsewhere stays in the record. */
+static void record_released(struct nvidia *nvidia, const struct nvml_line *line)
+{
+	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, line->address);
+
+	if (!gpu || (line->kind != NVML_LINE_RELEASING && line->kind != NVML_LINE_RELEASED &&
+		     line->kind != NVML_LINE_ATTACHED))
+		return;
+	if (gpu->altered)
+		nvidia_released_set(nvidia->released, gpu->address, gpu->persistent);
+	else
+		nvidia_released_remove(nvidia->released, gpu->address);
+	if (line->kind != NVML_LINE_RELEASING)
+		log_info(line->kind == NVML_LINE_RELEASED ? "NVIDIA's driver has let a GPU go"
+							  : "NVIDIA's driver has taken a GPU back",
+			 log_str("address", gpu->address));
+}
+
+/* Cards that have come back, and those that an earlier agent has not given back. */
+static void recall_released(struct nvidia *nvidia)
+{
+	for (size_t i = 0; i < nvidia->gpus.len; i++) {
+		const struct nvidia_gpu *gpu = &nvidia->gpus.items[i];
+		bool persistent;
+
+		if (!gpu->altered &&
+		    nvidia_released_has(nvidia->released, gpu->address, &persistent))
+			nvidia_gpus_set_altered(&nvidia->gpus, gpu->address, persistent);
+	}
+}
+
+static void end_release(struct nvidia *nvidia, const struct nvml_end *end)
+{
+	const struct role *question = &nvidia->question;
+
+	/* An agent that knows nothing of NVIDIA's library binds the card, too. */
+	if (end->kind == NVML_FAILED && question->verb == NVML_ASK_RELEASE) {
+		log_warn("NVIDIA's driver cannot be asked to let a GPU go",
+			 log_str("address", question->addresses.items[0]),
+			 log_str("reason", end->message));
+		nvidia_gpus_cannot_release(&nvidia->gpus, &question->addresses);
+		return;
+	}
+	nvidia_gpus_end_release(&nvidia->gpus, &question->addresses,
+				question->verb == NVML_ASK_ATTACH, end->message, now_ms(nvidia));
+}
+
 /* --- runs ----------------------------------------------------------------------------------------------- */
 
 static void on_line(void *arg, const struct nvml_line *line)
@@ -232,6 +423,7 @@ static void on_line(void *arg, const struct nvml_line *line)
 
 	count_xid(nvidia, line);
 	nvidia_gpus_take(&nvidia->gpus, &nvidia->policy, line, now_ms(nvidia));
+	record_released(nvidia, line);
 	forget_unwatched(nvidia);
 	if (line->kind == NVML_LINE_EVENT &&
 	    (line->event == NVML_EVENT_TYPE_RECOVERY || line->event == NVML_EVENT_TYPE_MIG))
@@ -270,17 +462,21 @@ static void on_answer(void *arg, const struct nvml_end *end)
 	struct nvidia *nvidia = arg;
 	struct role *question = &nvidia->question;
 	struct nvidia_gpus *gpus = &nvidia->gpus;
+	bool releases = question->verb == NVML_ASK_RELEASE || question->verb == NVML_ASK_ATTACH;
 
 	question->run = NULL;
+	if (releases && end->kind != NVML_SILENT)
+		end_release(nvidia, end);
 	switch (end->kind) {
 	case NVML_ANSWERED:
 		if (question->verb == NVML_ASK_TOPOLOGY)
 			nvidia_gpus_placed(gpus, &question->addresses);
-		else
+		else if (!releases)
 			nvidia_gpus_end(gpus, &question->addresses, now_ms(nvidia));
 		break;
 	case NVML_FAILED:
-		nvidia_gpus_fail(gpus, &question->addresses, end->message, now_ms(nvidia));
+		if (!releases)
+			nvidia_gpus_fail(gpus, &question->addresses, end->message, now_ms(nvidia));
 		question->from_ms = now_ms(nvidia) + (has_answered(nvidia) ? (uint64_t)GPU_PROBE_MS
 									   : NVIDIA_ABSENT_MS);
 		break;
@@ -343,6 +539,8 @@ static void start(struct nvidia *nvidia, struct role *role, enum nvml_verb verb,
 		if (!nvidia_gpus_at(&nvidia->gpus, role->addresses.items[i])->looked)
 			spec.deadline_ms = NVIDIA_COLD_MS;
 	}
+	spec.persistence = verb == NVML_ASK_ATTACH &&
+			   nvidia_gpus_at(&nvidia->gpus, role->addresses.items[0])->persistent;
 	nvidia_gpus_begin(&nvidia->gpus, &role->addresses, watches);
 	if (verb == NVML_ASK_INVENTORY)
 		nvidia_gpus_begin_look(&nvidia->gpus, &role->addresses);
@@ -369,6 +567,7 @@ static void on_due(void *arg)
 	};
 	struct nvidia_step step;
 
+	find_vacant(nvidia);
 	nvidia_plan(&c, &step);
 	if (step.again_ms != UINT64_MAX)
 		clock_timer_start(nvidia->node->clock, nvidia->due, step.again_ms - c.now_ms);
@@ -385,6 +584,36 @@ static void on_due(void *arg)
 
 /* --- what else is on the node -------------------------------------------------------------------------------- */
 
+static void on_cdi_written(void *arg)
+{
+	struct nvidia *nvidia = arg;
+
+	nvidia->gpus.changed = true;
+	clock_timer_start(nvidia->node->clock, nvidia->look, 0);
+}
+
+/* For the devices that containers could get. */
+static void write_cdi(struct nvidia *nvidia)
+{
+	const struct nvidia_type *type = &nvidia->type;
+	struct nvidia_devices devices;
+	struct json_strs wanted = { 0 };
+
+	if (!nvidia->known || nvidia->has_plugin)
+		return;
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	for (size_t i = 0; i < devices.len; i++) {
+		const struct nvidia_device *device = &devices.items[i];
+
+		if (device->uuid && !nvidia_gpu_trouble(device->gpu))
+			json_strs_add(&wanted, device->uuid);
+	}
+	if (nvidia_ctk_look(nvidia->ctk, &nvidia->cdi, &wanted))
+		nvidia->gpus.changed = true;
+	nvidia_devices_done(&devices);
+	json_strs_done(&wanted);
+}
+
 /* They may be written late, after a change of the driver, or removed. */
 static void look_at_cdi(struct nvidia *nvidia)
 {
@@ -395,6 +624,8 @@ static void look_at_cdi(struct nvidia *nvidia)
 		nvidia->gpus.changed = true;
 	cdi_files_done(&nvidia->cdi);
 	nvidia->cdi = now;
+	if (nvidia->ctk)
+		write_cdi(nvidia);
 }
 
 /* An administrator starts the daemons of MPS, perhaps later, and ends them. */
@@ -430,6 +661,14 @@ static void look_at_imex(struct nvidia *nvidia)
 	nvidia->no_imex = no_imex;
 }
 
+static const char *cdi_trouble(const struct nvidia *nvidia, const char *uuid)
+{
+	const char *trouble = cdi_files_trouble(&nvidia->cdi, uuid);
+	const char *why = nvidia->ctk ? nvidia_ctk_trouble(nvidia->ctk) : NULL;
+
+	return trouble && why && !json_strs_has(&nvidia->cdi.conflicts, uuid) ? why : trouble;
+}
+
 static const char *hindrance(void *arg, const struct nvidia_device *device)
 {
 	const struct nvidia *nvidia = arg;
@@ -443,8 +682,7 @@ static const char *hindrance(void *arg, const struct nvidia_device *device)
 	if (mps && json_strs_has(&nvidia->no_mps, device->sharing->name))
 		return "no MPS daemon serves the resource: RESOURCE/pipe/control does not exist "
 		       "below flags.mpsRoot";
-	return nvidia->type.lists & NVIDIA_LIST_CDI ? cdi_files_trouble(&nvidia->cdi, device->uuid)
-						    : NULL;
+	return nvidia->type.lists & NVIDIA_LIST_CDI ? cdi_trouble(nvidia, device->uuid) : NULL;
 }
 
 /* What the command line says goes before the file. */
@@ -650,102 +888,6 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->address, y->address);
 }
 
-/* --- claims ------------------------------------------------------------------------------------------------- */
-
-static bool knows_claims(const struct nvidia *nvidia)
-{
-	const struct informer *claims = nvidia->node->claims[INVENTORY_PCI];
-
-	return !claims || informer_synced(claims);
-}
-
-static void find_claims(struct nvidia *nvidia)
-{
-	const struct nvidia_deps *deps = &nvidia->deps;
-
-	for (size_t i = 0; i < nvidia->gpus.len; i++) {
-		const char *address = nvidia->gpus.items[i].address;
-		auto_free char *claim = deps->claim_of(deps->arg, address);
-
-		if (!nvidia_gpus_set_claim(&nvidia->gpus, address, claim))
-			continue;
-		log_info(claim ? "GPU is withdrawn for a claim" : "GPU is offered again",
-			 log_str("address", address), log_str("claim", claim ? claim : ""));
-	}
-}
-
-static bool is_of_another(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
-			  const char *uuid)
-{
-	const struct nvidia_gpu *found = nvidia_gpus_find(&nvidia->gpus, uuid);
-
-	return (found && found != gpu) || nvidia_gpus_has_mig(&nvidia->gpus, gpu, uuid);
-}
-
-/* Is the unit @id one of @gpu? A MIG device that is not there any more may have been, and any
- * device that is not known if the GPU has not told its UUID. */
-static bool is_unit_of(const struct nvidia *nvidia, const struct nvidia_gpu *gpu, const char *id)
-{
-	auto_free char *uuid = nvidia_unit_uuid(id);
-	bool mig = strncmp(uuid, "MIG-", 4) == 0;
-
-	if (gpu->uuid && strcmp(uuid, gpu->uuid) == 0)
-		return true;
-	if (!mig && (gpu->uuid || strncmp(uuid, "GPU-", 4) != 0))
-		return false;
-	return (gpu->has_mig || !gpu->uuid) && !is_of_another(nvidia, gpu, uuid);
-}
-
-/* The units of @gpu that pods have, as far as is known. */
-static void add_given(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
-		      struct json_strs *ids)
-{
-	struct json_strs all = { 0 };
-
-	nvidia->deps.given(nvidia->deps.arg, &all);
-	for (size_t i = 0; i < all.len; i++) {
-		if (is_unit_of(nvidia, gpu, all.items[i]))
-			(void)json_strs_add_new(ids, all.items[i]);
-	}
-	json_strs_done(&all);
-}
-
-/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The
- * caller frees. */
-static char *unit_trouble(const struct nvidia *nvidia, const char *id)
-{
-	auto_free char *holder = NULL;
-
-	if (nvidia->deps.is_free(nvidia->deps.arg, id, &holder))
-		return NULL;
-	if (!holder)
-		return xstrdup("it is not known yet whether a container has the GPU");
-	return xasprintf("%s has the GPU as '%s': the card is bound when no container has it",
-			 holder, id);
-}
-
-char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
-{
-	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
-	struct json_strs ids = { 0 };
-	char *trouble = NULL;
-
-	if (!gpu || nvidia->has_plugin)
-		return NULL;
-	if (!gpu->claim)
-		return xstrdup("containers can still get the GPU from the kubelet");
-	if (!gpu->uuid && !gpu->trouble)
-		return xstrdup("it is not known yet whether a container has the GPU: NVIDIA's "
-			       "library has not told its UUID");
-	/* Also if the kubelet has not said yet what pods have. */
-	json_strs_add(&ids, gpu->uuid ? gpu->uuid : "GPU-");
-	add_given(nvidia, gpu, &ids);
-	for (size_t i = 0; i < ids.len && !trouble; i++)
-		trouble = unit_trouble(nvidia, ids.items[i]);
-	json_strs_done(&ids);
-	return trouble;
-}
-
 void nvidia_find_gpus(struct nvidia *nvidia)
 {
 	const struct inventory *inventory = nvidia->node->inventory;
@@ -765,8 +907,16 @@ void nvidia_find_gpus(struct nvidia *nvidia)
 		log_info("GPUs of NVIDIA's driver found", log_int("gpus", nvidia->gpus.len));
 	nvidia->searched = true;
 	array_done(&cards);
+	recall_released(nvidia);
 	find_claims(nvidia);
 	tell(nvidia);
+	plan_soon(nvidia);
+}
+
+void nvidia_pods_changed(struct nvidia *nvidia)
+{
+	if (nvidia->options.on)
+		plan_soon(nvidia);
 }
 
 void nvidia_offer(void *arg, struct plugins *plugins)
@@ -881,6 +1031,7 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	xid_policy_init(&nvidia->policy, options->ignored_xids, options->fatal_xids);
 	nvidia->file =
 		(struct nvidia_file){ .path = options->config_file, .folder = options->config_dir };
+	nvidia->released = nvidia_released_new(options->on ? node->helper.state_dir : NULL);
 	nvidia->type = (struct nvidia_type){ .gpus = &nvidia->gpus,
 					     .config = &nvidia->file.config,
 					     .clock = node->clock,
@@ -890,6 +1041,15 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
 	nvidia->look = clock_timer_new(node->clock, on_look, nvidia);
 	nvidia->migs_ms = now_ms(nvidia);
+	if (options->on && options->ctk && *options->ctk)
+		nvidia->ctk = nvidia_ctk_new(&(struct nvidia_ctk_deps){
+			.loop = node->loop,
+			.clock = node->clock,
+			.path = options->ctk,
+			.host_root = node->host_root,
+			.ended = on_cdi_written,
+			.arg = nvidia,
+		});
 	if (options->on)
 		clock_timer_start(node->clock, nvidia->look, 0);
 	return nvidia;
@@ -906,7 +1066,9 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	nvml_program_free(nvidia->program);
 	xid_policy_done(&nvidia->policy);
 	nvidia_gpus_done(&nvidia->gpus);
+	nvidia_released_free(nvidia->released);
 	cdi_files_done(&nvidia->cdi);
+	nvidia_ctk_free(nvidia->ctk);
 	json_strs_done(&nvidia->no_mps);
 	nvidia_file_done(&nvidia->file);
 	json_pairs_done(&nvidia->labels);

@@ -6,8 +6,9 @@
  * A run that misses its deadline or dies is followed by another one, of questions and of watches
  * each at most once in NVIDIA_REPLACE_MS, and at once after the first. While NVIDIA's device plugin
  * runs on the node, nothing is offered. A GPU whose card a PCIDeviceClaim takes is withdrawn: its
- * units are unhealthy, and hostdev-nvml lets it go. The card is bound when no container has it any
- * more.
+ * units are unhealthy, and hostdev-nvml lets it go. When no container has it any more, its
+ * persistence mode is turned off and its drain state on, and the card is bound. When the claim is
+ * gone, the GPU is as it was before containers get it again.
  */
 #pragma once
 
@@ -41,6 +42,7 @@ struct nvidia_options {
 	const char *config_dir;  /* or the folder of which a label names one           */
 	unsigned lists;          /* enum nvidia_list; 0: as the file says, or by envvar */
 	const char *mig;         /* a MIG strategy; NULL: as the file says, or none     */
+	const char *ctk; /* nvidia-ctk, to write a missing CDI file; NULL or "": nobody does */
 	const char *ignored_xids, *fatal_xids; /* as xid_policy_init() takes them, or NULL */
 };
 
@@ -71,6 +73,9 @@ struct nvidia *nvidia_free(struct nvidia *nvidia);
  * take. */
 void nvidia_find_gpus(struct nvidia *nvidia);
 
+/* Which pods have which units may have changed. */
+void nvidia_pods_changed(struct nvidia *nvidia);
+
 /* Has the card at @address a GPU that may be offered to containers? */
 bool nvidia_has(const struct nvidia *nvidia, const char *address);
 
@@ -85,7 +90,8 @@ bool nvidia_offered(struct nvidia *nvidia, const char *address, const char **ret
 const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, const char *address);
 
 /* Why must the card at @address not be bound to another driver now: containers have the GPU, or
- * can get it. NULL: for no such reason. The caller frees. */
+ * can get it, or NVIDIA's driver does not let it go (which a claim can override, with the reason
+ * UseUnknown). NULL: for no such reason. The caller frees. */
 char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address);
 
 /* The HostDeviceConfig, whose entry for this node configures the GPUs if the options name no file.

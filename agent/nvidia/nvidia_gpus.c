@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#define HUNG "a call of NVIDIA's library on it does not return"
+
 enum {
 	NVLINK_WEIGHT = 100,
 	NVLINKS_MAX = 255,
@@ -24,6 +26,7 @@ static void gpu_done(struct nvidia_gpu *gpu)
 	free(gpu->name);
 	free(gpu->trouble);
 	free(gpu->claim);
+	free(gpu->refusal);
 	free(gpu->problem);
 	nvidia_migs_done(&gpu->migs);
 	nvidia_migs_done(&gpu->told_migs);
@@ -112,7 +115,9 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus)
 {
 	for (size_t i = 0; i < gpus->len; i++) {
-		if (!gpus->items[i].looked && !gpus->items[i].trouble)
+		const struct nvidia_gpu *gpu = &gpus->items[i];
+
+		if (!gpu->looked && !gpu->trouble && !gpu->altered)
 			return false;
 	}
 	return true;
@@ -164,6 +169,12 @@ static void hurry(struct nvidia_gpu *gpu)
 
 	if (!gpu->silent && gpu->ask_ms > soon_ms)
 		gpu->ask_ms = soon_ms;
+}
+
+static void ask_now(struct nvidia_gpu *gpu)
+{
+	if (!gpu->silent)
+		gpu->ask_ms = 0;
 }
 
 static void recover(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, uint64_t now_ms)
@@ -355,6 +366,14 @@ static void take_lost(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 	fall_ill(gpus, gpu, xstrdup(line->message ? line->message : "the GPU is lost"), now_ms);
 }
 
+static void refuse(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const char *refusal)
+{
+	if (str_equal(gpu->refusal, refusal))
+		return;
+	set_text(&gpu->refusal, refusal);
+	gpus->changed = true;
+}
+
 /* From here on the watch is whole. */
 static void take_watching(struct nvidia_gpus *gpus, uint64_t now_ms)
 {
@@ -366,6 +385,32 @@ static void take_watching(struct nvidia_gpus *gpus, uint64_t now_ms)
 		gpu->unwatched = true;
 		keep_ill(gpus, gpu, xstrdup(gpu->problem), now_ms);
 	}
+}
+
+/* What it was before the first of several runs counts. */
+static void take_releasing(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, bool persistent)
+{
+	gpus->changed = true;
+	gpu->altered = true;
+	gpu->persistent = gpu->persistent || persistent;
+}
+
+/* The claim may have gone meanwhile. */
+static void take_released(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, bool drained)
+{
+	gpus->changed = true;
+	gpu->altered = gpu->altered || drained;
+	gpu->released = gpu->claim != NULL;
+	set_text(&gpu->refusal, NULL);
+}
+
+static void take_attached(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu)
+{
+	gpus->changed = true;
+	gpu->altered = gpu->persistent = false;
+	set_text(&gpu->refusal, NULL);
+	press(gpu);
+	doubt(gpu);
 }
 
 static uint16_t level_weight(int level)
@@ -432,6 +477,15 @@ static void take_of_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 		return;
 	case NVML_LINE_MIG:
 		nvidia_migs_add(&gpu->told_migs, line);
+		return;
+	case NVML_LINE_RELEASING:
+		take_releasing(gpus, gpu, line->persistence);
+		return;
+	case NVML_LINE_RELEASED:
+		take_released(gpus, gpu, line->drained);
+		return;
+	case NVML_LINE_ATTACHED:
+		take_attached(gpus, gpu);
 		return;
 	case NVML_LINE_SWITCH:
 		gpu->nvswitch_links = limit_nvlinks(line->nvlinks);
@@ -503,9 +557,42 @@ void nvidia_gpus_end(struct nvidia_gpus *gpus, const struct json_strs *addresses
 				 xstrdup(gpu->problem ? gpu->problem
 						      : "the driver does not know it"),
 				 now_ms);
-		/* One that has just been looked at, ill, is probed next. */
-		gpu->ask_ms = now_ms + GPU_PROBE_MS;
 		gpu->asked_ms = now_ms;
+		/* One that has just been looked at, ill, is probed next. What is asked for a claim
+		 * does not wait for that. */
+		if (!gpu->claim && !gpu->altered)
+			gpu->ask_ms = now_ms + GPU_PROBE_MS;
+	}
+}
+
+void nvidia_gpus_end_release(struct nvidia_gpus *gpus, const struct json_strs *addresses,
+			     bool attach, const char *message, uint64_t now_ms)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (!gpu)
+			continue;
+		gpu->silent = false;
+		gpu->asked_ms = now_ms;
+		/* The claim may have come or gone since. */
+		if (attach ? gpu->claim || !gpu->altered : !gpu->claim || gpu->released)
+			continue;
+		refuse(gpus, gpu,
+		       message        ? message
+		       : gpu->problem ? gpu->problem
+				      : "the driver does not say why");
+		gpu->ask_ms = now_ms + GPU_PROBE_MS;
+	}
+}
+
+void nvidia_gpus_cannot_release(struct nvidia_gpus *gpus, const struct json_strs *addresses)
+{
+	for (size_t i = 0; i < addresses->len; i++) {
+		struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, addresses->items[i]);
+
+		if (gpu)
+			take_released(gpus, gpu, false);
 	}
 }
 
@@ -540,8 +627,9 @@ void nvidia_gpus_hung(struct nvidia_gpus *gpus, const char *address,
 
 		if (!gpu || (address && strcmp(gpu->address, address) != 0))
 			continue;
-		fall_ill(gpus, gpu, xstrdup("a call of NVIDIA's library on it does not return"),
-			 now_ms);
+		fall_ill(gpus, gpu, xstrdup(HUNG), now_ms);
+		if (gpu->claim || gpu->altered)
+			refuse(gpus, gpu, HUNG);
 		gpu->silent = gpu->unwatched = true;
 		gpu->ask_ms = now_ms + GPU_SILENT_MS;
 	}
@@ -556,11 +644,42 @@ bool nvidia_gpus_set_claim(struct nvidia_gpus *gpus, const char *address, const 
 		return false;
 	set_text(&gpu->claim, text);
 	gpus->changed = true;
-	if (!claim) { /* nobody has watched it meanwhile */
-		press(gpu);
-		doubt(gpu);
-	}
+	if (claim)
+		return true;
+	gpu->vacant = gpu->released = false;
+	set_text(&gpu->refusal, NULL);
+	ask_now(gpu);
+	press(gpu); /* nobody has watched it meanwhile */
+	doubt(gpu);
 	return true;
+}
+
+void nvidia_gpus_set_vacant(struct nvidia_gpus *gpus, const char *address, bool vacant)
+{
+	struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, address);
+
+	if (!gpu || gpu->vacant == vacant)
+		return;
+	gpu->vacant = vacant;
+	ask_now(gpu);
+}
+
+void nvidia_gpus_set_altered(struct nvidia_gpus *gpus, const char *address, bool persistent)
+{
+	struct nvidia_gpu *gpu = nvidia_gpus_at(gpus, address);
+
+	if (gpu)
+		take_releasing(gpus, gpu, persistent);
+}
+
+const char *nvidia_gpu_trouble(const struct nvidia_gpu *gpu)
+{
+	if (gpu->claim)
+		return gpu->claim;
+	if (gpu->altered)
+		return gpu->refusal ? gpu->refusal
+				    : "a claim had it, and the driver has not taken it back yet";
+	return gpu->trouble;
 }
 
 void nvidia_gpus_missed(struct nvidia_gpus *gpus, const struct json_strs *addresses)

@@ -39,13 +39,18 @@ struct nvidia_gpu {
 	char *name;
 	char *trouble; /* why it is not healthy; NULL: it is, or nothing is known of it */
 	char *claim; /* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: none does */
-	bool looked;    /* an inventory has told what it is       */
-	bool placed;    /* the topology has told how it is linked */
-	bool silent;    /* a call on it hung: it is asked alone   */
-	bool unwatched; /* a watch has lost it                    */
-	bool urgent;    /* to be probed although it is healthy    */
-	bool doubted;   /* to be looked at again                  */
-	bool has_mig;   /* it is in MIG mode                      */
+	bool vacant;     /* no container has it: the claim may take it               */
+	bool released;   /* the driver has let it go for the claim, or cannot say so */
+	bool altered;    /* its drain state or persistence mode is to be restored    */
+	bool persistent; /* it was in persistence mode before that                   */
+	char *refusal;   /* why the driver does not let it go; NULL: not told        */
+	bool looked;     /* an inventory has told what it is       */
+	bool placed;     /* the topology has told how it is linked */
+	bool silent;     /* a call on it hung: it is asked alone   */
+	bool unwatched;  /* a watch has lost it                    */
+	bool urgent;     /* to be probed although it is healthy    */
+	bool doubted;    /* to be looked at again                  */
+	bool has_mig;    /* it is in MIG mode                      */
 	struct nvidia_migs migs;
 	bool told_ill;     /* for the owner's log                    */
 	uint64_t ask_ms;   /* no question about it before            */
@@ -87,6 +92,16 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
  * or probed until that changes. True if it is another than before. */
 bool nvidia_gpus_set_claim(struct nvidia_gpus *gpus, const char *address, const char *claim);
 
+/* Has no container the GPU at @address? */
+void nvidia_gpus_set_vacant(struct nvidia_gpus *gpus, const char *address, bool vacant);
+
+/* The GPU at @address was released earlier, and @persistent: was in persistence mode before. It is
+ * neither offered nor asked anything before the driver has taken it back. */
+void nvidia_gpus_set_altered(struct nvidia_gpus *gpus, const char *address, bool persistent);
+
+/* Why no container gets it, whatever its devices are; NULL: no such reason. */
+const char *nvidia_gpu_trouble(const struct nvidia_gpu *gpu);
+
 /* NULL: there is none. */
 struct nvidia_gpu *nvidia_gpus_at(const struct nvidia_gpus *gpus, const char *address);
 const struct nvidia_gpu *nvidia_gpus_find(const struct nvidia_gpus *gpus, const char *uuid);
@@ -117,6 +132,14 @@ void nvidia_gpus_take(struct nvidia_gpus *gpus, const struct xid_policy *policy,
 
 /* The answer about these GPUs is whole: those that it did not tell of are ill. */
 void nvidia_gpus_end(struct nvidia_gpus *gpus, const struct json_strs *addresses, uint64_t now_ms);
+
+/* The driver was asked to release these, or (@attach) to take them back. @message: why there is no
+ * answer; NULL: there is one. */
+void nvidia_gpus_end_release(struct nvidia_gpus *gpus, const struct json_strs *addresses,
+			     bool attach, const char *message, uint64_t now_ms);
+
+/* The driver does not answer at all, so it cannot be asked to release these: it need not. */
+void nvidia_gpus_cannot_release(struct nvidia_gpus *gpus, const struct json_strs *addresses);
 
 /* The answer to a question about their topology is. */
 void nvidia_gpus_placed(struct nvidia_gpus *gpus, const struct json_strs *addresses);

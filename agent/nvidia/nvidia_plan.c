@@ -6,6 +6,8 @@
  * until it answers or fails. */
 static bool needs_look(const struct nvidia_gpu *gpu)
 {
+	if (gpu->altered) /* the library does not know it */
+		return false;
 	if (gpu->claim)
 		return !gpu->looked && !gpu->trouble;
 	return !gpu->looked || gpu->doubted;
@@ -13,20 +15,38 @@ static bool needs_look(const struct nvidia_gpu *gpu)
 
 static bool needs_probe(const struct nvidia_gpu *gpu)
 {
-	return gpu->looked && !gpu->claim &&
+	return gpu->looked && !gpu->claim && !gpu->altered &&
 	       (gpu->trouble || gpu->urgent || nvidia_migs_trouble(&gpu->migs));
 }
 
-/* Add those that need it, as soon as they may be asked: all but silent ones, or one of these
- * alone. */
-static bool add(const struct nvidia_case *c, bool (*needs)(const struct nvidia_gpu *gpu),
-		bool silent, struct nvidia_step *step)
+static bool needs_release(const struct nvidia_gpu *gpu)
+{
+	return gpu->claim && gpu->vacant && !gpu->released;
+}
+
+static bool needs_attach(const struct nvidia_gpu *gpu)
+{
+	return !gpu->claim && gpu->altered;
+}
+
+/* A question, and about whom. */
+struct question {
+	bool (*needs)(const struct nvidia_gpu *gpu); /* NULL: as add_topology() says */
+	enum nvml_verb verb;
+	bool silent; /* about silent ones, or the others */
+	bool alone;  /* about one of them                */
+};
+
+/* Add those that need it, as soon as they may be asked. */
+static bool add(const struct nvidia_case *c, const struct question *question,
+		struct nvidia_step *step)
 {
 	for (size_t i = 0; i < c->gpus->len; i++) {
 		const struct nvidia_gpu *gpu = &c->gpus->items[i];
 		uint64_t from_ms = gpu->ask_ms > c->ask_ms ? gpu->ask_ms : c->ask_ms;
 
-		if (!needs(gpu) || gpu->silent != silent || (silent && step->asked.len > 0))
+		if (!question->needs(gpu) || gpu->silent != question->silent ||
+		    (question->alone && step->asked.len > 0))
 			continue;
 		if (from_ms <= c->now_ms)
 			json_strs_add(&step->asked, gpu->address);
@@ -44,7 +64,7 @@ static bool add_topology(const struct nvidia_case *c, struct nvidia_step *step)
 	for (size_t i = 0; i < c->gpus->len; i++) {
 		const struct nvidia_gpu *gpu = &c->gpus->items[i];
 
-		if (!gpu->looked || gpu->trouble || gpu->claim)
+		if (!gpu->looked || gpu->trouble || gpu->claim || gpu->altered)
 			continue;
 		json_strs_add(&step->asked, gpu->address);
 		all_placed = all_placed && gpu->placed;
@@ -59,19 +79,20 @@ static bool add_topology(const struct nvidia_case *c, struct nvidia_step *step)
 
 static void plan_question(const struct nvidia_case *c, struct nvidia_step *step)
 {
-	static const struct {
-		bool (*needs)(const struct nvidia_gpu *gpu);
-		bool silent;
-		enum nvml_verb verb;
-	} rows[] = {
-		{ needs_look, false, NVML_ASK_INVENTORY }, { needs_probe, false, NVML_ASK_PROBE },
-		{ NULL, false, NVML_ASK_TOPOLOGY },        { needs_look, true, NVML_ASK_INVENTORY },
-		{ needs_probe, true, NVML_ASK_PROBE },
+	static const struct question rows[] = {
+		{ needs_look, NVML_ASK_INVENTORY, false, false },
+		{ needs_release, NVML_ASK_RELEASE, false, true },
+		{ needs_attach, NVML_ASK_ATTACH, false, true },
+		{ needs_probe, NVML_ASK_PROBE, false, false },
+		{ NULL, NVML_ASK_TOPOLOGY, false, false },
+		{ needs_look, NVML_ASK_INVENTORY, true, true },
+		{ needs_release, NVML_ASK_RELEASE, true, true },
+		{ needs_attach, NVML_ASK_ATTACH, true, true },
+		{ needs_probe, NVML_ASK_PROBE, true, true },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !step->ask; i++) {
-		step->ask = rows[i].needs ? add(c, rows[i].needs, rows[i].silent, step)
-					  : add_topology(c, step);
+		step->ask = rows[i].needs ? add(c, &rows[i], step) : add_topology(c, step);
 		step->verb = rows[i].verb;
 	}
 }
@@ -87,7 +108,7 @@ static void plan_watch(const struct nvidia_case *c, struct nvidia_step *step)
 
 		if (gpu->claim && c->watches && json_strs_has(c->watched, gpu->address))
 			step->end_watch = true;
-		if (gpu->unwatched || gpu->claim)
+		if (gpu->unwatched || gpu->claim || gpu->altered)
 			continue;
 		json_strs_add(&step->watched, gpu->address);
 		has_all = has_all && json_strs_has(c->watched, gpu->address);

@@ -1,7 +1,8 @@
 /*
  * nvidia_plan: which question hostdev-nvml is asked next, and which GPUs it watches. Pure.
  *
- * One question at a time, in this order: what new GPUs are, how unhealthy ones are, how all are
+ * One question at a time, in this order: what new GPUs are, whether the driver releases those that
+ * claims take, and takes back those that none takes any more, how unhealthy ones are, how all are
  * linked. A GPU that hung is asked alone, so that the others do not wait for it. One that a
  * PCIDeviceClaim takes is not watched, and asked for its UUID only.
  */

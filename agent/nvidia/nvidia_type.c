@@ -46,7 +46,7 @@ unsigned nvidia_list_from_text(const char *text)
 const char *nvidia_type_trouble(const struct nvidia_type *type, const struct nvidia_device *device)
 {
 	const struct nvidia_gpu *gpu = device->gpu;
-	const char *trouble = gpu->claim ? gpu->claim : gpu->trouble;
+	const char *trouble = nvidia_gpu_trouble(gpu);
 
 	if (!trouble)
 		trouble = device->mig ? device->mig->trouble : nvidia_migs_trouble(&gpu->migs);

@@ -1,6 +1,6 @@
 /*
  * nvml_line: a line of hostdev-nvml, as a struct. What the lines are is in agent/nvml: reply.h,
- * inventory.h, topology.h and watch.h.
+ * inventory.h, topology.h, release.h and watch.h.
  *
  * No I/O, and nothing that the child prints is believed unseen: it runs a foreign library next to
  * failing hardware. A line that lacks what its kind needs, or has a number or an address of another
@@ -24,19 +24,22 @@ enum {
 };
 
 enum nvml_line_kind {
-	NVML_LINE_OTHER,    /* of a newer child: pass it over                              */
-	NVML_LINE_AT,       /* the next calls are on this GPU (address or index)           */
-	NVML_LINE_SYSTEM,   /* driver, nvml, cuda, gpus                                    */
-	NVML_LINE_GPU,      /* address, uuid and what is known of it                       */
-	NVML_LINE_MIG,      /* address of its GPU, uuid, gi, ci and what is known of it    */
-	NVML_LINE_PAIR,     /* address, peer, level, nvlinks                               */
-	NVML_LINE_SWITCH,   /* address, nvlinks                                            */
-	NVML_LINE_PROBE,    /* address, uuid, well and why not                             */
-	NVML_LINE_PROBLEM,  /* code, message, function; of a GPU (address or index) or of none */
-	NVML_LINE_FAILED,   /* instead of an end: code, message                            */
-	NVML_LINE_END,      /* the answer is whole; of a watch: no GPU is left             */
-	NVML_LINE_WATCHED,  /* a GPU of the watch: address, uuid, events, well             */
-	NVML_LINE_WATCHING, /* gpus                                                        */
+	NVML_LINE_OTHER,     /* of a newer child: pass it over                              */
+	NVML_LINE_AT,        /* the next calls are on this GPU (address or index)           */
+	NVML_LINE_SYSTEM,    /* driver, nvml, cuda, gpus                                    */
+	NVML_LINE_GPU,       /* address, uuid and what is known of it                       */
+	NVML_LINE_MIG,       /* address of its GPU, uuid, gi, ci and what is known of it    */
+	NVML_LINE_PAIR,      /* address, peer, level, nvlinks                               */
+	NVML_LINE_SWITCH,    /* address, nvlinks                                            */
+	NVML_LINE_PROBE,     /* address, uuid, well and why not                             */
+	NVML_LINE_RELEASING, /* address, persistence: what is changed next                  */
+	NVML_LINE_RELEASED,  /* address, drained: the driver has let it go                  */
+	NVML_LINE_ATTACHED,  /* address: the driver has taken it back                       */
+	NVML_LINE_PROBLEM,   /* code, message, function; of a GPU (address or index) or of none */
+	NVML_LINE_FAILED,    /* instead of an end: code, message                            */
+	NVML_LINE_END,       /* the answer is whole; of a watch: no GPU is left             */
+	NVML_LINE_WATCHED,   /* a GPU of the watch: address, uuid, events, well             */
+	NVML_LINE_WATCHING,  /* gpus                                                        */
 	NVML_LINE_EVENT, /* type, data; address and uuid if the GPU is known; gi, ci of a MIG device */
 	NVML_LINE_LOST, /* address, uuid, code, message                                */
 	NVML_LINE_IDLE, /* the watch lives                                             */
@@ -97,6 +100,7 @@ struct nvml_line {
 	int64_t recovery;
 
 	bool persistence;
+	bool drained;
 	bool mig;
 	bool mig_pending;
 	bool remap_pending;

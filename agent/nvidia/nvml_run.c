@@ -34,9 +34,9 @@ struct nvml_run {
 };
 
 static const char *const verbs[] = {
-	[NVML_ASK_INVENTORY] = "inventory",
-	[NVML_ASK_TOPOLOGY] = "topology",
-	[NVML_ASK_PROBE] = "probe",
+	[NVML_ASK_INVENTORY] = "inventory", [NVML_ASK_TOPOLOGY] = "topology",
+	[NVML_ASK_PROBE] = "probe",         [NVML_ASK_RELEASE] = "release",
+	[NVML_ASK_ATTACH] = "attach",
 };
 
 static void run_free(struct nvml_run *run)
@@ -146,12 +146,14 @@ static void on_gone(void *arg, struct helper_run *helper)
 }
 
 /* {"n":1,"ask":"probe","gpus":["0000:3b:00.0"]} */
-static void add_question(enum nvml_verb verb, const struct json_strs *addresses, struct str *out)
+static void add_question(const struct nvml_run_spec *spec, struct str *out)
 {
-	str_addf(out, "{\"n\":%d,\"ask\":\"%s\",\"gpus\":[", NUMBER, verbs[verb]);
+	const struct json_strs *addresses = spec->addresses;
+
+	str_addf(out, "{\"n\":%d,\"ask\":\"%s\",\"gpus\":[", NUMBER, verbs[spec->verb]);
 	for (size_t i = 0; i < addresses->len; i++)
 		str_addf(out, "%s\"%s\"", i ? "," : "", addresses->items[i]);
-	str_add(out, "]}\n");
+	str_addf(out, "]%s}\n", spec->persistence ? ",\"persistence\":true" : "");
 }
 
 static void add_words(const struct nvml_program *program, const struct nvml_run_spec *spec,
@@ -185,7 +187,7 @@ int nvml_run_start(struct nvml_program *program, const struct nvml_run_spec *spe
 			       NVML_KILLED_MAX);
 	add_words(program, spec, words);
 	if (spec->verb != NVML_WATCH)
-		add_question(spec->verb, spec->addresses, &question);
+		add_question(spec, &question);
 	run = xcalloc(1, sizeof(*run));
 	run->program = program;
 	run->spec = *spec;

@@ -26,7 +26,14 @@ enum {
 	NVML_WATCH_SILENT_MS = 11000,
 };
 
-enum nvml_verb { NVML_ASK_INVENTORY, NVML_ASK_TOPOLOGY, NVML_ASK_PROBE, NVML_WATCH };
+enum nvml_verb {
+	NVML_ASK_INVENTORY,
+	NVML_ASK_TOPOLOGY,
+	NVML_ASK_PROBE,
+	NVML_ASK_RELEASE,
+	NVML_ASK_ATTACH,
+	NVML_WATCH,
+};
 
 enum nvml_end_kind {
 	NVML_ANSWERED, /* the answer is whole; of a watch: no GPU is left  */
@@ -46,6 +53,7 @@ struct nvml_run_spec {
 	enum nvml_verb verb;
 	/* Of the GPUs; at least one, at most NVML_ADDRESSES_MAX */
 	const struct json_strs *addresses;
+	bool persistence; /* ATTACH: turn it on */
 	uint64_t deadline_ms;
 	/* Not "at", "end" and "failed". May stop the child. */
 	void (*on_line)(void *arg, const struct nvml_line *line);

@@ -8,6 +8,7 @@
 
 #include "agent/nvml/inventory.h"
 #include "agent/nvml/nvml.h"
+#include "agent/nvml/release.h"
 #include "agent/nvml/reply.h"
 #include "agent/nvml/topology.h"
 #include "base/err.h"
@@ -16,14 +17,10 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-static const struct {
-	const char *name;
-	void (*answer)(const struct nvml *nvml, const struct gpu_addresses *addresses,
-		       struct reply *reply);
-} verbs[] = {
-	[QUESTION_INVENTORY] = { "inventory", inventory_reply },
-	[QUESTION_TOPOLOGY] = { "topology", topology_reply },
-	[QUESTION_PROBE] = { "probe", inventory_probe },
+static const char *const verbs[] = {
+	[QUESTION_INVENTORY] = "inventory", [QUESTION_TOPOLOGY] = "topology",
+	[QUESTION_PROBE] = "probe",         [QUESTION_RELEASE] = "release",
+	[QUESTION_ATTACH] = "attach",
 };
 
 static bool take_number(struct json_read *r, int64_t *ret_number)
@@ -48,12 +45,22 @@ static bool take_verb(struct json_read *r, enum question_verb *ret_verb)
 	if (json_read_peek(r) != '"' || !json_read_string(r, &text))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if (json_text_is(&text, verbs[i].name)) {
+		if (json_text_is(&text, verbs[i])) {
 			*ret_verb = (enum question_verb)i;
 			return true;
 		}
 	}
 	return false;
+}
+
+static bool take_bool(struct json_read *r, bool *ret_value)
+{
+	struct json_text text;
+
+	if (!json_read_value(r, &text))
+		return false;
+	*ret_value = json_text_is(&text, "true");
+	return *ret_value || json_text_is(&text, "false");
 }
 
 static bool take_addresses(struct json_read *r, struct gpu_addresses *addresses)
@@ -88,6 +95,7 @@ int question_parse(const char *line, size_t len, struct question *ret_question, 
 	q->number = 0;
 	q->verb = QUESTION_INVENTORY;
 	q->addresses.len = 0;
+	q->persistence = false;
 	fine = json_read_peek(&r) == '{' && json_read_open(&r, '{');
 	while (fine && json_read_member(&r, &key)) {
 		if (json_text_is(&key, "n"))
@@ -96,6 +104,8 @@ int question_parse(const char *line, size_t len, struct question *ret_question, 
 			fine = has_verb = take_verb(&r, &q->verb);
 		else if (json_text_is(&key, "gpus"))
 			fine = take_addresses(&r, &q->addresses);
+		else if (json_text_is(&key, "persistence"))
+			fine = take_bool(&r, &q->persistence);
 		else
 			fine = json_read_value(&r, NULL);
 	}
@@ -103,8 +113,8 @@ int question_parse(const char *line, size_t len, struct question *ret_question, 
 		return 0;
 	return err_set(err, ERR_INVALID, -EINVAL,
 		       "not a question: '%.*s'; expected "
-		       "{\"n\":NUMBER,\"ask\":\"inventory\"|\"topology\"|\"probe\","
-		       "\"gpus\":[ADDRESS...]}",
+		       "{\"n\":NUMBER,\"ask\":\"inventory\"|\"topology\"|\"probe\"|\"release\"|"
+		       "\"attach\",\"gpus\":[ADDRESS...],\"persistence\":BOOL}",
 		       len < 80 ? (int)len : 80, line);
 }
 
@@ -113,6 +123,30 @@ struct asked {
 	struct nvml nvml;
 	struct reply reply;
 };
+
+static void answer_question(const struct nvml *nvml, const struct question *question,
+			    struct reply *reply)
+{
+	const struct gpu_addresses *addresses = &question->addresses;
+
+	switch (question->verb) {
+	case QUESTION_INVENTORY:
+		inventory_reply(nvml, addresses, reply);
+		return;
+	case QUESTION_TOPOLOGY:
+		topology_reply(nvml, addresses, reply);
+		return;
+	case QUESTION_PROBE:
+		inventory_probe(nvml, addresses, reply);
+		return;
+	case QUESTION_RELEASE:
+		release_reply(nvml, addresses, reply);
+		return;
+	case QUESTION_ATTACH:
+		attach_reply(nvml, addresses, question->persistence, reply);
+		return;
+	}
+}
 
 static int answer(void *arg, const char *line, size_t len, struct err *err)
 {
@@ -128,7 +162,7 @@ static int answer(void *arg, const char *line, size_t len, struct err *err)
 	} else {
 		reply->number = question.number;
 		if (nvml_begin(&asked->nvml, asked->place, reply)) {
-			verbs[question.verb].answer(&asked->nvml, &question.addresses, reply);
+			answer_question(&asked->nvml, &question, reply);
 			(void)asked->nvml.Shutdown();
 			reply_end(reply);
 		}

@@ -10,6 +10,7 @@
 #include "agent/nvml/reply.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/num.h"
 
 #define FUNCTION_ROW(name, suffix, arguments) \
 	{ "nvml" #name, "nvml" #name suffix, offsetof(struct nvml, name) },
@@ -63,7 +64,7 @@ static const struct {
 	{ NVML_VERSION_MISMATCH,
 	  "the driver's library and its kernel module have different versions; reload the "
 	  "kernel module or reboot the machine" },
-	{ 19, "the GPU is in use" },
+	{ NVML_IN_USE, "the GPU is in use" },
 	{ 20, "insufficient memory" },
 	{ 21, "no data" },
 	{ 22, "the operation is not available because ECC is enabled" },
@@ -183,4 +184,24 @@ void nvml_address(const struct nvml_pci *pci, char ret_address[NVML_ADDRESS_SIZE
 	(void)snprintf(ret_address, NVML_ADDRESS_SIZE, "%s", from);
 	for (char *c = ret_address; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
+}
+
+void nvml_pci_of(const char *address, struct nvml_pci *ret_pci)
+{
+	char copy[NVML_ADDRESS_SIZE];
+	char *rest = copy;
+	uint64_t numbers[4] = { 0 }; /* domain, bus, device, function */
+	bool fine = true;
+
+	(void)snprintf(copy, sizeof(copy), "%s", address);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		fine = str_to_hex(strsep(&rest, i < 2 ? ":" : "."), &numbers[i]) && fine;
+	*ret_pci = (struct nvml_pci){ 0 };
+	if (!fine)
+		return;
+	ret_pci->domain = (uint32_t)numbers[0];
+	ret_pci->bus = (uint32_t)numbers[1] & 0xff;
+	ret_pci->device = (uint32_t)numbers[2] & 0xff;
+	(void)snprintf(ret_pci->bus_id, sizeof(ret_pci->bus_id), "%08X:%02X:%02X.%X",
+		       ret_pci->domain, ret_pci->bus, ret_pci->device, (unsigned)numbers[3] & 0xf);
 }

@@ -52,6 +52,7 @@ enum nvml_return {
 	NVML_RESET_REQUIRED = 16,
 	NVML_BLOCKED = 17,
 	NVML_VERSION_MISMATCH = 18,
+	NVML_IN_USE = 19,
 	NVML_UNKNOWN = 999,
 };
 
@@ -183,6 +184,9 @@ enum { NVML_FABRIC_COMPLETED = 3 };
 	X(DeviceGetNvLinkRemotePciInfo, "_v2", (struct nvml_device *, unsigned, struct nvml_pci *)) \
 	X(DeviceGetGpuFabricInfoV, "", (struct nvml_device *, struct nvml_fabric *)) \
 	X(DeviceGetPersistenceMode, "", (struct nvml_device *, unsigned *)) \
+	X(DeviceSetPersistenceMode, "", (struct nvml_device *, unsigned)) \
+	X(DeviceQueryDrainState, "", (struct nvml_pci *, unsigned *)) \
+	X(DeviceModifyDrainState, "", (struct nvml_pci *, unsigned)) \
 	X(DeviceGetRemappedRows, "", \
 	  (struct nvml_device *, unsigned *, unsigned *, unsigned *, unsigned *)) \
 	X(DeviceGetFieldValues, "", (struct nvml_device *, int, struct nvml_field *)) \
@@ -233,6 +237,10 @@ bool nvml_is_gone(int code);
 /* The address of @pci as sysfs has it, "0000:3b:00.0": lower case, and a domain of four digits
  * unless it needs more. "" if it is none. */
 void nvml_address(const struct nvml_pci *pci, char ret_address[NVML_ADDRESS_SIZE]);
+
+/* What the library takes for the GPU at @address, which it need not list: all zero if that is no
+ * address. */
+void nvml_pci_of(const char *address, struct nvml_pci *ret_pci);
 
 /* Is @text such an address, or one that the library takes for it? */
 bool nvml_is_address(const char *text);

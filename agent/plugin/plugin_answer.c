@@ -1,6 +1,8 @@
 #include "agent/plugin/plugin_answer.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "agent/plugin/checkpoint.h"
 #include "agent/plugin/device_list.h"
@@ -184,13 +186,27 @@ enum grpc_status plugin_answer_start(const struct plugin_source *source, const c
 struct candidates {
 	struct preferred_candidate *items;
 	size_t len, nmusts;
-	bool *seen; /* of each device of the list */
+	bool *seen;  /* of each device of the list          */
+	size_t next; /* that device of the list is expected */
 };
+
+/* Most of the candidates are in the order of the list. */
+static const struct plugin_device *find_next(const struct device_list *list, const char *id,
+					     size_t *next)
+{
+	const struct plugin_device *device = *next < list->len ? &list->items[*next] : NULL;
+
+	if (!device || strcmp(device->id, id) != 0)
+		device = device_list_find(list, id);
+	if (device)
+		*next = (size_t)(device - list->items) + 1;
+	return device;
+}
 
 static void candidate_add(const struct plugin_source *source, const char *id, bool must,
 			  struct candidates *candidates)
 {
-	const struct plugin_device *device = device_list_find(source->list, id);
+	const struct plugin_device *device = find_next(source->list, id, &candidates->next);
 	struct preferred_candidate *candidate = &candidates->items[candidates->len];
 
 	if (!device || candidates->seen[device - source->list->items])
@@ -210,21 +226,23 @@ static void candidate_add(const struct plugin_source *source, const char *id, bo
  * out. */
 static void order_by_list(const struct device_list *list, struct json_strs *ids)
 {
-	struct json_strs ordered = { 0 };
-	auto_free bool *available = xcalloc(list->len + 1, sizeof(*available));
+	auto_free char **places = xcalloc(list->len + 1, sizeof(*places));
+	size_t kept = 0;
 
 	for (size_t i = 0; i < ids->len; i++) {
 		const struct plugin_device *device = device_list_find(list, ids->items[i]);
+		size_t place = device ? (size_t)(device - list->items) : list->len;
 
-		if (device)
-			available[device - list->items] = true;
+		if (device && device->healthy && !places[place])
+			places[place] = ids->items[i];
+		else
+			free(ids->items[i]);
 	}
 	for (size_t i = 0; i < list->len; i++) {
-		if (list->items[i].healthy && available[i])
-			json_strs_add(&ordered, list->items[i].id);
+		if (places[i])
+			ids->items[kept++] = places[i];
 	}
-	json_strs_done(ids);
-	*ids = ordered;
+	ids->len = kept;
 }
 
 static void leave_out_busy(const struct plugin_source *source, struct json_strs *ids)

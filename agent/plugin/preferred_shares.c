@@ -1,6 +1,7 @@
 #include "agent/plugin/preferred_shares.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/plugin/device_list.h"
 #include "agent/plugin/preferred.h"
@@ -30,33 +31,54 @@ static int by_rank(const void *a, const void *b)
 	return order;
 }
 
-static struct card *card_of(struct map *cards, const char *card, const char *id)
+/* Cards by name, and the one that was asked for last: shares of a card follow each other. */
+struct cards {
+	struct map *by_name;
+	const char *last; /* NULL: none */
+	struct card *last_card;
+};
+
+/* NULL: no candidate is of the card @name. */
+static struct card *card_of(struct cards *cards, const char *name)
 {
-	return map_get(cards, card ? card : id);
+	if (!cards->last || strcmp(cards->last, name) != 0) {
+		cards->last = name;
+		cards->last_card = map_get(cards->by_name, name);
+	}
+	return cards->last_card;
+}
+
+static void card_add(struct cards *cards, const char *name, struct card *card)
+{
+	map_set(cards->by_name, name, card);
+	cards->last = name;
+	cards->last_card = card;
 }
 
 /* The cards of the candidates, in @room; @places: where that of each candidate is. */
-static void cards_add(struct map *cards, const struct preferred_candidate *candidates, size_t len,
+static void cards_add(struct cards *cards, const struct preferred_candidate *candidates, size_t len,
 		      struct card *room, size_t *places)
 {
 	for (size_t i = 0; i < len; i++) {
 		const struct preferred_candidate *c = &candidates[i];
-		struct card *card = card_of(cards, c->card, c->id);
+		const char *name = c->card ? c->card : c->id;
+		struct card *card = card_of(cards, name);
 
 		if (!card) {
 			card = &room[i];
 			card->place = i;
-			map_set(cards, c->card ? c->card : c->id, card);
+			card_add(cards, name, card);
 		}
 		card->allocated -= !c->must;
 		places[i] = card->place;
 	}
 }
 
-static void count_allocated(struct map *cards, const struct device_list *list)
+static void count_allocated(struct cards *cards, const struct device_list *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		struct card *card = card_of(cards, list->items[i].card, list->items[i].id);
+		const struct plugin_device *device = &list->items[i];
+		struct card *card = card_of(cards, device->card ? device->card : device->id);
 
 		if (card)
 			card->allocated++;
@@ -86,11 +108,11 @@ void preferred_shares(const struct device_list *list, const struct preferred_can
 	auto_free struct card *room = xcalloc(len + 1, sizeof(*room));
 	auto_free size_t *places = xcalloc(len + 1, sizeof(*places));
 	auto_free struct ranked *all = xcalloc(len + 1, sizeof(*all));
-	struct map *cards = map_new();
+	struct cards cards = { .by_name = map_new() };
 	size_t n = 0;
 
-	cards_add(cards, candidates, len, room, places);
-	count_allocated(cards, list);
+	cards_add(&cards, candidates, len, room, places);
+	count_allocated(&cards, list);
 	for (size_t i = 0; i < len; i++) {
 		const struct preferred_candidate *c = &candidates[i];
 
@@ -102,5 +124,5 @@ void preferred_shares(const struct device_list *list, const struct preferred_can
 	qsort(all, n, sizeof(*all), by_rank);
 	for (size_t i = 0; i < n && chosen->len < size; i++)
 		json_strs_add(chosen, all[i].id);
-	map_free(cards);
+	map_free(cards.by_name);
 }

@@ -60,12 +60,17 @@ FAKE(nvmlSystemGetCudaDriverVersion_v2, int *ret_version)
 	LEAVE(NVML_SUCCESS);
 }
 
+static bool is_listed(const struct fake_gpu *gpu)
+{
+	return !gpu->removed && !gpu->hidden;
+}
+
 static unsigned count_gpus(void)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < scene.len; i++)
-		n += !scene.gpus[i]->removed;
+		n += is_listed(scene.gpus[i]);
 	return n;
 }
 
@@ -90,7 +95,7 @@ static struct fake_gpu *gpu_at(unsigned index)
 	for (unsigned i = 0; i < scene.len; i++) {
 		struct fake_gpu *gpu = scene.gpus[scene.order[i]];
 
-		if (!gpu->removed && index-- == 0)
+		if (is_listed(gpu) && index-- == 0)
 			return gpu;
 	}
 	return NULL;
@@ -123,7 +128,7 @@ FAKE(nvmlDeviceGetHandleByPciBusId_v2, const char *address, struct nvml_device *
 
 	ENTER(NULL);
 	for (unsigned i = 0; i < scene.len && !gpu; i++) {
-		if (strcasecmp(scene.gpus[i]->address, address) == 0 && !scene.gpus[i]->removed)
+		if (strcasecmp(scene.gpus[i]->address, address) == 0 && is_listed(scene.gpus[i]))
 			gpu = scene.gpus[i];
 	}
 	return take_handle(__func__, gpu, ret_device);
@@ -356,7 +361,56 @@ FAKE(nvmlDeviceGetGpuFabricInfoV, struct nvml_device *device, struct nvml_fabric
 FAKE(nvmlDeviceGetPersistenceMode, struct nvml_device *device, unsigned *ret_on)
 {
 	ENTER(device);
-	*ret_on = 1;
+	*ret_on = scene_state(device->gpu, "persistence");
+	LEAVE(NVML_SUCCESS);
+}
+
+FAKE(nvmlDeviceSetPersistenceMode, struct nvml_device *device, unsigned on)
+{
+	ENTER(device);
+	scene_set_state(device->gpu, "persistence", on);
+	LEAVE(NVML_SUCCESS);
+}
+
+/* Also one that is not listed; a call of it hangs and fails as one on the GPU. */
+static int enter_by_pci(const char *function, const struct nvml_pci *pci, struct fake_gpu **ret_gpu)
+{
+	struct nvml_pci own;
+	int code = scene_enter(function, NULL);
+
+	*ret_gpu = NULL;
+	for (unsigned i = 0; code == NVML_SUCCESS && i < scene.len; i++) {
+		put_pci(scene.gpus[i], &own);
+		if (strcmp(own.bus_id, pci->bus_id) == 0)
+			*ret_gpu = scene.gpus[i];
+	}
+	if (code != NVML_SUCCESS || !*ret_gpu)
+		return code != NVML_SUCCESS ? code : scene_leave(NVML_INVALID_ARGUMENT);
+	(void)scene_leave(NVML_SUCCESS);
+	return scene_enter(function, &(*ret_gpu)->device);
+}
+
+FAKE(nvmlDeviceQueryDrainState, struct nvml_pci *pci, unsigned *ret_on)
+{
+	struct fake_gpu *gpu;
+	int code = enter_by_pci(__func__, pci, &gpu);
+
+	if (code != NVML_SUCCESS)
+		return code;
+	*ret_on = scene_state(gpu, "drain");
+	LEAVE(NVML_SUCCESS);
+}
+
+FAKE(nvmlDeviceModifyDrainState, struct nvml_pci *pci, unsigned on)
+{
+	struct fake_gpu *gpu;
+	int code = enter_by_pci(__func__, pci, &gpu);
+
+	if (code != NVML_SUCCESS)
+		return code;
+	if (on && scene_state(gpu, "persistence"))
+		LEAVE(NVML_IN_USE);
+	scene_set_state(gpu, "drain", on);
 	LEAVE(NVML_SUCCESS);
 }
 

@@ -391,6 +391,37 @@ static void do_field(const struct words *words)
 	gpu_of(words, 1)->recovery = number(words, 2);
 }
 
+static char *state_path(const struct fake_gpu *gpu, const char *name)
+{
+	return xasprintf("%s/%s.%s", getenv("HOSTDEV_FAKE_NVML"), gpu->address, name);
+}
+
+unsigned scene_state(const struct fake_gpu *gpu, const char *name)
+{
+	auto_free char *path = state_path(gpu, name);
+	auto_free char *text = NULL;
+
+	if (file_read(AT_FDCWD, path, 16, &text, NULL, NULL) < 0)
+		return strcmp(name, "persistence") == 0;
+	return *text == '1';
+}
+
+void scene_set_state(const struct fake_gpu *gpu, const char *name, unsigned value)
+{
+	auto_free char *path = state_path(gpu, name);
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		refuse("cannot be written", path);
+	(void)fputs(value ? "1" : "0", file);
+	(void)fclose(file);
+}
+
+static void do_state(const struct words *words)
+{
+	scene_set_state(gpu_of(words, 1), word(words, 0), (unsigned)number(words, 2));
+}
+
 static void do_calls(const struct words *words)
 {
 	FILE *file = fopen(word(words, 1), "we");
@@ -414,6 +445,7 @@ static const struct {
 	{ "lost", do_lost },     { "back", do_back },     { "remove", do_remove },
 	{ "move", do_move },     { "field", do_field },   { "xid", do_xid },
 	{ "event", do_event },   { "burst", do_burst },   { "calls", do_calls },
+	{ "drain", do_state },   { "persistence", do_state },
 };
 /* clang-format on */
 
@@ -587,8 +619,11 @@ int scene_begin(const char *function)
 	code = enter(function, NULL);
 	if (code == NVML_SUCCESS)
 		code = scene.init_code;
-	if (code == NVML_SUCCESS && scene.sessions++ == 0)
+	if (code == NVML_SUCCESS && scene.sessions++ == 0) {
 		scene.session++;
+		for (unsigned i = 0; i < scene.len; i++)
+			scene.gpus[i]->hidden = scene_state(scene.gpus[i], "drain");
+	}
 	return scene_leave(code);
 }
 

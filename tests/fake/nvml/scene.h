@@ -24,9 +24,13 @@
  *	remove GPU			not listed any more
  *	move GPU GPU			two change places, in the order of indexes
  *	field GPU VALUE			field 230
+ *	persistence GPU 0|1, drain GPU 0|1	persistence mode (default 1), the drain state
  *	xid GPU XID [GI CI]		an event; event GPU BITS DATA [GI CI]
  *	burst GPU FIRST N		N events with Xids from FIRST on
  *	calls FILE			write what was called how often, as lines "FUNCTION N"
+ *
+ * Persistence mode and the drain state outlive the process, as the driver's do: they are the files
+ * <address>.persistence and <address>.drain of the folder, "0" or "1".
  */
 #pragma once
 
@@ -69,6 +73,7 @@ struct fake_gpu {
 	uint64_t events;
 	int clique; /* -1: of no fabric */
 	uint64_t recovery;
+	bool hidden; /* it was in the drain state when the library was initialized */
 	bool lost;
 	bool removed;
 	unsigned stale;      /* handles of this session are of no use; 0: they are  */
@@ -115,6 +120,10 @@ int scene_begin(const char *function);
 
 /* With the lock: give it back until a command comes, at most so long, and do the commands. */
 void scene_wait(int ms);
+
+/* With the lock: a state of the GPU that outlives the process, "persistence" or "drain". */
+unsigned scene_state(const struct fake_gpu *gpu, const char *name);
+void scene_set_state(const struct fake_gpu *gpu, const char *name, unsigned value);
 
 /* With the lock: the event to come, if there is one. */
 bool scene_next_event(struct nvml_event *ret_event);

@@ -129,6 +129,11 @@ void nvidia_find_gpus(struct nvidia *nvidia)
 	ask(nvidia, wiring.nvidia, "nvidia", NULL);
 }
 
+void nvidia_pods_changed(struct nvidia *nvidia)
+{
+	ask(nvidia, wiring.nvidia, "nvidia pods", NULL);
+}
+
 void offers_update(struct offers *offers)
 {
 	ask(offers, wiring.offers, "offers now", NULL);
@@ -190,7 +195,7 @@ static struct change_case {
 	{ "who has a PCI device", CHANGE_ALLOCATION, KEY,
 	  "claims " KEY ", gpus, mdevs, offers, publish pci " KEY ", sriov, usb" },
 	{ "who has any device", CHANGE_ALLOCATIONS, NULL,
-	  "claims, gpus, mdevs, offers, publish, sriov, usb" },
+	  "claims, gpus, mdevs, nvidia pods, offers, publish, sriov, usb" },
 	{ "whether a device is offered", CHANGE_OFFERED, KEY, "claims " KEY },
 	{ "names of USB devices", CHANGE_USB_NAMES, NULL, "publish" },
 	{ "selected USB devices", CHANGE_USB_SELECTED, NULL, "publish" },

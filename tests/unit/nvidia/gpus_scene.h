@@ -9,6 +9,11 @@
  *	pair 0 1 LEVEL LINKS, switch 0 LINKS
  *	begin 0 1, begin-watch 0 1, end 0 1, placed 0 1, hung 0, hung - 0 1, fail 0 1, missed 0 1
  *	claim 0, unclaim 0	a PCIDeviceClaim takes it, or none any more
+ *	vacant 0	no container has it		altered 0	an earlier agent has released it
+ *	releasing 0	it was in persistence mode	released 0, drained 0	the driver lets it go
+ *	attached 0	the driver has taken it back
+ *	answered 0, died 0, answered-attach 0	the end of such a question
+ *	cannot-release 0	the driver cannot be asked
  *	pass MS
  */
 #pragma once
@@ -137,6 +142,15 @@ static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
 			"{\"kind\":\"lost\",\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
 			"\"code\":15,\"message\":\"the GPU is lost\"}",
 			words[1], words[1]);
+	else if (strcmp(verb, "releasing") == 0 || strcmp(verb, "released") == 0 ||
+		 strcmp(verb, "attached") == 0)
+		line = xasprintf("{\"kind\":\"%s\",\"n\":1,\"address\":\"0000:3%s:00.0\","
+				 "\"persistence\":true}",
+				 verb, words[1]);
+	else if (strcmp(verb, "drained") == 0)
+		line = xasprintf("{\"kind\":\"released\",\"n\":1,\"address\":\"0000:3%s:00.0\","
+				 "\"drained\":true}",
+				 words[1]);
 	else if (strcmp(verb, "watching") == 0)
 		line = xstrdup("{\"kind\":\"watching\",\"gpus\":1}");
 	else if (strcmp(verb, "pair") == 0)
@@ -161,6 +175,27 @@ static inline void gpus_scene_list(char *const *words, struct json_strs *address
 
 		json_strs_add(addresses, address);
 	}
+}
+
+/* What a claim has done with the GPUs @list. False: @verb is no such word. */
+static inline bool gpus_scene_release(struct gpus_scene *scene, const char *verb,
+				      const struct json_strs *list)
+{
+	struct nvidia_gpus *gpus = &scene->gpus;
+
+	if (strcmp(verb, "vacant") == 0)
+		nvidia_gpus_set_vacant(gpus, list->items[0], true);
+	else if (strcmp(verb, "altered") == 0)
+		nvidia_gpus_set_altered(gpus, list->items[0], true);
+	else if (strcmp(verb, "answered") == 0 || strcmp(verb, "died") == 0 ||
+		 strcmp(verb, "answered-attach") == 0)
+		nvidia_gpus_end_release(gpus, list, strchr(verb, '-') != NULL,
+					*verb == 'd' ? "it died" : NULL, scene->now_ms);
+	else if (strcmp(verb, "cannot-release") == 0)
+		nvidia_gpus_cannot_release(gpus, list);
+	else
+		return false;
+	return true;
 }
 
 static inline void gpus_scene_run(struct gpus_scene *scene, char **words)
@@ -191,7 +226,7 @@ static inline void gpus_scene_run(struct gpus_scene *scene, char **words)
 		(void)nvidia_gpus_set_claim(gpus, list.items[0], *verb == 'c' ? "vm1-gpu" : NULL);
 	else if (strcmp(verb, "pass") == 0 && str_to_u64(words[1], &ms))
 		scene->now_ms += ms;
-	else
+	else if (!gpus_scene_release(scene, verb, &list))
 		fail_msg("no such word: '%s'", verb);
 	json_strs_done(&list);
 }

@@ -9,8 +9,12 @@
 #include "agent/inventory/inventory.h"
 #include "agent/nvidia/nvidia_gpus.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "base/num.h"
+#include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "kube/client.h"
+#include "kube/informer.h"
 #include "kube/metrics.h"
 #include "unit/agent/fake_helper.h"
 #include "unit/nvidia/nvidia_offers.h"
@@ -334,6 +338,55 @@ static void a_claim_withdraws_one_gpu(void **state)
 	wait_offer(b, ILL);
 }
 
+/* Of card 1, when the driver has been asked. The caller frees. */
+static char *bind_trouble(struct bench *b)
+{
+	uint64_t until_ms = timefmt_now_ms() + PLAY_WAIT_MS;
+
+	for (;;) {
+		auto_free char *trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+
+		if (!trouble || !strstr(trouble, "is asked to let the GPU go"))
+			return take_ptr(trouble);
+		if (timefmt_now_ms() > until_ms)
+			fail_msg("%s", trouble);
+		turn(b);
+	}
+}
+
+static void wait_bindable(struct bench *b)
+{
+	for (int i = 0; i < 1000; i++) {
+		auto_free char *trouble = bind_trouble(b);
+
+		if (!trouble)
+			return;
+		turn(b);
+	}
+	fail_msg("the driver does not let the GPU go");
+}
+
+static void take_card(struct bench *b, const char *claimed)
+{
+	b->claimed = claimed;
+	nvidia_find_gpus(b->nvidia);
+}
+
+/* Card 1 has this persistence mode and drain state, as "01". */
+static void has_state(const struct bench *b, const char *wanted)
+{
+	static const char *const names[] = { "persistence", "drain" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		auto_free char *path =
+			xasprintf("%s/" ADDRESS(1) ".%s", b->play.folder.path, names[i]);
+		auto_free char *text = NULL;
+
+		assert_int_equal(file_read(AT_FDCWD, path, 16, &text, NULL, NULL), 0);
+		assert_int_equal(*text, wanted[i]);
+	}
+}
+
 static struct bind_case {
 	const char *name;
 	const char *claimed, *given;
@@ -366,7 +419,7 @@ static void a_card_is_bound_when_no_container_has_it(void **state)
 	nvidia_find_gpus(b->nvidia);
 	other = nvidia_bind_trouble(b->nvidia, "0000:99:00.0");
 	assert_null(other);
-	trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+	trouble = bind_trouble(b);
 	if (!c->trouble)
 		assert_null(trouble);
 	else if (!trouble || !strstr(trouble, c->trouble))
@@ -429,7 +482,7 @@ static void a_card_that_has_not_told_its_uuid_is_not_bound(void **state)
 	assert_non_null(strstr(trouble, "has not told its UUID"));
 	free(trouble);
 	wait_offer(b, TAKEN);
-	assert_null(nvidia_bind_trouble(b->nvidia, ADDRESS(1)));
+	assert_null(bind_trouble(b));
 }
 
 /* A broken GPU can be claimed, if no pod has a GPU that is not known. */
@@ -452,7 +505,7 @@ static void a_card_that_does_not_answer_waits_for_unknown_units_only(void **stat
 	settle(b);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		b->given = rows[i].given;
-		trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+		trouble = bind_trouble(b);
 		assert_int_equal(trouble != NULL, rows[i].trouble);
 		free(trouble);
 	}
@@ -461,6 +514,201 @@ static void a_card_that_does_not_answer_waits_for_unknown_units_only(void **stat
 	trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
 	assert_non_null(strstr(trouble, "not known yet whether"));
 	free(trouble);
+}
+
+static void a_claimed_card_is_drained_and_as_before_afterwards(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *trouble = NULL;
+
+	start(b);
+	wait_offer(b, ALL);
+	b->given = SHORT("1");
+	take_card(b, ADDRESS(1));
+	settle(b);
+	trouble = bind_trouble(b);
+	assert_non_null(strstr(trouble, "pod default/train has the GPU"));
+	/* The pod ends. */
+	b->given = NULL;
+	nvidia_pods_changed(b->nvidia);
+	assert_null(bind_trouble(b));
+	has_state(b, "01");
+	wait_offer(b, TAKEN);
+	/* The claim is deleted before the card was bound. */
+	take_card(b, NULL);
+	wait_offer(b, ALL);
+	has_state(b, "10");
+}
+
+static void set_driver(struct bench *b, const char *driver)
+{
+	free(b->cards[0].driver);
+	b->cards[0].driver = text(driver);
+	nvidia_find_gpus(b->nvidia);
+}
+
+static void a_card_that_comes_back_is_as_before(void **state)
+{
+	struct bench *b = *state;
+
+	start(b);
+	wait_offer(b, ALL);
+	take_card(b, ADDRESS(1));
+	assert_null(bind_trouble(b));
+	set_driver(b, "vfio-pci");
+	settle(b);
+	assert_null(bind_trouble(b));
+	has_state(b, "01");
+	b->claimed = NULL;
+	set_driver(b, "nvidia");
+	wait_offer(b, ALL);
+	has_state(b, "10");
+}
+
+static void restart(struct bench *b)
+{
+	b->nvidia = nvidia_free(b->nvidia);
+	uv_run(&b->fake.loop, UV_RUN_NOWAIT);
+	str_clear(&b->offers.text);
+	start(b);
+}
+
+static void a_restarted_agent_gives_back_what_it_finds_drained(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *folder = folder_path(&b->play.folder, "state");
+
+	b->node.helper.state_dir = folder;
+	start(b);
+	wait_offer(b, ALL);
+	take_card(b, ADDRESS(1));
+	assert_null(bind_trouble(b));
+	/* The claim still waits: for a process that has the card, say. */
+	restart(b);
+	assert_null(bind_trouble(b));
+	has_state(b, "01");
+	/* It is deleted while no agent runs. */
+	b->claimed = NULL;
+	restart(b);
+	wait_offer(b, ALL);
+	has_state(b, "10");
+	/* That is not done twice. */
+	folder_put(&b->play.folder, ADDRESS(1) ".persistence", "0");
+	restart(b);
+	wait_offer(b, ALL);
+	has_state(b, "00");
+}
+
+static struct refuse_case {
+	const char *name;
+	const char *scene;
+	const char *trouble;
+} refusals[] = {
+	{ "persistence mode that cannot be turned off", "error 1 DeviceSetPersistenceMode 4\n",
+	  "does not let the GPU go: nvmlDeviceSetPersistenceMode: no permission" },
+	{ "a GPU in use", "error 1 DeviceModifyDrainState 19\n",
+	  "does not let the GPU go: nvmlDeviceModifyDrainState: the GPU is in use" },
+};
+
+static void a_card_that_the_driver_keeps_is_not_bound(void **state)
+{
+	const struct refuse_case *c = suite_row(state);
+	struct bench *b = *state;
+	auto_free char *scene = xasprintf(THREE "%s", c->scene);
+	auto_free char *trouble = NULL;
+
+	play_scene(&b->play, scene);
+	start(b);
+	wait_offer(b, ALL);
+	take_card(b, ADDRESS(1));
+	trouble = bind_trouble(b);
+	assert_non_null(trouble);
+	assert_non_null(strstr(trouble, c->trouble));
+	/* It is asked again. */
+	play_scene(&b->play, THREE);
+	fake_clock_advance(b->clock, GPU_PROBE_MS);
+	wait_bindable(b);
+	has_state(b, "01");
+	take_card(b, NULL);
+	wait_offer(b, ALL);
+	has_state(b, "10");
+}
+
+static void on_claim(void *arg, const char *name, const struct entry *before,
+		     const struct entry *after)
+{
+}
+
+static void an_administrator_can_override_that(void **state)
+{
+	struct bench *b = *state;
+	struct kube_client *client = fake_client_new();
+	struct informer *claims =
+		informer_new(&(struct informer_deps){ .client = client, .clock = b->node.clock },
+			     &(struct informer_spec){ .kind = &pcideviceclaim_kind,
+						      .handlers = { .on_change = on_claim } });
+	auto_free char *trouble = NULL;
+
+	play_scene(&b->play, THREE "error 1 DeviceSetPersistenceMode 4\n");
+	b->node.claims[INVENTORY_PCI] = claims;
+	informer_start(claims);
+	start(b);
+	settle(b);
+	fake_client_answer(client, 200, "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}");
+	on_changed(b);
+	wait_offer(b, ALL);
+	take_card(b, ADDRESS(1));
+	trouble = bind_trouble(b);
+	assert_non_null(trouble);
+	assert_int_equal(
+		fake_client_line(
+			client,
+			"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"vm1-claim\","
+			"\"uid\":\"1\",\"resourceVersion\":\"6\",\"annotations\":{"
+			"\"hostdev.io/allow-host-critical\":\"true\"}}}}"),
+		0);
+	assert_null(bind_trouble(b));
+	/* A container that has it is another matter. */
+	b->given = SHORT("1");
+	free(trouble);
+	trouble = bind_trouble(b);
+	assert_non_null(strstr(trouble, "pod default/train has the GPU"));
+	b->nvidia = nvidia_free(b->nvidia);
+	informer_free(claims);
+	settle(b);
+	kube_client_free(client);
+}
+
+static void a_release_that_hangs_keeps_the_card_and_no_other_gpu(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *trouble = NULL;
+
+	play_scene(&b->play, THREE "hang 1 DeviceModifyDrainState\n");
+	start(b);
+	wait_offer(b, ALL);
+	take_card(b, ADDRESS(1));
+	settle(b);
+	for (int i = 0; i < 20 && (!trouble || strstr(trouble, "is asked to")); i++) {
+		fake_helper_expire(&b->fake, NULL);
+		settle(b);
+		free(trouble);
+		trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
+	}
+	assert_non_null(strstr(trouble, "a call of NVIDIA's library on it does not return"));
+	wait_offer(b, TAKEN);
+}
+
+/* As with an agent without --nvidia. */
+static void a_driver_that_cannot_be_asked_lets_go(void **state)
+{
+	struct bench *b = *state;
+
+	start(b);
+	wait_offer(b, ALL);
+	play_scene(&b->play, THREE "init 18\n");
+	take_card(b, ADDRESS(1));
+	assert_null(bind_trouble(b));
 }
 
 /* A MIG device that is gone may have been the card's. */
@@ -602,6 +850,26 @@ static void a_cdi_file_is_waited_for(void **state)
 		   "{\"kind\":\"nvidia.com/gpu\",\"devices\":[{\"name\":\"" SHORT("1") "\"}]}");
 	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
 	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1");
+}
+
+static void why_no_cdi_file_is_written_is_told(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *wanted = NULL;
+
+	b->options.lists = NVIDIA_LIST_CDI_CRI;
+	b->options.ctk = b->fake.path;
+	b->node.host_root = b->play.folder.path;
+	b->facts.pci.len = 1;
+	start(b);
+	wanted = xasprintf(
+		"nvidia.com/gpu: " SHORT(
+			"1") "@-1 no CDI file describes it, and %s cdi generate "
+			     "failed: helper exited with status 1; its messages are in the agent's log",
+		b->fake.path);
+	settle(b);
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	wait_offer(b, wanted);
 }
 
 #define NO_MPS                                                                            \
@@ -891,6 +1159,19 @@ int main(void)
 		  a_card_that_has_not_told_its_uuid_is_not_bound, NULL);
 	suite_add(&suite, "a card that does not answer waits for unknown units only",
 		  a_card_that_does_not_answer_waits_for_unknown_units_only, NULL);
+	suite_add(&suite, "a claimed card is drained, and as before afterwards",
+		  a_claimed_card_is_drained_and_as_before_afterwards, NULL);
+	suite_add(&suite, "a card that comes back is as before",
+		  a_card_that_comes_back_is_as_before, NULL);
+	suite_add(&suite, "a restarted agent gives back what it finds drained",
+		  a_restarted_agent_gives_back_what_it_finds_drained, NULL);
+	suite_rows(&suite, refusals, a_card_that_the_driver_keeps_is_not_bound);
+	suite_add(&suite, "an administrator can override that", an_administrator_can_override_that,
+		  NULL);
+	suite_add(&suite, "a release that hangs keeps the card, and no other GPU",
+		  a_release_that_hangs_keeps_the_card_and_no_other_gpu, NULL);
+	suite_add(&suite, "a driver that cannot be asked lets go",
+		  a_driver_that_cannot_be_asked_lets_go, NULL);
 	suite_add(&suite, "MIG devices count as their card", mig_devices_count_as_their_card, NULL);
 	suite_add(&suite, "each GPU has metrics", each_gpu_has_metrics, NULL);
 	suite_add(&suite, "a killed watch is replaced", a_killed_watch_is_replaced, NULL);
@@ -899,6 +1180,8 @@ int main(void)
 	suite_add(&suite, "a driver that comes late is found", a_driver_that_comes_late_is_found,
 		  NULL);
 	suite_add(&suite, "a CDI file is waited for", a_cdi_file_is_waited_for, NULL);
+	suite_add(&suite, "why no CDI file is written is told", why_no_cdi_file_is_written_is_told,
+		  NULL);
 	suite_add(&suite, "an MPS daemon is waited for", an_mps_daemon_is_waited_for, NULL);
 	suite_add(&suite, "an IMEX channel that is required is waited for",
 		  an_imex_channel_that_is_required_is_waited_for, NULL);

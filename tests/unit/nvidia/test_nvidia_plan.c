@@ -3,8 +3,9 @@
 
 #include "unit/nvidia/gpus_scene.h"
 
-#define LOOK   "begin 0 1 2; look 0; look 1; look 2; end 0 1 2; "
-#define PLACED LOOK "placed 0 1 2; "
+#define LOOK     "begin 0 1 2; look 0; look 1; look 2; end 0 1 2; "
+#define PLACED   LOOK "placed 0 1 2; "
+#define RELEASED PLACED "claim 1; vacant 1; releasing 1; drained 1; answered 1; "
 
 static struct plan_case {
 	const char *name;
@@ -81,13 +82,51 @@ static struct plan_case {
 	{ "its links are not asked for", LOOK "claim 1; claim 2", "", .watched = "0" },
 	{ "when the claim ends it is looked at and watched", PLACED "claim 1; pass 1000; unclaim 1",
 	  "inventory 1, watch 0 1 2", .watched = "0 2" },
+	{ "the driver lets one go that no container has", PLACED "claim 1; vacant 1", "release 1",
+	  .watched = "0 2" },
+	{ "not before that", PLACED "claim 1", "", .watched = "0 2" },
+	{ "nor if no claim takes it", PLACED "vacant 1", "", .watched = "0 1 2" },
+	{ "one at a time", PLACED "claim 1; claim 2; vacant 1; vacant 2", "release 1",
+	  .watched = "0" },
+	{ "once", RELEASED, "", .watched = "0 2" },
+	{ "one that it does not let go is asked for again",
+	  PLACED "claim 1; vacant 1; begin 1; problem 1; answered 1", "+5000", .watched = "0 2" },
+	{ "also if there was no answer", PLACED "claim 1; vacant 1; died 1", "+5000",
+	  .watched = "0 2" },
+	{ "not if the driver cannot be asked", PLACED "claim 1; vacant 1; cannot-release 1", "",
+	  .watched = "0 2" },
+	{ "one that hangs in that has a minute", PLACED "claim 1; vacant 1; hung 1", "+60000",
+	  .watched = "0 2" },
+	{ "and is asked for again then", PLACED "claim 1; vacant 1; hung 1; pass 60000",
+	  "release 1", .watched = "0 2" },
+	{ "the driver takes it back when the claim ends", RELEASED "unclaim 1", "attach 1",
+	  .watched = "0 2" },
+	{ "and it is looked at and watched", RELEASED "unclaim 1; attached 1; answered-attach 1",
+	  "inventory 1, watch 0 1 2", .watched = "0 2" },
+	{ "also when the claim ends before the answer",
+	  PLACED "claim 1; vacant 1; drained 1; unclaim 1; answered 1", "attach 1",
+	  .watched = "0 2" },
+	{ "one that it does not take back is asked for again",
+	  RELEASED "unclaim 1; begin 1; problem 1; answered-attach 1", "+5000", .watched = "0 2" },
+	{ "a claim that comes meanwhile has it released again",
+	  RELEASED "unclaim 1; attached 1; claim 1; vacant 1; answered-attach 1", "release 1",
+	  .watched = "0 2" },
+	{ "a claim does not wait for the time of a probe",
+	  LOOK "placed 0 1 2; begin 1; claim 1; vacant 1; look 1; end 1", "release 1",
+	  .watched = "0 2" },
+	{ "one that was not changed is not taken back",
+	  PLACED "claim 1; vacant 1; released 1; answered 1; unclaim 1", "inventory 1, watch 0 1 2",
+	  .watched = "0 2" },
+	{ "one that an earlier agent has released is not looked at", "altered 1",
+	  "inventory 0 2, watch 0 2", .watched = NULL },
 	{ "no watch follows a failed one at once", PLACED, "+60000", .watched = NULL,
 	  .watch_in_ms = 60000 },
 };
 
 static void add_step(const struct nvidia_step *step, uint64_t now_ms, struct str *out)
 {
-	static const char *const verbs[] = { "inventory", "topology", "probe" };
+	static const char *const verbs[] = { "inventory", "topology", "probe", "release",
+					     "attach" };
 
 	if (step->ask)
 		str_add(out, verbs[step->verb]);

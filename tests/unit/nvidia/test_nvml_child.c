@@ -1,4 +1,5 @@
 /* hostdev-nvml: the program itself, beside a library that fails, loses GPUs and hangs. */
+#include "base/str.h"
 #include "unit/nvidia/nvml_play.h"
 
 /* ---- questions ---- */
@@ -793,6 +794,103 @@ static void wrong_usage_is_status_2(void **state)
 	assert_int_equal(WEXITSTATUS(play_wait(play)), 2);
 }
 
+/* ---- the driver lets a GPU go ---- */
+
+#define RELEASE "{\"n\":1,\"ask\":\"release\",\"gpus\":[\"" ADDRESS(1) "\"]}"
+#define ATTACH  "{\"n\":1,\"ask\":\"attach\",\"gpus\":[\"" ADDRESS(1) "\"]}"
+#define PERSIST "{\"n\":1,\"ask\":\"attach\",\"gpus\":[\"" ADDRESS(1) "\"],\"persistence\":true}"
+
+static struct release_case {
+	const char *name;
+	const char *scene;
+	const char *question;
+	const char *says;  /* kinds of lines, and codes of problems */
+	const char *state; /* persistence mode and drain state then: "01"; "-": never set */
+} releases[] = {
+	{ "persistence mode is turned off, and the drain state on", "", RELEASE,
+	  "releasing released+ end", "01" },
+	{ "a GPU that is not in persistence mode", "persistence 1 0\n", RELEASE, "released+ end",
+	  "01" },
+	{ "no GPU", "", "{\"n\":1,\"ask\":\"release\",\"gpus\":[]}", "end", "--" },
+	{ "a drain state that another has turned on", "drain 1 1\n", RELEASE, "released end",
+	  "-1" },
+	{ "a driver without drain states",
+	  "error 1 DeviceQueryDrainState 13\nerror 1 DeviceModifyDrainState 3\n", RELEASE,
+	  "releasing released end", "0-" },
+	{ "a GPU without persistence mode",
+	  "error 1 DeviceGetPersistenceMode 3\n"
+	  "error 1 DeviceModifyDrainState 13\n",
+	  RELEASE, "released end", "--" },
+	{ "persistence mode that may not be turned off", "error 1 DeviceSetPersistenceMode 4\n",
+	  RELEASE, "releasing 4 end", "--" },
+	{ "a GPU in use", "error 1 DeviceModifyDrainState 19\n", RELEASE, "releasing 19 end",
+	  "0-" },
+	{ "a drain state that may not be turned on", "error 1 DeviceModifyDrainState 4\n", RELEASE,
+	  "releasing 4 released end", "0-" },
+	{ "a GPU that is lost", "lost 1\n", RELEASE, "15 15 15 released end", "--" },
+	{ "a GPU that the driver does not know",
+	  "error 1 DeviceGetHandleByPciBusId 6\n"
+	  "error 1 DeviceModifyDrainState 3\n",
+	  RELEASE, "6 released end", "--" },
+	{ "the drain state is turned off", "drain 1 1\n", ATTACH, "attached end", "-0" },
+	{ "and persistence mode on", "drain 1 1\n", PERSIST, "attached end", "10" },
+	{ "a GPU that is not in the drain state", "", ATTACH, "attached end", "--" },
+	{ "a drain state that stays", "drain 1 1\nerror 1 DeviceModifyDrainState 999\n", PERSIST,
+	  "999 end", "-1" },
+	{ "persistence mode that cannot be turned on", "error 1 DeviceSetPersistenceMode 999\n",
+	  PERSIST, "999 attached end", "--" },
+};
+
+static char state_of(const struct play *play, const char *name)
+{
+	auto_free char *path = xasprintf("%s/" ADDRESS(1) ".%s", play->folder.path, name);
+	auto_free char *text = NULL;
+
+	return file_read(AT_FDCWD, path, 16, &text, NULL, NULL) < 0 ? '-' : *text;
+}
+
+static void a_gpu_is_released_and_attached(void **state)
+{
+	struct play *play = *state;
+	const struct release_case *c = suite_row(state);
+	auto_free char *scene = xasprintf(THREE "%s", c->scene);
+	auto_str struct str says = STR_INIT;
+
+	play_scene(play, scene);
+	play_start(play, "ask", NULL, NULL, NULL);
+	(void)play_ask(play, c->question);
+	for (size_t i = 0; i < play->lines_len; i++) {
+		const struct nvml_line *line = &play->lines[i];
+
+		str_add(&says, i ? " " : "");
+		if (line->kind == NVML_LINE_PROBLEM)
+			str_addf(&says, "%d", line->code);
+		else
+			str_addf(&says, "%s%s", line->kind_text, line->drained ? "+" : "");
+		if (line->kind == NVML_LINE_RELEASING)
+			assert_true(line->persistence);
+	}
+	assert_string_equal(str_cstr(&says), c->says);
+	assert_int_equal(state_of(play, "persistence"), c->state[0]);
+	assert_int_equal(state_of(play, "drain"), c->state[1]);
+}
+
+/* Persistence mode is that of a GPU that the library lists only after the drain state. */
+static void a_drained_gpu_is_hidden_until_it_is_attached(void **state)
+{
+	struct play *play = *state;
+
+	play_scene(play, THREE);
+	play_start(play, "ask", NULL, NULL, NULL);
+	(void)play_ask(play, RELEASE);
+	(void)play_ask(play, "{\"n\":2,\"ask\":\"inventory\"}");
+	assert_int_equal(play_count(play, NVML_LINE_GPU), 2);
+	(void)play_ask(play, PERSIST);
+	(void)play_ask(play, "{\"n\":3,\"ask\":\"inventory\"}");
+	assert_int_equal(play_count(play, NVML_LINE_GPU), 3);
+	assert_true(play_find(play, NVML_LINE_GPU, UUID(1))->persistence);
+}
+
 #define ONE(suite, test) suite_add(suite, #test, test, NULL)
 
 static void add_questions(struct suite *suite)
@@ -814,6 +912,8 @@ static void add_questions(struct suite *suite)
 	ONE(suite, a_topology_with_a_lost_gpu_has_the_other_pairs);
 	suite_rows(suite, hangs, a_call_that_hangs_says_where_and_can_be_killed);
 	ONE(suite, a_call_that_comes_back_is_answered);
+	suite_rows(suite, releases, a_gpu_is_released_and_attached);
+	ONE(suite, a_drained_gpu_is_hidden_until_it_is_attached);
 	ONE(suite, a_question_that_is_none_is_answered_too);
 	ONE(suite, a_question_without_end_ends_the_program);
 	suite_rows(suite, usages, wrong_usage_is_status_2);

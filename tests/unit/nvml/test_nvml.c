@@ -146,6 +146,30 @@ static void an_address_is_as_in_sysfs(void **state)
 	assert_string_equal(address, c->address);
 }
 
+static struct pci_case {
+	const char *name;
+	const char *address;
+	struct nvml_pci pci;
+} pcis[] = {
+	{ "an address",
+	  "0001:3b:1f.2",
+	  { .domain = 1, .bus = 0x3b, .device = 0x1f, .bus_id = "00000001:3B:1F.2" } },
+	{ "a domain beyond 16 bits",
+	  "10000:3b:00.0",
+	  { .domain = 0x10000, .bus = 0x3b, .bus_id = "00010000:3B:00.0" } },
+	{ "no function", "0000:3b:00", { .domain = 0 } },
+	{ "no number", "0000:3x:00.0", { .domain = 0 } },
+};
+
+static void an_address_is_as_the_library_has_it(void **state)
+{
+	const struct pci_case *c = *state;
+	struct nvml_pci pci;
+
+	nvml_pci_of(c->address, &pci);
+	assert_memory_equal(&pci, &c->pci, sizeof(pci));
+}
+
 static struct meaning_case {
 	const char *name;
 	int code;
@@ -181,6 +205,15 @@ static struct question_case {
 	  0, 7, QUESTION_PROBE, 2 },
 	{ "members that are not known", "{\"x\":[{}],\"n\":2,\"ask\":\"topology\"}", 0, 2,
 	  QUESTION_TOPOLOGY, 0 },
+	{ "a release", "{\"n\":4,\"ask\":\"release\",\"gpus\":[\"0000:3b:00.0\"]}", 0, 4,
+	  QUESTION_RELEASE, 1 },
+	{ "an attachment",
+	  "{\"n\":5,\"ask\":\"attach\",\"gpus\":[\"0000:3b:00.0\"],\"persistence\":true}", 0, 5,
+	  QUESTION_ATTACH, 1 },
+	{ "one without persistence mode", "{\"n\":5,\"ask\":\"attach\",\"persistence\":false}", 0,
+	  5, QUESTION_ATTACH, 0 },
+	{ "a persistence mode that is neither",
+	  "{\"n\":5,\"ask\":\"attach\",\"persistence\":\"true\"}", -EINVAL, 5, 0, 0 },
 	{ "no number", "{\"ask\":\"probe\"}", -EINVAL, 0, 0, 0 },
 	{ "number 0", "{\"n\":0,\"ask\":\"probe\"}", -EINVAL, 0, 0, 0 },
 	{ "a number that is none", "{\"n\":\"1\",\"ask\":\"probe\"}", -EINVAL, 0, 0, 0 },
@@ -213,6 +246,7 @@ static void a_question_is_read(void **state)
 		return;
 	assert_int_equal(question.verb, c->verb);
 	assert_int_equal(question.addresses.len, c->gpus);
+	assert_int_equal(question.persistence, strstr(c->line, "\"persistence\":true") != NULL);
 }
 
 static void a_question_has_so_many_addresses_at_most(void **state)
@@ -239,6 +273,7 @@ int main(void)
 
 	suite_rows(&suite, profiles, a_profile_is_named);
 	suite_rows(&suite, addresses, an_address_is_as_in_sysfs);
+	suite_rows(&suite, pcis, an_address_is_as_the_library_has_it);
 	suite_rows(&suite, meanings, a_code_has_its_meaning);
 	suite_rows(&suite, questions, a_question_is_read);
 	suite_add(&suite, "a question has so many addresses at most",

@@ -190,8 +190,7 @@ void claim_wait_take(struct claim_wait *wait, const struct session_answer *answe
 		return;
 	if (!wait->uid)
 		wait->uid = xstrdup_or_null(meta->uid);
-	free(wait->object);
-	wait->object = xstrdup(answer->body);
+	str_set(&wait->object, answer->body);
 	if (wait->target.type == DEVICE_PCI)
 		take_driver(wait, object);
 	api_object_free(cluster_kind(claim_kind(wait->target.type)), object);

@@ -122,8 +122,7 @@ static void card_free(struct card *card)
 static void begin_task(struct card *card, enum gpu_kind kind, const char *key)
 {
 	assert(!card->task);
-	free(card->key);
-	card->key = xstrdup(key);
+	str_set(&card->key, key);
 	card->kind = kind;
 }
 
@@ -330,8 +329,7 @@ static bool end_attempt(const struct card *card, struct object *object,
 	if (outcome->result != TASK_DONE) {
 		const char *reason = condition_reason(outcome, object->act.verb);
 
-		free(outcome->reason);
-		outcome->reason = xstrdup(reason);
+		str_set(&outcome->reason, reason);
 		log_unchanged(card, outcome->message);
 	}
 	return attempt_end(&object->attempt, outcome, &backoff, now_ms(card->tasks));

@@ -107,20 +107,14 @@ static void adopt(const struct vgpu_case *c, struct gpu_decision *d)
 		c->function->pci->address, current_name(c));
 }
 
-static void put(char **member, const char *text)
-{
-	free(*member);
-	*member = text ? xstrdup(text) : NULL;
-}
-
 /* What the function is; NULL: it is not there, or none. */
 static void show(const struct vgpu_case *c, struct vgpudevice_status *status)
 {
 	const struct gpu_function *f = c->function;
 
-	put(&status->status, f && f->type ? VGPUDEVICE_CONFIGURED : NULL);
-	put(&status->uuid, !f || !f->type ? NULL : f->mdev ? f->mdev->uuid : f->type);
-	put(&status->type_name, f && f->type ? current_name(c) : NULL);
+	str_set(&status->status, f && f->type ? VGPUDEVICE_CONFIGURED : NULL);
+	str_set(&status->uuid, !f || !f->type ? NULL : f->mdev ? f->mdev->uuid : f->type);
+	str_set(&status->type_name, f && f->type ? current_name(c) : NULL);
 }
 
 static void show_types(const struct vgpu_case *c, struct vgpudevice_status *status)
@@ -144,7 +138,7 @@ static bool tell(const struct vgpu_case *c, const char *managed, const struct gp
 
 	json_map_copy(vgpudevice_status_map, &want, &c->object->status);
 	want.observed_generation = c->object->meta.generation;
-	put(&want.managed_type, managed);
+	str_set(&want.managed_type, managed);
 	show(c, &want);
 	show_types(c, &want);
 	told = gpu_tell(

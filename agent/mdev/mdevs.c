@@ -134,8 +134,7 @@ static void record_failure(struct parent *parent, const char *reason, const char
 	if (str_equal(parent->event, reason))
 		return;
 	record_event(parent, reason, message, true);
-	free(parent->event);
-	parent->event = xstrdup(reason);
+	str_set(&parent->event, reason);
 }
 
 /* Takes @condition. */

@@ -491,8 +491,7 @@ static void log_file_trouble(struct nvidia *nvidia, const char *trouble)
 			  log_str("effect", effect));
 		record_file_trouble(nvidia, trouble, effect);
 	}
-	free(nvidia->file_trouble);
-	nvidia->file_trouble = xstrdup_or_null(trouble);
+	str_set(&nvidia->file_trouble, trouble);
 }
 
 /* The first entry of the HostDeviceConfig that selects this node; NULL: none. */

@@ -36,10 +36,8 @@ bool nvidia_file_set_label(struct nvidia_file *file, const char *value)
 	bool differs = !file->is_labelled || !is_same(file->label, name);
 
 	file->is_labelled = true;
-	if (differs) {
-		free(file->label);
-		file->label = xstrdup_or_null(name);
-	}
+	if (differs)
+		str_set(&file->label, name);
 	return differs;
 }
 

@@ -210,12 +210,6 @@ static char *trouble_of(const struct nvidia_gpu *gpu, const struct nvml_line *li
 
 /* --- lines -------------------------------------------------------------------------------------- */
 
-static void set_text(char **text, const char *value)
-{
-	free(*text);
-	*text = xstrdup_or_null(value);
-}
-
 /* True if another GPU is at this address than before. */
 static bool take_uuid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 		      const struct nvml_line *line)
@@ -224,7 +218,7 @@ static bool take_uuid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 
 	if (gpu->uuid && !replaced)
 		return false;
-	set_text(&gpu->uuid, line->uuid);
+	str_set(&gpu->uuid, line->uuid);
 	gpus->changed = true;
 	if (replaced)
 		gpu->looked = gpu->placed = false;
@@ -235,7 +229,7 @@ static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const str
 		     uint64_t now_ms)
 {
 	(void)take_uuid(gpus, gpu, line);
-	set_text(&gpu->name, line->name);
+	str_set(&gpu->name, line->name);
 	if (!gpu->looked || gpu->index != line->index || gpu->has_mig != line->mig)
 		gpus->changed = true;
 	gpu->index = line->index;
@@ -474,7 +468,7 @@ void nvidia_gpus_begin(struct nvidia_gpus *gpus, const struct json_strs *address
 		if (!gpu)
 			continue;
 		*(watch ? &gpu->watched : &gpu->answered) = false;
-		set_text(&gpu->problem, NULL);
+		str_set(&gpu->problem, NULL);
 	}
 }
 
@@ -554,7 +548,7 @@ bool nvidia_gpus_set_claim(struct nvidia_gpus *gpus, const char *address, const 
 
 	if (!gpu || str_equal(gpu->claim, text))
 		return false;
-	set_text(&gpu->claim, text);
+	str_set(&gpu->claim, text);
 	gpus->changed = true;
 	if (!claim) { /* nobody has watched it meanwhile */
 		press(gpu);

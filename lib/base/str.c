@@ -151,6 +151,19 @@ const char *str_or_empty(const char *text)
 	return text ? text : "";
 }
 
+void str_set(char **member, const char *text)
+{
+	char *copy = xstrdup_or_null(text);
+
+	free(*member);
+	*member = copy;
+}
+
+void str_set_nonempty(char **member, const char *text)
+{
+	str_set(member, text && *text ? text : NULL);
+}
+
 size_t str_distance(const char *a, const char *b)
 {
 	enum { NAME_MAX_LEN = 40 };

@@ -51,6 +51,11 @@ bool str_match(const char *a, const char *b);
 /* @text, "" for NULL. */
 const char *str_or_empty(const char *text);
 
+/* Replace *@member by a copy of @text, NULL for NULL. */
+void str_set(char **member, const char *text);
+/* The same, and NULL for "". */
+void str_set_nonempty(char **member, const char *text);
+
 /* How many letters must change to make @b of @a; SIZE_MAX if one of them is longer than a name
  * is. */
 size_t str_distance(const char *a, const char *b);

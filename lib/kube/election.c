@@ -57,8 +57,7 @@ static void record_lease(struct elector *e, const struct lease_spec *spec, uint6
 		e->changed_ms = now_ms;
 	free(e->record);
 	e->record = record;
-	free(e->holder);
-	e->holder = xstrdup_or_null(spec->holder_identity);
+	str_set(&e->holder, spec->holder_identity);
 	e->duration_ms = duration_of(spec);
 	e->transitions = spec->lease_transitions;
 }

@@ -9,6 +9,7 @@
 #include "api/status.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/client.h"
 
 enum {
@@ -258,8 +259,7 @@ void reflector_listed(struct reflector *r, const char *version, const char *next
 
 	forget_pages(r);
 	r->next_page = page;
-	free(r->version);
-	r->version = xstrdup(version);
+	str_set(&r->version, version);
 }
 
 void reflector_seen(struct reflector *r, const char *version)
@@ -268,8 +268,7 @@ void reflector_seen(struct reflector *r, const char *version)
 	r->trouble = REFLECTOR_STARTED;
 	if (r->version && strcmp(r->version, version) == 0)
 		return;
-	free(r->version);
-	r->version = xstrdup(version);
+	str_set(&r->version, version);
 }
 
 static bool says_too_large(const char *message)

@@ -13,6 +13,7 @@
 #include "agent/plugin/plugins.h"
 #include "agent/plugin/socket_sweep.h"
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -104,7 +105,7 @@ static char *division(const struct drm_facts *gpu)
 		return NULL;
 	name = xasprintf("amd.com/%s_%s", gpu->compute, gpu->memory);
 	for (char *c = name; *c; c++)
-		*c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+		*c = ascii_to_lower(*c);
 	return name;
 }
 

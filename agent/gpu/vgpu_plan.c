@@ -14,6 +14,7 @@
 #include "api/pcideviceclaim.h"
 #include "api/vgpudevice.h"
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -168,8 +169,7 @@ static void tell_trouble(const struct vgpu_case *c, const char *managed, const c
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("._-", c));
+	return ascii_is_alnum(c) || (c && strchr("._-", c));
 }
 
 char *vgpu_resource(const char *name)

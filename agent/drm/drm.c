@@ -10,6 +10,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
+#include "agent/plugin/gpu_bind.h"
 #include "agent/plugin/plugins.h"
 #include "agent/plugin/socket_sweep.h"
 #include "base/array.h"
@@ -442,20 +443,6 @@ const struct device_type drm_intel_type = { .name = "intel",
 
 /* --- claims, and the PCIDevice ----------------------------------------------------------------------------- */
 
-/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The
- * caller frees. */
-static char *unit_trouble(const struct drm *drm, const struct unit *unit)
-{
-	auto_free char *holder = NULL;
-
-	if (drm->deps.is_free(drm->deps.arg, unit->id, &holder))
-		return NULL;
-	if (!holder)
-		return xstrdup("it is not known yet whether a container has the GPU");
-	return xasprintf("%s has the GPU as '%s': the card is bound when no container has it",
-			 holder, unit->id);
-}
-
 /* Is the function at @address on a driver whose GPUs are offered? */
 static bool is_drm_driver(const struct drm *drm, const char *address)
 {
@@ -473,7 +460,7 @@ char *drm_bind_trouble(const struct drm *drm, const char *address)
 	char *trouble = NULL;
 
 	if (!drm->offered && is_drm_driver(drm, address))
-		return xstrdup("it is not known yet whether a container has the GPU");
+		return xstrdup(gpu_use_unknown);
 	for (size_t i = 0; i < VENDORS; i++) {
 		const struct units *units = &drm->units[i];
 
@@ -481,8 +468,9 @@ char *drm_bind_trouble(const struct drm *drm, const char *address)
 			if (strcmp(units->list.items[k].address, address) != 0)
 				continue;
 			if (!claim)
-				return xstrdup("containers can still get the GPU from the kubelet");
-			trouble = unit_trouble(drm, &units->list.items[k]);
+				return xstrdup(gpu_still_offered);
+			trouble = gpu_unit_bind_trouble(drm->deps.is_free, drm->deps.arg,
+							units->list.items[k].id);
 		}
 	}
 	return trouble;

@@ -19,6 +19,7 @@
 #include "agent/nvidia/nvml_line.h"
 #include "agent/nvidia/nvml_run.h"
 #include "agent/nvidia/xid_policy.h"
+#include "agent/plugin/gpu_bind.h"
 #include "agent/plugin/plugins.h"
 #include "agent/plugin/socket_sweep.h"
 #include "agent/process/helper_run.h"
@@ -709,20 +710,6 @@ static void add_given(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
 	json_strs_done(&all);
 }
 
-/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The
- * caller frees. */
-static char *unit_trouble(const struct nvidia *nvidia, const char *id)
-{
-	auto_free char *holder = NULL;
-
-	if (nvidia->deps.is_free(nvidia->deps.arg, id, &holder))
-		return NULL;
-	if (!holder)
-		return xstrdup("it is not known yet whether a container has the GPU");
-	return xasprintf("%s has the GPU as '%s': the card is bound when no container has it",
-			 holder, id);
-}
-
 char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 {
 	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
@@ -732,15 +719,16 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 	if (!gpu || nvidia->has_plugin)
 		return NULL;
 	if (!gpu->claim)
-		return xstrdup("containers can still get the GPU from the kubelet");
+		return xstrdup(gpu_still_offered);
 	if (!gpu->uuid && !gpu->trouble)
-		return xstrdup("it is not known yet whether a container has the GPU: NVIDIA's "
-			       "library has not told its UUID");
+		return xasprintf("%s: NVIDIA's library has not reported its UUID",
+				 gpu_use_unknown);
 	/* Also if the kubelet has not said yet what pods have. */
 	json_strs_add(&ids, gpu->uuid ? gpu->uuid : "GPU-");
 	add_given(nvidia, gpu, &ids);
 	for (size_t i = 0; i < ids.len && !trouble; i++)
-		trouble = unit_trouble(nvidia, ids.items[i]);
+		trouble = gpu_unit_bind_trouble(nvidia->deps.is_free, nvidia->deps.arg,
+						ids.items[i]);
 	json_strs_done(&ids);
 	return trouble;
 }

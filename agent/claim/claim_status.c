@@ -162,7 +162,7 @@ static void set_native(struct sketch *s)
 	const struct claim_function *self = claim_group_self(s->group);
 	const struct claim_verdict *verdict = s->news->verdict;
 	bool lent = self->recorded || (s->bound && !self->vendor) ||
-		    (verdict && verdict->ok && !claim_is_skipped(s->c->claim));
+		    (verdict && verdict->ok && !pcideviceclaim_is_skipped(s->c->claim));
 
 	str_set_nonempty(&s->want.kernel_driver_to_unbind, lent ? claim_native(s->c, self) : NULL);
 }

@@ -191,7 +191,7 @@ void claim_trouble_bind(const struct claim_case *c, const struct claim_group *gr
 		set_stuck(c, ret_trouble);
 	else if (!verdict->ok)
 		set(ret_trouble, "Waiting", xasprintf("not accepted: %s", verdict->message));
-	else if (claim_is_skipped(c->claim) && !claim_group_self(group)->vendor &&
+	else if (pcideviceclaim_is_skipped(c->claim) && !claim_group_self(group)->vendor &&
 		 !claim_function_is_bound(claim_group_self(group)))
 		set_skipped(c, ret_trouble);
 	else if (!due)

@@ -822,7 +822,7 @@ static bool takes(const struct pcideviceclaim *claim)
 	const struct api_condition *accepted =
 		api_conditions_find(&claim->status.conditions, "Accepted");
 
-	return !claim->meta.deletion_timestamp && !claim_is_skipped(claim) &&
+	return !claim->meta.deletion_timestamp && !pcideviceclaim_is_skipped(claim) &&
 	       (!accepted || !str_equal(accepted->status, "False") ||
 		str_equal(accepted->reason, "Held"));
 }

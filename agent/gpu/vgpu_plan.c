@@ -191,7 +191,7 @@ char *vgpu_resource(const char *name)
 
 bool vgpu_claim_is_ours(const struct pcideviceclaim *claim)
 {
-	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
+	return pcideviceclaim_is_skipped(claim);
 }
 
 static void add_owner(struct api_owner_refs *list, const struct api_kind *kind,

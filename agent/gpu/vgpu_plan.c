@@ -24,11 +24,6 @@ enum {
 	RESOURCE_NAME_MAX = 63,
 };
 
-static bool is(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
-
 static bool has_text(const char *text)
 {
 	return text && *text;
@@ -59,10 +54,10 @@ static const char *wanted_type(const struct vgpu_case *c)
 
 	if (id || !name)
 		return id;
-	if (f->type && (is(name, current_name(c)) || is(name, f->type)))
+	if (f->type && (str_match(name, current_name(c)) || str_match(name, f->type)))
 		return f->type;
 	for (size_t i = 0; i < f->types.len; i++) {
-		if (is(f->types.items[i].value, name))
+		if (str_match(f->types.items[i].value, name))
 			return f->types.items[i].value;
 	}
 	return NULL;
@@ -284,7 +279,7 @@ static void act(const struct vgpu_case *c, const char *type, struct gpu_decision
 		tell_trouble(c, managed, "Stuck", c->past.stuck, 0, d);
 	} else if (gpu_past_holds(&c->past, &wanted)) {
 		tell_trouble(c, managed, c->past.reason, c->past.message, c->past.wait_ms, d);
-	} else if (!is(c->object->status.managed_type, managed)) {
+	} else if (!str_match(c->object->status.managed_type, managed)) {
 		tell_trouble(c, managed, "Applying", "the vGPU is being created", 0, d);
 	} else {
 		d->step = GPU_ACT;
@@ -379,9 +374,9 @@ static void plan_enabled(const struct vgpu_case *c, struct gpu_decision *d)
 
 	if (!f->type)
 		plan_make(c, d);
-	else if (is(wanted_type(c), f->type))
+	else if (str_match(wanted_type(c), f->type))
 		plan_configured(c, d);
-	else if (is(c->object->status.managed_type, f->type))
+	else if (str_match(c->object->status.managed_type, f->type))
 		remove_vgpu(c, d); /* another type comes by way of none */
 	else
 		adopt(c, d);
@@ -391,7 +386,7 @@ static void plan_disabled(const struct vgpu_case *c, struct gpu_decision *d)
 {
 	const struct gpu_news off = { true, "Disabled", "no vGPU" };
 
-	if (c->function->type && is(c->object->status.managed_type, c->function->type))
+	if (c->function->type && str_match(c->object->status.managed_type, c->function->type))
 		remove_vgpu(c, d);
 	else if (c->function->type)
 		adopt(c, d);
@@ -428,7 +423,7 @@ static bool is_ours(const struct vgpu_case *c)
 {
 	const char *node = c->object->spec.node_name;
 
-	return !has_text(node) || is(node, c->node_name);
+	return !has_text(node) || str_match(node, c->node_name);
 }
 
 void vgpu_plan(const struct vgpu_case *c, struct gpu_decision *ret_decision)

@@ -146,6 +146,14 @@ bool str_match(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
+bool str_ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text);
+	size_t end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
 const char *str_or_empty(const char *text)
 {
 	return text ? text : "";

@@ -48,6 +48,9 @@ bool str_equal(const char *a, const char *b);
 /* Is each of them there, and are they the same text? */
 bool str_match(const char *a, const char *b);
 
+/* Is @end the end of @text? */
+bool str_ends_in(const char *text, const char *end);
+
 /* @text, "" for NULL. */
 const char *str_or_empty(const char *text);
 

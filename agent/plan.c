@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "agent/claim/rehearsal.h"
+#include "api/json_map.h"
 #include "api/names.h"
 #include "api/pcideviceclaim.h"
 #include "base/err.h"
@@ -58,13 +59,6 @@ static int scan_devices(struct plan *plan, struct err *err)
 	return err->code;
 }
 
-static const char *text_of(const json_t *line, const char *key)
-{
-	const char *text = json_string_value(json_object_get(line, key));
-
-	return text ? text : "";
-}
-
 /* What a line of the helper says to a person; nothing for lines that are for programs only. */
 static void print_line(struct plan *plan, const char *text)
 {
@@ -73,13 +67,13 @@ static void print_line(struct plan *plan, const char *text)
 
 	if (json_map_load(text, strlen(text), &line, NULL) < 0)
 		return;
-	kind = text_of(line, "kind");
+	kind = json_get_text(line, "kind");
 	if (strcmp(kind, "step") == 0)
-		str_addf(&plan->text, "  step     %-14s %s\n", text_of(line, "step"),
-			 text_of(line, "address"));
+		str_addf(&plan->text, "  step     %-14s %s\n", json_get_text(line, "step"),
+			 json_get_text(line, "address"));
 	else if (strcmp(kind, "holder") == 0)
-		str_addf(&plan->text, "  holder   %-14s %s\n", text_of(line, "address"),
-			 text_of(line, "detail"));
+		str_addf(&plan->text, "  holder   %-14s %s\n", json_get_text(line, "address"),
+			 json_get_text(line, "detail"));
 }
 
 static void on_planned(void *arg, const struct binder_outcome *outcome)

@@ -10,6 +10,7 @@
 #include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
+#include "agent/task/task_line.h"
 #include "api/kind.h"
 #include "api/meta.h"
 #include "base/array.h"
@@ -180,13 +181,6 @@ static void report_end(struct card *card, bool is_act)
 
 /* --- command lines ---------------------------------------------------------------------------- */
 
-static void add_value(struct json_strs *words, const char *key, const char *value)
-{
-	auto_free char *word = xasprintf("%s=%s", key, value);
-
-	json_strs_add(words, word);
-}
-
 static void add_number(struct json_strs *words, const char *flag, int number)
 {
 	auto_free char *word = xasprintf("%d", number);
@@ -208,9 +202,9 @@ static void make_vfs_command(const struct gpu_options *options, const struct gpu
 		return;
 	}
 	command->verb = "vfs";
-	add_value(&command->words, "address", act->address);
-	add_value(&command->words, "id", act->id);
-	add_value(&command->words, "count", count);
+	task_words_add(&command->words, "address", act->address);
+	task_words_add(&command->words, "id", act->id);
+	task_words_add(&command->words, "count", count);
 }
 
 static void make_mdev_command(const struct gpu_act *act, struct gpu_command *command)
@@ -218,11 +212,11 @@ static void make_mdev_command(const struct gpu_act *act, struct gpu_command *com
 	bool make = act->verb == GPU_MAKE_MDEV;
 
 	command->verb = make ? "mdev-create" : "mdev-remove";
-	add_value(&command->words, "parent", act->address);
+	task_words_add(&command->words, "parent", act->address);
 	if (make)
-		add_value(&command->words, "type", act->type);
-	add_value(&command->words, "owner", GPU_MDEV_OWNER);
-	add_value(&command->words, "uuid", act->uuid);
+		task_words_add(&command->words, "type", act->type);
+	task_words_add(&command->words, "owner", GPU_MDEV_OWNER);
+	task_words_add(&command->words, "uuid", act->uuid);
 }
 
 static void make_mig_command(const struct gpu_options *options, const struct gpu_act *act,
@@ -262,8 +256,8 @@ void gpu_command_make(const struct gpu_options *options, const struct gpu_act *a
 		return;
 	case GPU_SET_TYPE:
 		ret_command->verb = "vgpu-set";
-		add_value(&ret_command->words, "address", act->address);
-		add_value(&ret_command->words, "type", act->type);
+		task_words_add(&ret_command->words, "address", act->address);
+		task_words_add(&ret_command->words, "type", act->type);
 		return;
 	case GPU_MAKE_MDEV:
 	case GPU_REMOVE_MDEV:

@@ -6,11 +6,11 @@
 #include <uv.h>
 
 #include "agent/claim/rehearsal.h"
+#include "agent/print.h"
 #include "api/json_map.h"
 #include "api/names.h"
 #include "api/pcideviceclaim.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/loop.h"
@@ -198,13 +198,6 @@ static int print_claims(struct plan *plan, char *const *words, struct err *err)
 	return r;
 }
 
-static int write_out(const struct str *text, struct err *err)
-{
-	int r = file_write_all(STDOUT_FILENO, text->buf, text->len);
-
-	return r < 0 ? err_set(err, ERR_RETRY, r, "write to standard output: %s", strerror(-r)) : 0;
-}
-
 int plan_run(const struct plan_options *options, char *const *words, struct err *err)
 {
 	struct plan plan = { .options = options };
@@ -221,7 +214,7 @@ int plan_run(const struct plan_options *options, char *const *words, struct err 
 	loop_close(&plan.loop);
 	inventory_free(plan.inventory);
 	if (r == 0)
-		r = write_out(&plan.text, err);
+		r = print_text(&plan.text, err);
 	json_strs_done(&plan.moved);
 	str_done(&plan.text);
 	return r < 0 ? r : plan.refused ? PLAN_REFUSED : 0;

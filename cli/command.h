@@ -105,6 +105,9 @@ struct command {
 	bool of_pods; /* it uses --namespace; the others print that they do not */
 };
 
+/* The command @word of @commands, whose last is NULL; NULL: there is none. */
+const struct command *command_find(const struct command *const *commands, const char *word);
+
 /* The settings of the session, borrowed from the command's. */
 void command_cluster(const struct command_settings *settings, struct session_settings *ret_session);
 

@@ -192,15 +192,6 @@ static void offer_commands(const struct command *const *commands, const char *pr
 	}
 }
 
-static const struct command *find_command(const struct command *const *commands, const char *word)
-{
-	for (size_t i = 0; commands[i]; i++) {
-		if (strcmp(commands[i]->word, word) == 0)
-			return commands[i];
-	}
-	return NULL;
-}
-
 /* Errors are ignored here: the command itself will report them. */
 static void note_flag(struct complete_want *want, const struct option_row *row, const char *value)
 {
@@ -231,7 +222,7 @@ static const struct option_row *read_words(const struct complete_line *line,
 		} else if (row && strchr(word, '=')) {
 			note_flag(want, row, strchr(word, '=') + 1);
 		} else if (word[0] != '-' && !want->command) {
-			want->command = find_command(line->commands, word);
+			want->command = command_find(line->commands, word);
 		} else if (word[0] != '-') {
 			taken[want->taken_len++] = word;
 		}

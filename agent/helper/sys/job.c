@@ -11,11 +11,6 @@
 #include "base/device_identity.h"
 #include "base/err.h"
 
-static bool is_one(const char *text, size_t len)
-{
-	return len == 1 && text[0] == '1';
-}
-
 static int add_function(void *object, const struct word *word, struct err *err)
 {
 	struct job *job = object;
@@ -53,7 +48,7 @@ static const struct word_row rows[] = {
 	{ "claim",         WORD(claim,         WORD_NEEDED, value_is_name,   "a claim's name") },
 	{ "uid",           WORD(uid,           WORD_NEEDED, value_is_name,   "a claim's uid") },
 	{ "release",       WORD(release,       0,           value_is_release, "none") },
-	{ "allow-unknown", WORD(allow_unknown, 0,           is_one,          "1") },
+	{ "allow-unknown", WORD(allow_unknown, 0,           value_is_one,          "1") },
 };
 
 static const struct words_table table = {

@@ -84,3 +84,8 @@ bool value_is_entry(const char *text, size_t len)
 {
 	return is_word(text, len, NAME_MAX_LEN, "._-:,+@") && text[0] != '.';
 }
+
+bool value_is_one(const char *text, size_t len)
+{
+	return len == 1 && text[0] == '1';
+}

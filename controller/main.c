@@ -236,13 +236,6 @@ static int run(const struct settings *s)
 	return status;
 }
 
-/* Print one line and return the exit status for wrong usage. */
-static int misused(const struct options_prose *prose, const char *message)
-{
-	(void)fprintf(stderr, "%s: %s\n", prose->program, message);
-	return 2;
-}
-
 static int uninstall(const struct settings *s)
 {
 	struct program program;
@@ -282,7 +275,8 @@ static int run_command(const struct command *command, int argc, char *const *arg
 			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help", argv[0]);
 		else
 			settings_complete(&settings, &err);
-		status = err.code ? misused(command->prose, err.msg) : command->run(&settings);
+		status = err.code ? program_misused(command->prose, err.msg)
+				  : command->run(&settings);
 	}
 	options_done(&options);
 	return status;

@@ -69,6 +69,9 @@ extern const char *const program_log_levels[];
 int program_options(struct options *o, const struct program_settings *common,
 		    const struct options_prose *prose, int *argc, char *const **argv);
 
+/* Print one line about a wrong command line and return its exit status. */
+int program_misused(const struct options_prose *prose, const char *message);
+
 /*
  * Read the settings in @path, a YAML mapping with flag names as keys and scalars or lists of
  * scalars as values. Errors: -ENOENT and others from reading the file; ERR_INVALID for invalid

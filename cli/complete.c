@@ -101,7 +101,7 @@ void complete_offer(struct str *to, const char *prefix, const char *name, const 
 
 static const struct option_row cluster_rows[] = { COMMAND_CLUSTER_ROWS };
 
-/* --- what can be said without the cluster ------------------------------------------------------- */
+/* --- what can be said without the cluster ----------------------------------------------------- */
 
 static const struct option_row *find_row(const struct command *command, const char *word)
 {
@@ -280,7 +280,7 @@ void complete_want_done(struct complete_want *want)
 	*want = (struct complete_want){ 0 };
 }
 
-/* --- names from the cluster --------------------------------------------------------------------- */
+/* --- names from the cluster ------------------------------------------------------------------- */
 
 static bool is_taken(const struct complete_want *want, const char *name)
 {

@@ -36,7 +36,7 @@ static const struct command *const commands[] = {
 };
 /* clang-format on */
 
-/* --- help --------------------------------------------------------------------------------------- */
+/* --- help ------------------------------------------------------------------------------------- */
 
 static void add_help(struct str *to)
 {
@@ -114,7 +114,7 @@ static int print_version(void)
 	return print("kubectl-hostdev " HOSTDEV_VERSION "\n", COMMAND_OK);
 }
 
-/* --- the command line --------------------------------------------------------------------------- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 /* Flags may be before, between and after words; "--" ends them. */
 static int read_line(struct options *options, int argc, char *const *argv, struct command_run *run,
@@ -181,8 +181,8 @@ static int run_command(struct command_run *run)
 	}
 	if (run->settings.ns && !run->command->of_pods)
 		command_note(
-			"kubectl hostdev %s: devices and claims are cluster-scoped: --namespace has no "
-			"effect",
+			"kubectl hostdev %s: devices and claims are cluster-scoped: --namespace "
+			"has no effect",
 			run->command->word);
 	status = run->command->run(run);
 	str_done(&run->out.text);

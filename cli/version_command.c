@@ -85,8 +85,8 @@ static void read_parts(struct command_run *run, json_t *parts)
 		command_note("Not shown: %s", text.buf);
 	} else if (!err.code && json_array_size(parts) == 0) {
 		command_note(
-			"No pods of hostdev are installed (DaemonSets and Deployments with the label "
-			"app.kubernetes.io/part-of=hostdev).");
+			"No pods of hostdev are installed (DaemonSets and Deployments with the "
+			"label app.kubernetes.io/part-of=hostdev).");
 	}
 }
 
@@ -160,8 +160,8 @@ static const struct options_prose prose = {
 	.summary = "shows what is installed",
 	.synopsis = "kubectl hostdev version [--client] [-o FORMAT]",
 	.description =
-		"Shows the versions of the plugin and of Kubernetes and, if you may read them, the images "
-		"of hostdev that the cluster runs.",
+		"Shows the versions of the plugin and of Kubernetes and, if you may read them, the "
+		"images of hostdev that the cluster runs.",
 	.examples = " kubectl hostdev version\n"
 		    " kubectl hostdev version --client",
 };

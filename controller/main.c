@@ -58,47 +58,50 @@ static const struct option_row controller_rows[] = {
 		  "process id." },
 	{ .name = "namespace", .type = OPTION_STRING, AT(ns), .env = "POD_NAMESPACE",
 	  .fallback = NAMES_NAMESPACE, .argument = "NAME",
-	  .help = "Namespace of the Lease by which the leader is elected, and of the webhook's Service "
-		  "and Secret." },
+	  .help = "Namespace of the Lease by which the leader is elected, and of the webhook's "
+		  "Service and Secret." },
 	{ .name = "webhook-listen", .type = OPTION_STRING, AT(webhook_listen), .fallback = "off",
 	  .argument = "ADDRESS:PORT", .group = "Webhook",
-	  .help = "Answer admission reviews here, over TLS; \":PORT\" for all addresses, \"off\" for "
-		  "none. The leader creates and renews the certificate, in the Secret "
+	  .help = "Answer admission reviews here, over TLS; \":PORT\" for all addresses, \"off\" "
+		  "for none. The leader creates and renews the certificate, in the Secret "
 		  "hostdev-webhook-tls." },
 	{ .name = "webhook-host", .type = OPTION_LIST, AT(webhook_hosts), .argument = "NAME,...",
-	  .help = "DNS names and addresses by which API servers reach the webhook, in addition to that of "
-		  "the Service hostdev-webhook." },
+	  .help = "DNS names and addresses by which API servers reach the webhook, in addition to "
+		  "that of the Service hostdev-webhook." },
 	{ .name = "webhook-client-ca", .type = OPTION_STRING, AT(webhook_client_ca), .argument = "FILE",
-	  .help = "Answer reviews only for clients with a certificate of one of the CAs in this PEM file. API "
-		  "servers send one only if their AdmissionConfiguration says so." },
+	  .help = "Answer reviews only for clients with a certificate of one of the CAs in this "
+		  "PEM file. API servers send one only if their AdmissionConfiguration says so." },
 	{ .name = "pinned-pods", .type = OPTION_ENUM, AT(pinned_pods), .choices = pinned_pods,
 	  .argument = "warn|refuse",
-	  .help = "What the webhook does about a pod with spec.nodeName whose node does not offer a resource that the "
-		  "pod asks for, so that it would run without the device." },
+	  .help = "What the webhook does about a pod with spec.nodeName whose node does not offer "
+		  "a resource that the pod asks for, so that it would run without the device." },
 	{ .name = "map-listen", .type = OPTION_STRING, AT(map_listen), .fallback = "off",
 	  .argument = "ADDRESS:PORT", .group = "Map",
-	  .help = "Serve the page of the device map here, over plain HTTP; \":PORT\" for all addresses, \"off\" for "
-		  "none. It contains no data of the cluster: the browser reads that from the API server, with the "
-		  "rights of its user." },
+	  .help = "Serve the page of the device map here, over plain HTTP; \":PORT\" for all "
+		  "addresses, \"off\" for none. It contains no data of the cluster: the browser "
+		  "reads that from the API server, with the rights of its user." },
 	{ .name = "agent-pods", .type = OPTION_STRING, AT(agent_pods), .argument = "SELECTOR",
 	  .fallback = "app.kubernetes.io/part-of=hostdev,app.kubernetes.io/component=agent",
 	  .group = "Nodes",
-	  .help = "Labels of the agents' pods, in this namespace. Claims of a node on which none of them "
-		  "is Ready show AgentNotRunning. \"none\" if the agents are not pods." },
+	  .help = "Labels of the agents' pods, in this namespace. Claims of a node on which none "
+		  "of them is Ready show AgentNotRunning. \"none\" if the agents are not pods." },
 	{ .name = "node-gone-after", .type = OPTION_DURATION, AT(node_gone_after_ms), .fallback = "5m",
 	  .min = 1000, .argument = "TIME",
-	  .help = "Delete a node's devices and claims when the cluster has had no such Node for so long." },
+	  .help = "Delete a node's devices and claims when the cluster has had no such Node for so "
+		  "long." },
 	{ .name = "kubevirt", .type = OPTION_ENUM, AT(kubevirt), .choices = kubevirt_modes,
 	  .argument = "follow|create|off", .group = "KubeVirt",
-	  .help = "Keep hostdev's resources in permittedHostDevices of the KubeVirt object, and record on virtual "
-		  "machines the devices that they got. \"follow\" leaves a KubeVirt without permittedHostDevices as "
-		  "it is, since that permits every device; \"create\" adds it, and KubeVirt then permits nothing else." },
+	  .help = "Keep hostdev's resources in permittedHostDevices of the KubeVirt object, and "
+		  "record on virtual machines the devices that they got. \"follow\" leaves a "
+		  "KubeVirt without permittedHostDevices as it is, since that permits every "
+		  "device; \"create\" adds it, and KubeVirt then permits nothing else." },
 };
 
 static const struct option_row uninstall_rows[] = {
 	{ .name = "timeout", .type = OPTION_DURATION, AT(timeout_ms), .fallback = "10m",
 	  .argument = "TIME", .group = "Uninstall",
-	  .help = "Exit with status 1 when a claim still exists after so long; 0 waits without end." },
+	  .help = "Exit with status 1 when a claim still exists after so long; 0 waits without "
+		  "end." },
 	PROGRAM_LOG_ROWS(struct settings, common),
 	PROGRAM_CLUSTER_ROWS(struct settings, common, "off"),
 };
@@ -109,10 +112,10 @@ static const struct options_prose controller_prose = {
 	.summary = "count devices, clean up after nodes and serve the admission webhook",
 	.synopsis = " hostdev-controller [FLAG]...\n hostdev-controller uninstall [FLAG]...",
 	.description =
-		"One replica is the leader and holds the Lease hostdev-controller; the others wait to "
-		"take over. Every replica serves its probes and metrics from the start.\n\n"
-		"`hostdev-controller uninstall` releases all devices; it has its own "
-		"--help.",
+		"One replica is the leader and holds the Lease hostdev-controller; the others wait "
+		"to take over. Every replica serves its probes and metrics from the start.\n"
+		"\n"
+		"`hostdev-controller uninstall` releases all devices; it has its own --help.",
 	.examples = "  hostdev-controller --kubeconfig ~/.kube/config --namespace default",
 };
 
@@ -121,11 +124,11 @@ static const struct options_prose uninstall_prose = {
 	.summary = "release all devices and wait until that is done",
 	.synopsis = "hostdev-controller uninstall [FLAG]...",
 	.description =
-		"Deletes the HostDeviceConfig and all claims, waits until the agents have returned every "
-		"device to its driver, and removes hostdev's entries from KubeVirt's permittedHostDevices. "
-		"Then the installed objects can be deleted without a finalizer in the way. The agents must "
-		"still run. Finalizers of claims on deleted nodes are removed. Standard output shows what "
-		"it waits for.",
+		"Deletes the HostDeviceConfig and all claims, waits until the agents have returned "
+		"every device to its driver, and removes hostdev's entries from KubeVirt's "
+		"permittedHostDevices. Then the installed objects can be deleted without a "
+		"finalizer in the way. The agents must still run. Finalizers of claims on deleted "
+		"nodes are removed. Standard output shows what it waits for.",
 	.examples = "  hostdev-controller uninstall --kubeconfig ~/.kube/config --timeout 5m",
 };
 

@@ -212,8 +212,9 @@ static bool is_withdrawn(const struct uninstall *un)
 		return false;
 	if (name) {
 		line = xasprintf(
-			"KubeVirt %s still has entries of hostdev in permittedHostDevices: its annotation "
-			"hostdev.io/permitted-host-devices says which; remove them by hand",
+			"KubeVirt %s still has entries of hostdev in permittedHostDevices: its "
+			"annotation hostdev.io/permitted-host-devices says which; remove them by "
+			"hand",
 			name);
 		print_line(un, line);
 	}
@@ -238,8 +239,8 @@ static void check_progress(struct uninstall *un)
 	print_line(
 		un,
 		"nothing is claimed any more, and every device that was is back on its driver;\n"
-		"virtual functions stay as they are: set spec.numVFs of their SRIOVNetworkDevices to 0 "
-		"while the agents run if they are to go;\n"
+		"virtual functions stay as they are: set spec.numVFs of their SRIOVNetworkDevices "
+		"to 0 while the agents run if they are to go;\n"
 		"now delete what was deployed, and then the definitions in crds/");
 	end_with(un, 0, NULL);
 }
@@ -254,7 +255,8 @@ static void on_timer(void *arg)
 		print_line(
 			un,
 			un->synced
-				? "timed out; the status of the claims above shows what they wait for"
+				? "timed out; the status of the claims above shows what they wait "
+				  "for"
 				: "the time is over before everything could be listed");
 		end_with(un, 1, NULL);
 		return;

@@ -214,7 +214,7 @@ static void binder_note_gone(const struct binder_note *note, const struct binder
 		 log_int("pid", pid), log_int("took_ms", took_ms));
 }
 
-/* --- transitions ------------------------------------------------------------------------------- */
+/* --- transitions ------------------------------------------------------------------------------ */
 
 struct transition;
 

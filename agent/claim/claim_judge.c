@@ -181,7 +181,8 @@ static bool is_ambiguous(const struct claim_case *c, const struct claim_function
 	return refuse(
 		v, "IdentityByModelOnly",
 		xasprintf(
-			"the node has booted, and only the address distinguishes %s from %s, which is of the "
+			"the node has booted, and only the address distinguishes %s from %s, which "
+			"is of the "
 			"same model: check which one is meant, and set the annotation " NAMES_ANNOTATION_BY_ADDRESS
 			": \"true\" on the claim, or delete it and claim the other",
 			f->address, twin->address));
@@ -316,8 +317,8 @@ static bool has_other_owner(const struct claim_group *group, const struct claim_
 	return refuse(
 		v, "GroupShared",
 		xasprintf(
-			"IOMMU group %s also holds %s, %s: whoever has one function of a group can use all of them. "
-			"%s, or ask an administrator to claim both for one user",
+			"IOMMU group %s also holds %s, %s: whoever has one function of a group can "
+			"use all of them. %s, or ask an administrator to claim both for one user",
 			f->group, other->address,
 			owned ? "which another user has claimed" : "whose claim names no owner",
 			owned ? "Ask that user to release it" : "Delete that claim"));

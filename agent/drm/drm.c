@@ -67,7 +67,7 @@ static bool is_on(const struct drm *drm, enum vendor vendor)
 	return vendor == AMD ? drm->options.amd : drm->options.intel;
 }
 
-/* --- the units of the node's GPUs --------------------------------------------------------------------- */
+/* --- the units of the node's GPUs ------------------------------------------------------------- */
 
 static void units_done(struct units *units)
 {
@@ -175,7 +175,7 @@ static void find_units(struct drm *drm, const struct facts *facts)
 	}
 }
 
-/* --- their health ------------------------------------------------------------------------------------------ */
+/* --- their health ----------------------------------------------------------------------------- */
 
 /* The nodes of the unit, under the paths that they have on the host. */
 static void add_nodes(enum vendor vendor, const struct unit *unit, struct allocation *allocation)
@@ -231,7 +231,7 @@ static void check_health(struct drm *drm, enum vendor vendor)
 	}
 }
 
-/* --- what is offered ---------------------------------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 /* Also the first part of a divided GPU. */
 static bool is_whole(const struct unit *unit)
@@ -330,7 +330,7 @@ static void on_check(void *arg)
 		drm->deps.changed(drm->deps.arg);
 }
 
-/* --- the device types ----------------------------------------------------------------------------------------- */
+/* --- the device types ------------------------------------------------------------------------- */
 
 static const struct unit *find_unit(const struct drm *drm, enum vendor vendor, const char *id)
 {
@@ -441,7 +441,7 @@ const struct device_type drm_intel_type = { .name = "intel",
 					    .allocate = allocate_intel,
 					    .choose = choose_intel };
 
-/* --- claims, and the PCIDevice ----------------------------------------------------------------------------- */
+/* --- claims, and the PCIDevice ---------------------------------------------------------------- */
 
 /* Is the function at @address on a driver whose GPUs are offered? */
 static bool is_drm_driver(const struct drm *drm, const char *address)
@@ -497,7 +497,7 @@ bool drm_offered(const struct drm *drm, const char *address, struct drm_offered 
 	return false;
 }
 
-/* --- life ------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct drm *drm_new(const struct this_node *node, const struct drm_options *options,
 		    const struct drm_deps *deps)

@@ -160,7 +160,7 @@ static void tell_trouble(const struct vgpu_case *c, const char *managed, const c
 		d->again_ms = again_ms;
 }
 
-/* --- the claim of a vGPU without a mediated device ------------------------------------------------ */
+/* --- the claim of a vGPU without a mediated device -------------------------------------------- */
 
 static bool is_name_char(char c)
 {

@@ -392,11 +392,10 @@ static void refuse_wide_domain(const struct pci_facts *pci, struct verdict *v)
 		return;
 	free(v->message);
 	refuse(v, "WideDomain",
-	       xasprintf(
-		       "its PCI domain %.*s has more than four digits, which KubeVirt cannot parse; if "
-		       "no virtual machine is to have it, claim it with the annotation "
-		       "hostdev.io/allow-host-critical",
-		       digits, pci->address));
+	       xasprintf("its PCI domain %.*s has more than four digits, which KubeVirt cannot "
+			 "parse; if no virtual machine is to have it, claim it with the annotation "
+			 "hostdev.io/allow-host-critical",
+			 digits, pci->address));
 }
 
 /* Address -> struct record_facts. */

@@ -40,7 +40,8 @@
 
 static const struct metric_desc healthy_desc = {
 	.name = "hostdev_gpu_healthy",
-	.help = "1 while containers can get the GPU or a claim takes it, 0 while it is not healthy.",
+	.help = "1 while containers can get the GPU or a claim takes it, 0 while it is not "
+		"healthy.",
 	.type = METRIC_GAUGE,
 	.labels = { "address", "uuid" },
 };
@@ -103,7 +104,7 @@ static void plan_soon(struct nvidia *nvidia)
 	clock_timer_start(nvidia->node->clock, nvidia->due, 0);
 }
 
-/* --- report changes -------------------------------------------------------------------------------------- */
+/* --- report changes --------------------------------------------------------------------------- */
 
 /* An event needs the object, which may not be there yet. */
 static void record_health(const struct nvidia *nvidia, const char *address, const char *uuid,
@@ -225,7 +226,7 @@ static void forget_unwatched(struct nvidia *nvidia)
 	}
 }
 
-/* --- runs ----------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static void on_line(void *arg, const struct nvml_line *line)
 {
@@ -384,7 +385,7 @@ static void on_due(void *arg)
 	nvidia_step_done(&step);
 }
 
-/* --- what else is on the node -------------------------------------------------------------------------------- */
+/* --- what else is on the node ----------------------------------------------------------------- */
 
 /* They may be written late, after a change of the driver, or removed. */
 static void look_at_cdi(struct nvidia *nvidia)
@@ -437,8 +438,8 @@ static const char *hindrance(void *arg, const struct nvidia_device *device)
 	bool mps = nvidia->file.config.mps_root && device->sharing;
 
 	if (nvidia->no_imex)
-		return "/dev/nvidia-caps-imex-channels/channel0 does not exist, and imex.required is "
-		       "set";
+		return "/dev/nvidia-caps-imex-channels/channel0 does not exist, and imex.required "
+		       "is set";
 	if (mps && device->mig)
 		return "MPS cannot share a MIG device";
 	if (mps && json_strs_has(&nvidia->no_mps, device->sharing->name))
@@ -627,7 +628,7 @@ static void on_look(void *arg)
 	tell(nvidia);
 }
 
-/* --- the GPUs of the node ------------------------------------------------------------------------------- */
+/* --- the GPUs of the node --------------------------------------------------------------------- */
 
 static bool is(const char *a, const char *b)
 {
@@ -650,7 +651,7 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->address, y->address);
 }
 
-/* --- claims ------------------------------------------------------------------------------------------------- */
+/* --- claims ----------------------------------------------------------------------------------- */
 
 static bool knows_claims(const struct nvidia *nvidia)
 {
@@ -721,14 +722,13 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 	if (!gpu->claim)
 		return xstrdup(gpu_still_offered);
 	if (!gpu->uuid && !gpu->trouble)
-		return xasprintf("%s: NVIDIA's library has not reported its UUID",
-				 gpu_use_unknown);
+		return xasprintf("%s: NVIDIA's library has not reported its UUID", gpu_use_unknown);
 	/* Also if the kubelet has not said yet what pods have. */
 	json_strs_add(&ids, gpu->uuid ? gpu->uuid : "GPU-");
 	add_given(nvidia, gpu, &ids);
 	for (size_t i = 0; i < ids.len && !trouble; i++)
-		trouble = gpu_unit_bind_trouble(nvidia->deps.is_free, nvidia->deps.arg,
-						ids.items[i]);
+		trouble =
+			gpu_unit_bind_trouble(nvidia->deps.is_free, nvidia->deps.arg, ids.items[i]);
 	json_strs_done(&ids);
 	return trouble;
 }
@@ -766,7 +766,7 @@ void nvidia_offer(void *arg, struct plugins *plugins)
 		nvidia_type_offer(&nvidia->type, plugins);
 }
 
-/* --- for the PCIDevice -------------------------------------------------------------------------------------- */
+/* --- for the PCIDevice ------------------------------------------------------------------------ */
 
 bool nvidia_has(const struct nvidia *nvidia, const char *address)
 {
@@ -851,7 +851,7 @@ const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, co
 	return known ? &nvidia->allocations : NULL;
 }
 
-/* --- life ------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_options *options,
 			  const struct nvidia_deps *deps)

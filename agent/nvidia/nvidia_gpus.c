@@ -118,7 +118,7 @@ bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus)
 	return true;
 }
 
-/* --- ill and well ------------------------------------------------------------------------------ */
+/* --- ill and well ----------------------------------------------------------------------------- */
 
 static bool is_ill(const struct nvidia_gpu *gpu)
 {
@@ -208,7 +208,7 @@ static char *trouble_of(const struct nvidia_gpu *gpu, const struct nvml_line *li
 	return xstrdup(gpu->problem ? gpu->problem : "it does not answer as it should");
 }
 
-/* --- lines -------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* True if another GPU is at this address than before. */
 static bool take_uuid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
@@ -458,7 +458,7 @@ void nvidia_gpus_take(struct nvidia_gpus *gpus, const struct xid_policy *policy,
 		take_of_gpu(gpus, gpu, line, now_ms);
 }
 
-/* --- the beginning and the end of a run ----------------------------------------------------------- */
+/* --- the beginning and the end of a run ------------------------------------------------------- */
 
 void nvidia_gpus_begin(struct nvidia_gpus *gpus, const struct json_strs *addresses, bool watch)
 {
@@ -575,7 +575,7 @@ void nvidia_gpus_doubt(struct nvidia_gpus *gpus, const struct json_strs *address
 	}
 }
 
-/* --- pairs ------------------------------------------------------------------------------------------ */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 uint16_t nvidia_gpus_weight(const struct nvidia_gpus *gpus, const char *a, const char *b)
 {

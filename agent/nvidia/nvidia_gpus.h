@@ -38,7 +38,8 @@ struct nvidia_gpu {
 	char *uuid;    /* NULL: not told yet */
 	char *name;
 	char *trouble; /* why it is not healthy; NULL: it is, or nothing is known of it */
-	char *claim; /* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: none does */
+	/* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: none does */
+	char *claim;
 	bool looked;    /* an inventory has told what it is       */
 	bool placed;    /* the topology has told how it is linked */
 	bool silent;    /* a call on it hung: it is asked alone   */

@@ -17,7 +17,7 @@
 
 enum { CA_MAX = 1 << 20 };
 
-/* --- its input ---------------------------------------------------------------------------------- */
+/* --- its input -------------------------------------------------------------------------------- */
 
 static void set_text(json_t *object, const char *key, const char *text)
 {
@@ -77,7 +77,7 @@ int exec_credential_ask(const struct kube_config *config, bool interactive, char
 	return 0;
 }
 
-/* --- what it says ------------------------------------------------------------------------------- */
+/* --- what it says ----------------------------------------------------------------------------- */
 
 static int bad(struct err *err, const char *what)
 {

@@ -104,16 +104,16 @@ static const struct {
 	[CONFLICT_CONTROLLER] = { STATE_REFUSED, "ControllerClaimed",
 				  "the USB controller of this device is claimed" },
 	[CONFLICT_OWNER] = { STATE_REFUSED, "GroupOwned",
-			     "another user has claimed a function of its IOMMU group, and all claims "
-			     "of a group must have one owner" },
+			     "another user has claimed a function of its IOMMU group, and all "
+			     "claims of a group must have one owner" },
 	[CONFLICT_GROUP] = { STATE_CLAIMABLE, "GroupClaimed",
 			     "the claim of another function has its whole IOMMU group, which one "
 			     "pod at a time can use" },
 	[CONFLICT_HIDDEN] = { STATE_UNKNOWN, "NotRead",
 			      "whether it is claimed is not known: you may not read its claim" },
 	[CONFLICT_USB_HIDDEN] = { STATE_UNKNOWN, "NotRead",
-				  "whether USB devices behind it, or its IOMMU group, are claimed is not known: you may "
-				  "not read USBDeviceClaims" },
+				  "whether USB devices behind it, or its IOMMU group, are claimed "
+				  "is not known: you may not read USBDeviceClaims" },
 };
 
 static struct state_verdict by_itself(const struct cluster_device *device)

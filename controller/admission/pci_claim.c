@@ -164,15 +164,15 @@ static bool refuse_owner(const struct rule_case *c, const struct view *device, c
 	if (known_empty(owner))
 		return rule_refuse(
 			c, RULE_CONFLICT,
-			"GroupShared: IOMMU group %s also holds %s, whose claim names no owner: whoever has "
-			"one function of a group can use all of them. Delete that claim, or ask an "
-			"administrator to claim both for one user",
+			"GroupShared: IOMMU group %s also holds %s, whose claim names no owner: "
+			"whoever has one function of a group can use all of them. Delete that "
+			"claim, or ask an administrator to claim both for one user",
 			view_text(device, VIEW_TEXT_GROUP), address);
 	return rule_refuse(
 		c, RULE_CONFLICT,
-		"GroupShared: IOMMU group %s also holds %s, which '%s' has claimed: whoever has one "
-		"function of a group can use all of them. Ask '%s' to release it, or an administrator to "
-		"claim both for one user",
+		"GroupShared: IOMMU group %s also holds %s, which '%s' has claimed: whoever has "
+		"one function of a group can use all of them. Ask '%s' to release it, or an "
+		"administrator to claim both for one user",
 		view_text(device, VIEW_TEXT_GROUP), address, user, user);
 }
 

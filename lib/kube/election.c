@@ -128,7 +128,8 @@ void elector_write_release(const struct elector *e, int64_t wall_ms, struct leas
 struct election_report {
 	const char *lease; /* borrowed, like @identity */
 	const char *identity;
-	int logged_code; /* code of the last logged failure, to log it only once; 0 after a success */
+	/* code of the last logged failure, to log it only once; 0 after a success */
+	int logged_code;
 	struct metric *leading;
 	struct metric *changes;
 };

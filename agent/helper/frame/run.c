@@ -90,8 +90,9 @@ static const struct {
 	[REASON_AUTOPROBE_FAILED]      = { "Failed",  "AutoprobeFailed", NULL },
 	[REASON_SETTINGS_FAILED]       = { "Failed",  "SettingsFailed", NULL },
 	[REASON_AGENT_NOT_PRIVILEGED]  = { "Failed",  "AgentNotPrivileged",
-					   "; the agent needs more rights on the node, or its network namespace: "
-					   "install it with manifests/components/privileged" },
+					   "; the agent needs more rights on the node, or its "
+					   "network namespace: install it with "
+					   "manifests/components/privileged" },
 	[REASON_CREATE_FAILED]         = { "Failed",  "CreateFailed", NULL },
 	[REASON_REMOVE_FAILED]         = { "Failed",  "RemoveFailed", NULL },
 	[REASON_READ_FAILED]           = { "Failed",  "LookFailed", NULL },

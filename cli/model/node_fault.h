@@ -16,7 +16,7 @@ struct node;
 
 /* Texts are borrowed from the objects, or static. Only the reason may be NULL. */
 struct node_fault {
-	/* of NodeReachable: "NodeGone", "NodeNotReady", "AgentNotRunning"; NULL: the node is well */
+	/* of NodeReachable: "NodeGone", "NodeNotReady", "AgentNotRunning"; NULL: it is well */
 	const char *reason;
 	const char *why;     /* the reason of the Node's condition: "KubeletNotReady"; or "" */
 	const char *message; /* or ""           */

@@ -13,15 +13,23 @@
 
 /* clang-format off */
 static const struct state_look looks[STATES] = {
-	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,    "no agent has reported it, or its node has a problem" },
-	[STATE_CLAIMABLE]      = { "claimable", "Claimable", 'o', COLOUR_NONE,   "may be claimed now" },
-	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,    "its node needs it, or it cannot be claimed now" },
-	[STATE_PENDING]   = { "pending",   "Pending",   '~', COLOUR_YELLOW, "claimed, not ready yet" },
-	[STATE_AVAILABLE]     = { "available", "Available", '+', COLOUR_GREEN,  "offered to the kubelet, and no pod has it" },
+	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,
+				"no agent has reported it, or its node has a problem" },
+	[STATE_CLAIMABLE]      = { "claimable", "Claimable", 'o', COLOUR_NONE,
+				"may be claimed now" },
+	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,
+				"its node needs it, or it cannot be claimed now" },
+	[STATE_PENDING]   = { "pending",   "Pending",   '~', COLOUR_YELLOW,
+				"claimed, not ready yet" },
+	[STATE_AVAILABLE]     = { "available", "Available", '+', COLOUR_GREEN,
+				"offered to the kubelet, and no pod has it" },
 	[STATE_USED]      = { "in use",    "InUse",     '#', COLOUR_BLUE,   "a pod has it" },
-	[STATE_RELEASING] = { "releasing", "Releasing", '<', COLOUR_YELLOW, "its claim is being deleted" },
-	[STATE_MISSING]   = { "missing",   "Missing",   '!', COLOUR_RED,    "claimed, but not on its node" },
-	[STATE_STUCK]     = { "stuck",     "Stuck",     'X', COLOUR_RED,    "the kernel has not finished a step" },
+	[STATE_RELEASING] = { "releasing", "Releasing", '<', COLOUR_YELLOW,
+	  "its claim is being deleted" },
+	[STATE_MISSING]   = { "missing",   "Missing",   '!', COLOUR_RED,
+				"claimed, but not on its node" },
+	[STATE_STUCK]     = { "stuck",     "Stuck",     'X', COLOUR_RED,
+				"the kernel has not finished a step" },
 };
 /* clang-format on */
 

@@ -1,4 +1,4 @@
-/* hostdev-controller: the command line. leader, upkeep, gate and uninstall do what it asks for. */
+/* hostdev-controller: the command line. replica and uninstall do what it asks for. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,13 +11,9 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/standard_fds.h"
-#include "controller/gate.h"
-#include "controller/leader.h"
+#include "controller/replica.h"
 #include "controller/uninstall.h"
-#include "controller/upkeep.h"
 #include "kube/program.h"
-#include "kube/serve.h"
-#include "page/page.h"
 
 /* --- settings, from flags, environment or file --- */
 
@@ -147,95 +143,33 @@ static int settings_complete(struct settings *s, struct err *err)
 	return 0;
 }
 
-/* --- the controller --- */
-
-struct replica {
-	struct program program;
-	struct leader *leader;
-	struct gate *gate;
-	struct upkeep *upkeep;
-};
-
-static int check_ready(void *arg, struct err *err)
-{
-	if (leader_known(arg))
-		return 0;
-	return err_set(err, ERR_RETRY, -1, "the Lease has not been read yet");
-}
-
-static void on_drained(void *arg)
-{
-	struct replica *replica = arg;
-
-	program_stop(&replica->program);
-}
-
-static void on_resigned(void *arg)
-{
-	struct replica *replica = arg;
-
-	gate_drain(replica->gate, on_drained, replica);
-}
-
-/* SIGTERM: release the Lease, drain the webhook, then exit. */
-static void on_signal(void *arg)
-{
-	struct replica *replica = arg;
-
-	leader_resign(replica->leader, on_resigned, replica);
-}
-
-/* Does nothing if @listen is "off". */
-static int serve_map(struct program *program, const char *listen, struct err *err)
-{
-	int r = serve_open_files(program->serve, &program->loop, listen, &page_files, err);
-	unsigned port = serve_port(program->serve, SERVE_FILES);
-
-	if (r == 0 && port > 0)
-		log_info("map listening", log_int("port", port));
-	return r;
-}
+/* --- the commands --- */
 
 static int run(const struct settings *s)
 {
-	struct leader_options options = { .ns = s->ns, .identity = s->pod_name };
-	struct gate_options gate = { .listen = s->webhook_listen,
-				     .ns = s->ns,
-				     .hosts = &s->webhook_hosts,
-				     .pod_name = s->pod_name,
-				     .refuse_pinned = s->pinned_pods == PINNED_PODS_REFUSE,
-				     .client_ca = s->webhook_client_ca };
-	struct upkeep_options upkeep = {
+	const struct replica_options options = {
+		.identity = s->pod_name,
 		.ns = s->ns,
+		.webhook_listen = s->webhook_listen,
+		.webhook_hosts = &s->webhook_hosts,
+		.webhook_client_ca = s->webhook_client_ca,
+		.refuse_pinned = s->pinned_pods == PINNED_PODS_REFUSE,
+		.map_listen = s->map_listen,
 		.agents = s->agent_pods,
-		.gone_ms = s->node_gone_after_ms,
-		.machines = gate_opens(&gate),
+		.node_gone_ms = s->node_gone_after_ms,
 		.kubevirt = (enum kubevirt_mode)s->kubevirt,
 	};
-	struct replica replica = { 0 };
+	struct program program;
 	struct err err = { 0 };
 	int status = 0;
 
-	if (program_init(&replica.program, &s->common, "hostdev-controller/" HOSTDEV_VERSION,
-			 &err) < 0)
+	if (program_init(&program, &s->common, "hostdev-controller/" HOSTDEV_VERSION, &err) < 0)
 		return program_cannot_start(controller_prose.program, &err);
 	log_info("starting controller", log_str("version", HOSTDEV_VERSION),
 		 log_str("identity", s->pod_name));
-	replica.leader = leader_new(&replica.program.loop, replica.program.client, &options,
-				    replica.program.metrics);
-	serve_add_check(replica.program.serve, SERVE_READYZ, "election", check_ready,
-			replica.leader);
-	replica.upkeep = upkeep_new(&replica.program, replica.leader, &upkeep);
-	if (serve_map(&replica.program, s->map_listen, &err) < 0 ||
-	    gate_new(&replica.program, replica.leader, upkeep_cache(replica.upkeep), &gate,
-		     &replica.gate, &err) < 0)
+	if (replica_run(&program, &options, &err) < 0)
 		status = program_cannot_start(controller_prose.program, &err);
-	else
-		program_run(&replica.program, on_signal, &replica);
-	gate_free(replica.gate);
-	upkeep_free(replica.upkeep);
-	leader_free(replica.leader);
-	program_done(&replica.program);
+	program_done(&program);
 	return status;
 }
 

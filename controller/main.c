@@ -64,7 +64,8 @@ static const struct option_row controller_rows[] = {
 	{ .name = "webhook-host", .type = OPTION_LIST, AT(webhook_hosts), .argument = "NAME,...",
 	  .help = "DNS names and addresses by which API servers reach the webhook, in addition to "
 		  "that of the Service hostdev-webhook." },
-	{ .name = "webhook-client-ca", .type = OPTION_STRING, AT(webhook_client_ca), .argument = "FILE",
+	{ .name = "webhook-client-ca", .type = OPTION_STRING, AT(webhook_client_ca),
+	  .argument = "FILE",
 	  .help = "Answer reviews only for clients with a certificate of one of the CAs in this "
 		  "PEM file. API servers send one only if their AdmissionConfiguration says so." },
 	{ .name = "pinned-pods", .type = OPTION_ENUM, AT(pinned_pods), .choices = pinned_pods,
@@ -81,8 +82,8 @@ static const struct option_row controller_rows[] = {
 	  .group = "Nodes",
 	  .help = "Labels of the agents' pods, in this namespace. Claims of a node on which none "
 		  "of them is Ready show AgentNotRunning. \"none\" if the agents are not pods." },
-	{ .name = "node-gone-after", .type = OPTION_DURATION, AT(node_gone_after_ms), .fallback = "5m",
-	  .min = 1000, .argument = "TIME",
+	{ .name = "node-gone-after", .type = OPTION_DURATION, AT(node_gone_after_ms),
+	  .fallback = "5m", .min = 1000, .argument = "TIME",
 	  .help = "Delete a node's devices and claims when the cluster has had no such Node for so "
 		  "long." },
 	{ .name = "kubevirt", .type = OPTION_ENUM, AT(kubevirt), .choices = kubevirt_modes,

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* As offers_is_free(): has no container the device @id? If false, *@ret_holder is the container that
- * has it, or NULL if that is not known yet; the caller frees. */
+/* As offers_is_free(): has no container the device @id? If false, *@ret_holder is the container
+ * that has it, or NULL if that is not known yet; the caller frees. */
 typedef bool gpu_is_free_fn(void *arg, const char *id, char **ret_holder);
 
 /* Why the card must not be bound because of its unit @id, a GPU or a part or share of one: a

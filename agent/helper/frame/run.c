@@ -67,7 +67,8 @@ static const struct {
 	[REASON_OVERRIDE_OWNED]        = { "Refused", "OverrideOwned", NULL },
 	[REASON_IN_USE]                = { "Refused", "InUse", NULL },
 	[REASON_USE_UNKNOWN]           = { "Refused", "UseUnknown", NULL },
-	[REASON_CLAIM_DELETED]         = { "Busy",    "ClaimDeleted", NULL }, /* another claim need not wait */
+	/* another claim need not wait */
+	[REASON_CLAIM_DELETED]         = { "Busy",    "ClaimDeleted", NULL },
 	[REASON_DRIVER_CHANGED]        = { "Refused", "DriverChanged", NULL },
 	[REASON_TOO_MANY_VFS]          = { "Refused", "TooManyVFs", NULL },
 	[REASON_VFS_IN_USE]            = { "Refused", "VFsInUse", NULL },

@@ -156,7 +156,7 @@ static void on_object(void *arg, int result, const struct kube_response *respons
 		end_errand(errand, 0, NULL); /* by now */
 }
 
-/* --- lists ------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static void on_list(void *arg, int result, const struct kube_response *response,
 		    const struct err *err);
@@ -223,7 +223,7 @@ static void on_list(void *arg, int result, const struct kube_response *response,
 	end_errand(errand, 0, NULL);
 }
 
-/* --- the whole ----------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 {

@@ -6,7 +6,6 @@
 
 #include "agent/print.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/str.h"
 #include "kube/loop.h"
 
@@ -22,13 +21,6 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 	inspection->inventory = inventory;
 	if (!inventory)
 		inspection->err = *err;
-}
-
-static int write_out(const struct str *text, struct err *err)
-{
-	int r = file_write_all(STDOUT_FILENO, text->buf, text->len);
-
-	return r < 0 ? err_set(err, ERR_RETRY, r, "write to standard output: %s", strerror(-r)) : 0;
 }
 
 int inspect_run(const struct scan_options *options, enum out_format format, struct err *err)
@@ -55,7 +47,7 @@ int inspect_run(const struct scan_options *options, enum out_format format, stru
 	out_init(&out, format);
 	print_inventory(&out, inspection.inventory);
 	inventory_free(inspection.inventory);
-	r = write_out(&out.text, err);
+	r = print_text(&out.text, err);
 	str_done(&out.text);
 	return r;
 }

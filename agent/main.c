@@ -14,13 +14,6 @@
 #include "base/str.h"
 #include "kube/serve.h"
 
-/* One clear line and the status of a wrong call. */
-static int misused(const struct options_prose *prose, const char *message)
-{
-	(void)fprintf(stderr, "%s: %s\n", prose->program, message);
-	return 2;
-}
-
 /* The agent at its work, once it is its turn. */
 struct serving {
 	struct program program;
@@ -145,13 +138,14 @@ static int print_plan(const struct settings *s, char *const *words)
 	int r;
 
 	if (!words[0])
-		return misused(&settings_plan_prose,
-			       "which claim? give its name, the device's, or a PCI address");
+		return program_misused(
+			&settings_plan_prose,
+			"which claim? give its name, the device's, or a PCI address");
 	r = plan_run(&options, words, &err);
 	if (r >= 0)
 		return r;
 	if (err.kind == ERR_INVALID)
-		return misused(&settings_plan_prose, err.msg);
+		return program_misused(&settings_plan_prose, err.msg);
 	(void)fprintf(stderr, "hostdev-agent plan: %s\n", err.msg);
 	return 1;
 }
@@ -185,8 +179,8 @@ static int run_command(const struct command *command, int argc, char *const *arg
 			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help", argv[0]);
 		else
 			settings_complete(&settings, &err);
-		status =
-			err.code ? misused(command->prose, err.msg) : command->run(&settings, argv);
+		status = err.code ? program_misused(command->prose, err.msg)
+				  : command->run(&settings, argv);
 	}
 	options_done(&options);
 	return status;

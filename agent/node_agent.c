@@ -157,7 +157,7 @@ static void on_config(void *arg, const struct config *config)
 	wiring_changed(&agent->wiring, CHANGE_CONFIG, NULL);
 }
 
-/* --- what changed: from the kernel ------------------------------------------------------------- */
+/* --- what changed: from the kernel ------------------------------------------------------------ */
 
 /* An event needs the Node itself, which may not be there yet: then report the next failure. */
 static void tell_failure(struct node_agent *agent, const struct err *err)
@@ -205,7 +205,7 @@ static void on_uevent(void *arg)
 	wiring_changed(&agent->wiring, CHANGE_UEVENT, NULL);
 }
 
-/* --- what changed: from the parts, which get the wiring ------------------------------------------ */
+/* --- what changed: from the parts, which get the wiring --------------------------------------- */
 
 static void on_task(void *arg)
 {
@@ -273,7 +273,7 @@ static void on_generic_devices(void *arg)
 	wiring_changed(arg, CHANGE_GENERIC_DEVICES, NULL);
 }
 
-/* --- what cannot be done of the HostDeviceConfig, by part ------------------------------------------ */
+/* --- what cannot be done of the HostDeviceConfig, by part ------------------------------------- */
 
 static void report_generic(void *arg, const struct config_troubles *troubles)
 {
@@ -319,7 +319,7 @@ static void offer_generic(void *arg, struct plugins *plugins)
 	config_troubles_done(&troubles);
 }
 
-/* --- the parts are made -------------------------------------------------------------------------- */
+/* --- the parts are made ----------------------------------------------------------------------- */
 
 /* The changes that concern each kind of devices. claims is NULL if the kind has no claims. */
 static const struct {
@@ -588,7 +588,7 @@ static void make_parts(struct node_agent *agent)
 	start(agent);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *client,
 				  const struct node_agent_options *options,

@@ -6,10 +6,11 @@
 #include <uv.h>
 
 #include "agent/claim/rehearsal.h"
+#include "agent/print.h"
+#include "api/json_map.h"
 #include "api/names.h"
 #include "api/pcideviceclaim.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/loop.h"
@@ -58,13 +59,6 @@ static int scan_devices(struct plan *plan, struct err *err)
 	return err->code;
 }
 
-static const char *text_of(const json_t *line, const char *key)
-{
-	const char *text = json_string_value(json_object_get(line, key));
-
-	return text ? text : "";
-}
-
 /* What a line of the helper says to a person; nothing for lines that are for programs only. */
 static void print_line(struct plan *plan, const char *text)
 {
@@ -73,13 +67,13 @@ static void print_line(struct plan *plan, const char *text)
 
 	if (json_map_load(text, strlen(text), &line, NULL) < 0)
 		return;
-	kind = text_of(line, "kind");
+	kind = json_get_text(line, "kind");
 	if (strcmp(kind, "step") == 0)
-		str_addf(&plan->text, "  step     %-14s %s\n", text_of(line, "step"),
-			 text_of(line, "address"));
+		str_addf(&plan->text, "  step     %-14s %s\n", json_get_text(line, "step"),
+			 json_get_text(line, "address"));
 	else if (strcmp(kind, "holder") == 0)
-		str_addf(&plan->text, "  holder   %-14s %s\n", text_of(line, "address"),
-			 text_of(line, "detail"));
+		str_addf(&plan->text, "  holder   %-14s %s\n", json_get_text(line, "address"),
+			 json_get_text(line, "detail"));
 }
 
 static void on_planned(void *arg, const struct binder_outcome *outcome)
@@ -204,13 +198,6 @@ static int print_claims(struct plan *plan, char *const *words, struct err *err)
 	return r;
 }
 
-static int write_out(const struct str *text, struct err *err)
-{
-	int r = file_write_all(STDOUT_FILENO, text->buf, text->len);
-
-	return r < 0 ? err_set(err, ERR_RETRY, r, "write to standard output: %s", strerror(-r)) : 0;
-}
-
 int plan_run(const struct plan_options *options, char *const *words, struct err *err)
 {
 	struct plan plan = { .options = options };
@@ -227,7 +214,7 @@ int plan_run(const struct plan_options *options, char *const *words, struct err 
 	loop_close(&plan.loop);
 	inventory_free(plan.inventory);
 	if (r == 0)
-		r = write_out(&plan.text, err);
+		r = print_text(&plan.text, err);
 	json_strs_done(&plan.moved);
 	str_done(&plan.text);
 	return r < 0 ? r : plan.refused ? PLAN_REFUSED : 0;

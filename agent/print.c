@@ -2,6 +2,8 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "agent/inventory/inventory.h"
 #include "agent/publish/publish_plan.h"
@@ -10,6 +12,8 @@
 #include "api/mediateddeviceparent.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
+#include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/yaml.h"
@@ -339,4 +343,11 @@ void print_inventory(struct out *out, const struct inventory *inventory)
 	text = json_dumps(list, JSON_INDENT(2));
 	str_add(&out->text, text);
 	str_add_char(&out->text, '\n');
+}
+
+int print_text(const struct str *text, struct err *err)
+{
+	int r = file_write_all(STDOUT_FILENO, text->buf, text->len);
+
+	return r < 0 ? err_set(err, ERR_RETRY, r, "write to standard output: %s", strerror(-r)) : 0;
 }

@@ -96,8 +96,8 @@ struct standby {
 
 static const struct metric_desc standing_by_desc = {
 	.name = "hostdev_agent_standing_by",
-	.help = "1 while this agent stands by, because another one works with the node's kubelet or "
-		"this one cannot take over.",
+	.help = "1 while this agent stands by, because another one works with the node's kubelet "
+		"or this one cannot take over.",
 	.type = METRIC_GAUGE,
 };
 

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "kube/store.h"
 
-/* --- the reconcilers, each with the keys that it can be asked to enqueue ---------------------------- */
+/* --- the reconcilers, each with the keys that it can be asked to enqueue ---------------------- */
 
 /* Enqueue the key, the name of an object of @kind; or all keys of a reconciler. */
 typedef void key_fn(const struct wiring *w, enum inventory_kind kind, const char *key);
@@ -121,7 +121,7 @@ static void scan(const struct wiring *w)
 	monitor_scan_again(w->monitor);
 }
 
-/* --- what changed -> which keys -------------------------------------------------------------------- */
+/* --- what changed -> which keys --------------------------------------------------------------- */
 
 enum { KEY_MAX = 4, ALL_MAX = 12 }; /* with room for a few more */
 

@@ -163,7 +163,7 @@ static bool was_late(struct errand *errand, struct claim_wait *wait,
 	return true;
 }
 
-/* --- claim -------------------------------------------------------------------------------------- */
+/* --- claim ------------------------------------------------------------------------------------ */
 
 /* Add to the caller's own claim what the flags ask for and the claim does not have. */
 static void adapt_claim(struct errand *errand, struct claim_wait *wait,
@@ -269,7 +269,7 @@ static void create(struct errand *errand, struct claim_wait *wait)
 	}
 }
 
-/* --- release ------------------------------------------------------------------------------------ */
+/* --- release ---------------------------------------------------------------------------------- */
 
 static void delete_claim(struct errand *errand, struct claim_wait *wait)
 {
@@ -297,7 +297,7 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 	}
 }
 
-/* --- both --------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 /* The claim is created or deleted nevertheless: the agent carries it out when it is back. */
 static void warn_of_node(const struct cluster_device *device)
@@ -465,17 +465,19 @@ static const char *const dry_runs[] = { "none", "client", "server", NULL };
 #define WAIT_ROWS(until_) \
 	{ .name = "wait", .type = OPTION_BOOL, COMMAND_AT(wait), .fallback = "true", \
 	  .group = "Flags", .argument = "BOOL", .bare = "true", \
-	  .help = "Wait until " until_ ", with progress on standard error. --wait=false does not wait." }, \
+	  .help = "Wait until " until_ ", with progress on standard error. --wait=false does not " \
+		  "wait." }, \
 	{ .name = "no-wait", .type = OPTION_BOOL, COMMAND_AT(no_wait), \
 	  .help = "The same as --wait=false." }, \
 	{ .name = "timeout", .type = OPTION_DURATION, COMMAND_AT(timeout_ms), .fallback = "1m", \
 	  .argument = "TIME", \
-	  .help = "How long to wait; 0 waits forever. After that, the exit status is 3, and nothing is " \
-		  "undone." }, \
+	  .help = "How long to wait; 0 waits forever. After that, the exit status is 3, and " \
+		  "nothing is undone." }, \
 	{ .name = "dry-run", .type = OPTION_ENUM, COMMAND_AT(dry_run), .choices = dry_runs, \
 	  .bare = "server", .argument = "STRATEGY", \
-	  .help = "Change nothing. client prints the objects that would be sent to the API server. server " \
-		  "sends them as a dry run and prints the webhook's warnings. The flag alone means server." }
+	  .help = "Change nothing. client prints the objects that would be sent to the API " \
+		  "server. server sends them as a dry run and prints the webhook's warnings. The " \
+		  "flag alone means server." }
 /* clang-format on */
 
 static const struct option_row claim_rows[] = {
@@ -492,8 +494,8 @@ static const struct option_row claim_rows[] = {
 	  .min = 1,
 	  .max = COMMAND_WORDS_MAX,
 	  .argument = "NUMBER",
-	  .help = "How many; without it, 1. All are on one node, because a pod can use only devices of "
-		  "its node." },
+	  .help = "How many; without it, 1. All are on one node, because a pod can use only "
+		  "devices of its node." },
 	{ .name = "node",
 	  .type = OPTION_STRING,
 	  COMMAND_AT(node),
@@ -508,7 +510,8 @@ static const struct option_row claim_rows[] = {
 	  .type = OPTION_STRING,
 	  COMMAND_AT(selector),
 	  .argument = "SELECTOR",
-	  .help = "Only devices with these labels, in the syntax of kubectl get -l: \"a=b,c!=d\"." },
+	  .help = "Only devices with these labels, in the syntax of kubectl get -l: "
+		  "\"a=b,c!=d\"." },
 	WAIT_ROWS("the device is ready"),
 	COMMAND_CLAIM_ROWS,
 	COMMAND_OUTPUT_ROW(out_formats),
@@ -521,22 +524,27 @@ static const struct options_prose claim_prose = {
 	.synopsis = "kubectl hostdev claim DEVICE... [FLAG]...\n\n"
 		    "kubectl hostdev claim --resource NAME [--count NUMBER] [FLAG]...",
 	.description =
-		"Creates a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready, so "
-		"that pods and virtual machines can use the device. Progress goes to standard error. "
-		"If the webhook does not answer, the command tries again. "
-		"Ctrl-C ends the wait; the claim stays.\n\n"
-		"With --resource, the command picks the devices: those that can be claimed now and that "
-		"you may claim, on one node and if possible on one NUMA node. Either all claims are "
-		"created or none: if one fails, another device is tried, and if there are too few, the "
-		"command releases what it has claimed and prints why. Each run claims new devices.\n\n"
+		"Creates a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is "
+		"Ready, so that pods and virtual machines can use the device. Progress goes to "
+		"standard error. If the webhook does not answer, the command tries again. Ctrl-C "
+		"ends the wait; the claim stays.\n"
+		"\n"
+		"With --resource, the command picks the devices: those that can be claimed now and "
+		"that you may claim, on one node and if possible on one NUMA node. Either all "
+		"claims are created or none: if one fails, another device is tried, and if there "
+		"are too few, the command releases what it has claimed and prints why. Each run "
+		"claims new devices.\n"
+		"\n"
 		"Functions that share an IOMMU group are claimed together: name them all, or use "
-		"--include-group. --resource picks such a function only with --include-group.\n\n"
-		"If you have already claimed the device, the command waits for that claim, and adds "
-		"--include-group and --release-without-driver to it. It is an error if --driver or --for "
-		"differs from the claim, because a claim cannot change these.",
+		"--include-group. --resource picks such a function only with --include-group.\n"
+		"\n"
+		"If you have already claimed the device, the command waits for that claim, and "
+		"adds --include-group and --release-without-driver to it. It is an error if "
+		"--driver or --for differs from the claim, because a claim cannot change these.",
 	.exit_status =
-		"0 when all are ready (with --wait=false: created); 1 when one is refused or not found; "
-		"2 for a wrong flag; 3 when not ready within --timeout; 130 when interrupted.",
+		"0 when all are ready (with --wait=false: created); 1 when one is refused or not "
+		"found; 2 for a wrong flag; 3 when not ready within --timeout; 130 when "
+		"interrupted.",
 	.examples = " kubectl hostdev claim vm1-000001000\n"
 		    " kubectl hostdev claim vm1/01:00.0 --dry-run=server\n"
 		    " kubectl hostdev claim vm1/1-2.3 --timeout 10s -o yaml\n"
@@ -564,14 +572,15 @@ static const struct options_prose release_prose = {
 	.synopsis = "kubectl hostdev release DEVICE... [FLAG]...",
 	.description =
 		"Deletes the claim of each DEVICE and waits until the device is back on its former "
-		"driver, and its PCIDevice shows that. While a pod or a process has the device, the command waits and names it. The "
-		"webhook refuses to delete the claim of a device that a pod has: the command tries again "
-		"until the deletion is accepted, and also if the webhook does not answer. With --wait=false, the refusal is an error. Ctrl-C ends "
-		"the wait; a deleted claim stays deleted.",
+		"driver, and its PCIDevice shows that. While a pod or a process has the device, "
+		"the command waits and names it. The webhook refuses to delete the claim of a "
+		"device that a pod has: the command tries again until the deletion is accepted, "
+		"and also if the webhook does not answer. With --wait=false, the refusal is an "
+		"error. Ctrl-C ends the wait; a deleted claim stays deleted.",
 	.exit_status =
-		"0 when all are released (with --wait=false: their claims are deleted); 1 when one is "
-		"refused or not claimed; 2 for a wrong flag; 3 when not released within --timeout; 130 "
-		"when interrupted.",
+		"0 when all are released (with --wait=false: their claims are deleted); 1 when one "
+		"is refused or not claimed; 2 for a wrong flag; 3 when not released within "
+		"--timeout; 130 when interrupted.",
 	.examples = " kubectl hostdev release vm1-000001000\n"
 		    " kubectl hostdev release vm1/01:00.0 vm1/01:00.1 --no-wait",
 };

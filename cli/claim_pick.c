@@ -71,7 +71,7 @@ static void refuse(struct picking *p, const struct cluster_device *device, const
 	free(old);
 }
 
-/* --- what there is ------------------------------------------------------------------------------ */
+/* --- what there is ---------------------------------------------------------------------------- */
 
 /* A user with rights on single devices cannot list them. */
 static void read_named(struct picking *p, enum cluster_kind devices, enum cluster_kind claims)
@@ -154,7 +154,7 @@ static int read_cluster(struct picking *p, struct err *err)
 	return 0;
 }
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* Is the refusal about this one device? Otherwise all would fail. */
 static bool is_about_device(const struct session_answer *answer)
@@ -289,7 +289,7 @@ static bool undo(struct picking *p, const struct claim_wait *wait, char **ret_wh
 	return r == 0 || r == -ENOENT;
 }
 
-/* --- the attempt -------------------------------------------------------------------------------- */
+/* --- the attempt ------------------------------------------------------------------------------ */
 
 static bool is_picked(const struct picking *p, struct cluster_device *const *picked,
 		      const struct claim_wait *wait)
@@ -393,7 +393,7 @@ static int attempt_all(struct picking *p)
 	return status;
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* Release the claims of this run. @left are those that are still there. */
 static void undo_all(struct picking *p, struct names *undone, struct str *left)

@@ -38,7 +38,7 @@ void claim_wait_done(struct claim_wait *wait)
 	*wait = (struct claim_wait){ 0 };
 }
 
-/* --- one claim ---------------------------------------------------------------------------------- */
+/* --- one claim -------------------------------------------------------------------------------- */
 
 static void *decode(enum device_type type, const char *text)
 {
@@ -190,14 +190,13 @@ void claim_wait_take(struct claim_wait *wait, const struct session_answer *answe
 		return;
 	if (!wait->uid)
 		wait->uid = xstrdup_or_null(meta->uid);
-	free(wait->object);
-	wait->object = xstrdup(answer->body);
+	str_set(&wait->object, answer->body);
 	if (wait->target.type == DEVICE_PCI)
 		take_driver(wait, object);
 	api_object_free(cluster_kind(claim_kind(wait->target.type)), object);
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* Print a line only if it differs from the last one. */
 static void tell(struct claim_wait *wait, const char *text)
@@ -473,8 +472,8 @@ static void say_denied(const struct claim_wait *waits, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		if (waits[i].denied && !waits[i].skip)
 			command_note(
-				"%s: its claim is not deleted, for the reason above: release it again "
-				"when that is resolved",
+				"%s: its claim is not deleted, for the reason above: release it "
+				"again when that is resolved",
 				waits[i].target.name);
 	}
 }
@@ -484,8 +483,8 @@ static int say_interrupted(enum claim_goal goal, const struct claim_wait *waits,
 	say_denied(waits, len);
 	if (goal == CLAIM_READY)
 		command_note(
-			"Interrupted. Claims that were created stay; `kubectl hostdev release` deletes "
-			"them.");
+			"Interrupted. Claims that were created stay; `kubectl hostdev release` "
+			"deletes them.");
 	else
 		command_note(
 			"Interrupted. Deleted claims stay deleted: each is gone once its device is "

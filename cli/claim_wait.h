@@ -22,10 +22,12 @@ struct claim_wait {
 	char *object; /* its JSON, as last read */
 	bool skip;    /* do not wait for it */
 	bool done;    /* it has reached the goal */
-	char *driver; /* of the claim, from which a release takes the device; NULL: it stays on it */
+	/* of the claim, from which a release takes the device; NULL: it stays on it */
+	char *driver;
 	bool existed; /* the caller had claimed it before */
 	bool patched; /* and a flag was added to it */
-	char *rest; /* functions of its IOMMU group that are to be claimed as well; "" or NULL: not known */
+	/* functions of its IOMMU group that are to be claimed as well; "" or NULL: not known */
+	char *rest;
 	bool alone; /* no other claim of this run can be of its IOMMU group */
 	/* Since when it waits for the rest of its group (timefmt_now_ms()); 0: it does not */
 	uint64_t shared_ms;

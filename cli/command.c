@@ -11,6 +11,15 @@
 #include "cli/client/lists.h"
 #include "cli/client/session.h"
 
+const struct command *command_find(const struct command *const *commands, const char *word)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (strcmp(commands[i]->word, word) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
 void command_cluster(const struct command_settings *settings, struct session_settings *ret_session)
 {
 	*ret_session = (struct session_settings){

@@ -105,6 +105,9 @@ struct command {
 	bool of_pods; /* it uses --namespace; the others print that they do not */
 };
 
+/* The command @word of @commands, whose last is NULL; NULL: there is none. */
+const struct command *command_find(const struct command *const *commands, const char *word);
+
 /* The settings of the session, borrowed from the command's. */
 void command_cluster(const struct command_settings *settings, struct session_settings *ret_session);
 
@@ -154,8 +157,8 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 #define COMMAND_CLUSTER_ROWS \
 	{ .name = "kubeconfig", .type = OPTION_STRING, COMMAND_AT(kubeconfig), .common = true, \
 	  .argument = "FILE", .group = "Cluster", \
-	  .help = "The kubeconfig to use. Without it, the files in $KUBECONFIG, else the pod's service " \
-		  "account, else ~/.kube/config." }, \
+	  .help = "The kubeconfig to use. Without it, the files in $KUBECONFIG, else the pod's " \
+		  "service account, else ~/.kube/config." }, \
 	COMMAND_TEXT_ROW("context", context, "NAME", \
 			 "The kubeconfig's context to use instead of its current one."), \
 	COMMAND_TEXT_ROW("cluster", cluster, "NAME", \
@@ -164,8 +167,8 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 			 "The kubeconfig's user to use instead of the context's."), \
 	{ .name = "namespace", .letter = 'n', .type = OPTION_STRING, COMMAND_AT(ns), .common = true, \
 	  .argument = "NAME", \
-	  .help = "In tree and who: show only devices that pods of this namespace have. Other commands " \
-		  "do not use it, because devices and claims are cluster-scoped." }, \
+	  .help = "In tree and who: show only devices that pods of this namespace have. Other " \
+		  "commands do not use it, because devices and claims are cluster-scoped." }, \
 	{ .name = "server", .letter = 's', .type = OPTION_STRING, COMMAND_AT(server), \
 	  .common = true, \
 	  .argument = "URL", .help = "The address of the API server: https://HOST:PORT." }, \
@@ -194,24 +197,25 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 #define COMMAND_CLAIM_ROWS \
 	{ .name = "include-group", .type = OPTION_BOOL, COMMAND_AT(include_group), \
 	  .group = "Claim", \
-	  .help = "Also claim the other functions of the device's IOMMU group (spec.includeIOMMUGroup)." }, \
+	  .help = "Also claim the other functions of the device's IOMMU group " \
+		  "(spec.includeIOMMUGroup)." }, \
 	{ .name = "driver", .type = OPTION_STRING, COMMAND_AT(driver), .argument = "NAME", \
 	  .help = "Bind this vfio variant driver instead of vfio-pci (spec.driver)." }, \
 	{ .name = "for", .type = OPTION_STRING, COMMAND_AT(claim_user), .argument = "NAME", \
-	  .help = "The owner of the claim (spec.userName); without it, you. Another user requires the RBAC " \
-		  "verb manage." }, \
+	  .help = "The owner of the claim (spec.userName); without it, you. Another user " \
+		  "requires the RBAC verb manage." }, \
 	{ .name = "release-without-driver", .type = OPTION_BOOL, COMMAND_AT(release_without_driver), \
-	  .help = "When the claim is deleted, leave the device without a driver, so that the node does " \
-		  "not read the data on it (spec.release: None)." }
+	  .help = "When the claim is deleted, leave the device without a driver, so that the " \
+		  "node does not read the data on it (spec.release: None)." }
 
 /* @choices_: the formats of out.h that the command supports. */
 #define COMMAND_OUTPUT_ROW(choices_) \
 	{ .name = "output", .letter = 'o', .type = OPTION_STRING, COMMAND_AT(output), \
 	  .choices = (choices_), .fallback = "table", .argument = "FORMAT", .group = "Output", \
-	  .help = "The output format. On a terminal, table is cut or wrapped to its width; wide is not. " \
-		  "jsonpath=TEMPLATE prints parts of the -o json output, as kubectl does: fields (also " \
-		  "with ..), [0], [-1], [0:2], [*], [?(@.a==\"b\")] with == != < <= > >=, {range}, {end} " \
-		  "and {\"\\n\"}." }
+	  .help = "The output format. On a terminal, table is cut or wrapped to its width; wide " \
+		  "is not. jsonpath=TEMPLATE prints parts of the -o json output, as kubectl " \
+		  "does: fields (also with ..), [0], [-1], [0:2], [*], [?(@.a==\"b\")] with == " \
+		  "!= < <= > >=, {range}, {end} and {\"\\n\"}." }
 
 #define COMMAND_HEADERS_ROW \
 	{ .name = "no-headers", .type = OPTION_BOOL, COMMAND_AT(no_headers), \
@@ -225,7 +229,8 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 #define COMMAND_SELECTOR_ROW(what_) \
 	{ .name = "selector", .letter = 'l', .type = OPTION_STRING, COMMAND_AT(selector), \
 	  .argument = "SELECTOR", .group = "Flags", \
-	  .help = "Show only " what_ " with these labels, in the syntax of kubectl get -l: \"a=b,c!=d\"." }
+	  .help = "Show only " what_ " with these labels, in the syntax of kubectl get -l: " \
+		  "\"a=b,c!=d\"." }
 
 /* Members of a struct command: its flags and help; its words are DEVICEs. */
 #define COMMAND_LINE(prose_, rows_) \

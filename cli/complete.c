@@ -101,7 +101,7 @@ void complete_offer(struct str *to, const char *prefix, const char *name, const 
 
 static const struct option_row cluster_rows[] = { COMMAND_CLUSTER_ROWS };
 
-/* --- what can be said without the cluster ------------------------------------------------------- */
+/* --- what can be said without the cluster ----------------------------------------------------- */
 
 static const struct option_row *find_row(const struct command *command, const char *word)
 {
@@ -192,15 +192,6 @@ static void offer_commands(const struct command *const *commands, const char *pr
 	}
 }
 
-static const struct command *find_command(const struct command *const *commands, const char *word)
-{
-	for (size_t i = 0; commands[i]; i++) {
-		if (strcmp(commands[i]->word, word) == 0)
-			return commands[i];
-	}
-	return NULL;
-}
-
 /* Errors are ignored here: the command itself will report them. */
 static void note_flag(struct complete_want *want, const struct option_row *row, const char *value)
 {
@@ -231,7 +222,7 @@ static const struct option_row *read_words(const struct complete_line *line,
 		} else if (row && strchr(word, '=')) {
 			note_flag(want, row, strchr(word, '=') + 1);
 		} else if (word[0] != '-' && !want->command) {
-			want->command = find_command(line->commands, word);
+			want->command = command_find(line->commands, word);
 		} else if (word[0] != '-') {
 			taken[want->taken_len++] = word;
 		}
@@ -289,7 +280,7 @@ void complete_want_done(struct complete_want *want)
 	*want = (struct complete_want){ 0 };
 }
 
-/* --- names from the cluster --------------------------------------------------------------------- */
+/* --- names from the cluster ------------------------------------------------------------------- */
 
 static bool is_taken(const struct complete_want *want, const char *name)
 {

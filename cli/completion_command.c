@@ -72,10 +72,11 @@ static const struct options_prose prose = {
 	.summary = "prints a shell's completion script",
 	.synopsis = "kubectl hostdev completion bash|zsh",
 	.description =
-		"Prints the script with which bash or zsh completes commands and flags of kubectl-hostdev "
-		"and, from the cluster, the names of nodes and devices.\n\n"
-		"`kubectl hostdev` needs no script of its own: kubectl's completion runs the program "
-		"kubectl_complete-hostdev, which is installed beside kubectl-hostdev.",
+		"Prints the script with which bash or zsh completes commands and flags of "
+		"kubectl-hostdev and, from the cluster, the names of nodes and devices.\n"
+		"\n"
+		"`kubectl hostdev` needs no script of its own: kubectl's completion runs the "
+		"program kubectl_complete-hostdev, which is installed beside kubectl-hostdev.",
 	.examples = " source <(kubectl hostdev completion bash)",
 };
 

@@ -31,10 +31,9 @@ static int run_log(struct command_run *run)
 		return command_fail(run, &err);
 	}
 	if (events.len == 0)
-		command_note(
-			"%s: no events in the last hour; the logs of hostdev-controller and hostdev-agent "
-			"go back further",
-			targets.devices[0]->name);
+		command_note("%s: no events in the last hour; the logs of hostdev-controller and "
+			     "hostdev-agent go back further",
+			     targets.devices[0]->name);
 	history_print(targets.devices[0], &events, &run->out);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
@@ -47,12 +46,15 @@ static const struct options_prose prose = {
 	.summary = "shows the history of a device",
 	.synopsis = "kubectl hostdev log DEVICE [-o FORMAT]",
 	.description =
-		"Shows what happened to DEVICE in the last hour, oldest first: which claims were created, "
-		"refused and deleted, and when the device was bound, allocated to pods and released. It prints "
-		"the events of its objects (the device, its claim, its card) in the namespace default.\n\n"
-		"Events name neither users nor pods. USER is the owner of the current claim, if you may read "
-		"it. The API server counts equal events and keeps the times of the first and the last one. Both have "
-		"a line: COUNT is \"1 of 3\" and \"3 of 3\" for three.",
+		"Shows what happened to DEVICE in the last hour, oldest first: which claims were "
+		"created, refused and deleted, and when the device was bound, allocated to pods "
+		"and released. It prints the events of its objects (the device, its claim, its "
+		"card) in the namespace default.\n"
+		"\n"
+		"Events name neither users nor pods. USER is the owner of the current claim, if "
+		"you may read it. The API server counts equal events and keeps the times of the "
+		"first and the last one. Both have a line: COUNT is \"1 of 3\" and \"3 of 3\" for "
+		"three.",
 	.examples = " kubectl hostdev log vm1-000001000\n"
 		    " kubectl hostdev log vm1/01:00.0 -o wide",
 };

@@ -36,16 +36,7 @@ static const struct command *const commands[] = {
 };
 /* clang-format on */
 
-static const struct command *find_command(const char *word)
-{
-	for (size_t i = 0; commands[i]; i++) {
-		if (strcmp(commands[i]->word, word) == 0)
-			return commands[i];
-	}
-	return NULL;
-}
-
-/* --- help --------------------------------------------------------------------------------------- */
+/* --- help ------------------------------------------------------------------------------------- */
 
 static void add_help(struct str *to)
 {
@@ -123,7 +114,7 @@ static int print_version(void)
 	return print("kubectl-hostdev " HOSTDEV_VERSION "\n", COMMAND_OK);
 }
 
-/* --- the command line --------------------------------------------------------------------------- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 /* Flags may be before, between and after words; "--" ends them. */
 static int read_line(struct options *options, int argc, char *const *argv, struct command_run *run,
@@ -190,8 +181,8 @@ static int run_command(struct command_run *run)
 	}
 	if (run->settings.ns && !run->command->of_pods)
 		command_note(
-			"kubectl hostdev %s: devices and claims are cluster-scoped: --namespace has no "
-			"effect",
+			"kubectl hostdev %s: devices and claims are cluster-scoped: --namespace "
+			"has no effect",
 			run->command->word);
 	status = run->command->run(run);
 	str_done(&run->out.text);
@@ -277,7 +268,7 @@ static int unknown_command(const char *word, const char *unknown)
 /* Run the command with the rest of the line: argv without the subcommand's word. */
 static int run_line(int argc, char *const *argv, int at)
 {
-	const struct command *command = find_command(argv[at]);
+	const struct command *command = command_find(commands, argv[at]);
 	auto_free char **line = NULL;
 
 	if (!command)
@@ -294,7 +285,7 @@ static int run_line(int argc, char *const *argv, int at)
 static int run_help(int argc, char *const *argv, int at)
 {
 	const char *word = at + 1 < argc && argv[at + 1][0] != '-' ? argv[at + 1] : "help";
-	const struct command *command = find_command(word);
+	const struct command *command = command_find(commands, word);
 	struct command_settings ignored;
 	struct options options;
 	int status;

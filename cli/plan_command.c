@@ -34,8 +34,10 @@ struct rehearsal {
 	char *rest;  /* of a claim: as targets_group_rest() */
 	bool shared; /* and it waits for them */
 	bool together; /* and the caller may claim them */
-	char *whole; /* shared: why a claim of the whole group would be refused; NULL: it would not */
-	char *left; /* of a release: claimed functions of its group that would be pending; NULL: none */
+	/* shared: why a claim of the whole group would be refused; NULL: it would not */
+	char *whole;
+	/* of a release: claimed functions of its group that would be pending; NULL: none */
+	char *left;
 	char *why;      /* not accepted: the cause */
 	char *warnings; /* one on each line */
 };
@@ -450,15 +452,15 @@ static const struct options_prose prose = {
 	.summary = "shows what claiming or releasing a device would do",
 	.synopsis = "kubectl hostdev plan DEVICE... [--release] [FLAG]...",
 	.description =
-		"Sends the claim of each DEVICE to the API server as a dry run, and prints what the "
-		"webhook would do or refuse. For a device that shares its IOMMU group with "
+		"Sends the claim of each DEVICE to the API server as a dry run, and prints what "
+		"the webhook would do or refuse. For a device that shares its IOMMU group with "
 		"others it prints the command that claims them all. Nothing is changed.",
 	.exit_status =
-		"0 when it would be accepted, also where it says \"would wait\" because the claim, or "
-		"the release, is then pending until what the lines below name ends, or nothing would "
-		"change; 1 when it would be refused or could not be checked, also where a release "
-		"\"would wait\" because the API server refuses it as long as a pod has the device; 2 for "
-		"a wrong flag.",
+		"0 when it would be accepted, also where it says \"would wait\" because the claim, "
+		"or the release, is then pending until what the lines below name ends, or nothing "
+		"would change; 1 when it would be refused or could not be checked, also where a "
+		"release \"would wait\" because the API server refuses it as long as a pod has the "
+		"device; 2 for a wrong flag.",
 	.examples = " kubectl hostdev plan vm1-000001000\n"
 		    " kubectl hostdev plan vm1/01:00.0 --release",
 };

@@ -115,7 +115,8 @@ static const struct option_row rows[] = {
 	{ .name = "all",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(all),
-	  .help = "Also show rows in which nothing is claimable, claimed, allocated or available." },
+	  .help = "Also show rows in which nothing is claimable, claimed, allocated or "
+		  "available." },
 	{ .name = "nodes",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(nodes),
@@ -131,16 +132,20 @@ static const struct options_prose prose = {
 	.summary = "counts devices by resource name",
 	.synopsis = "kubectl hostdev top [--nodes] [--all] [-l SELECTOR] [-o FORMAT]",
 	.description =
-		"Shows for each resource name how many devices there are, and how many of them are\n\n"
+		"Shows for each resource name how many devices there are, and how many of them "
+		"are\n"
+		"\n"
 		" CLAIMABLE  may be claimed now; \"-\" if you may not read devices and claims\n"
 		" CLAIMED    have a claim\n"
 		" HEALTHY    are offered to the kubelet (-o wide)\n"
 		" ALLOCATED  are allocated to a container\n"
-		" AVAILABLE  are offered to the kubelet and not allocated: the next pod can have one\n\n"
-		"The words mean the same as in kubectl hostdev tree. CLAIMABLE, and USB devices without "
-		"a claim, are counted from the devices; the other numbers come from the DevicePools of "
-		"hostdev-controller. Devices of a node "
-		"that is gone or NotReady are not counted as CLAIMABLE, HEALTHY or AVAILABLE.",
+		" AVAILABLE  are offered to the kubelet and not allocated: the next pod can have "
+		"one\n"
+		"\n"
+		"The words mean the same as in kubectl hostdev tree. CLAIMABLE, and USB devices "
+		"without a claim, are counted from the devices; the other numbers come from the "
+		"DevicePools of hostdev-controller. Devices of a node that is gone or NotReady are "
+		"not counted as CLAIMABLE, HEALTHY or AVAILABLE.",
 	.examples = " kubectl hostdev top\n"
 		    " kubectl hostdev top --nodes",
 };

@@ -169,8 +169,8 @@ static const struct option_row rows[] = {
 	  .letter = 'w',
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(watch),
-	  .help = "Print the tree again whenever it changes, on a terminal in place of the previous one. "
-		  "Ctrl-C ends it." },
+	  .help = "Print the tree again whenever it changes, on a terminal in place of the "
+		  "previous one. Ctrl-C ends it." },
 	COMMAND_OUTPUT_ROW(out_formats),
 	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
@@ -189,7 +189,8 @@ static const struct options_prose prose = {
 		"the IOMMU group: \"14 (+2 more)\" means that two more functions are in group 14, "
 		"which are claimed together. STATE is one of\n\n"
 		" o claimable  may be claimed now (GroupShared: with its whole IOMMU group;\n"
-		"              GroupClaimed: its group is claimed, and one pod at a time can use it)\n"
+		"              GroupClaimed: its group is claimed, and one pod at a time can use "
+		"it)\n"
 		" - refused    its node needs it, or it cannot be claimed now\n"
 		" ~ pending    claimed, not ready yet\n"
 		" + available  offered to the kubelet, and no pod has it\n"
@@ -197,7 +198,8 @@ static const struct options_prose prose = {
 		" < releasing  its claim is being deleted\n"
 		" ! missing    claimed, but not on its node\n"
 		" X stuck      the kernel has not finished a step\n"
-		" ? unknown    no agent has reported it, or its node has a problem: see the node's line",
+		" ? unknown    no agent has reported it, or its node has a problem: see the node's "
+		"line",
 	.examples = " kubectl hostdev tree\n"
 		    " kubectl hostdev tree vm1 -o wide\n"
 		    " kubectl hostdev tree vm1 -w\n"

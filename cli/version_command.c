@@ -31,13 +31,6 @@ static int get(struct command_run *run, const char *resource, const char *path, 
 	return r < 0 ? r : json_map_load(answer.body, answer.len, ret_json, err);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 /* One installed part, such as "hostdev-agent", and its images. */
 static void add_part(json_t *parts, const json_t *workload)
 {
@@ -49,9 +42,9 @@ static void add_part(json_t *parts, const json_t *workload)
 
 	json_array_foreach (containers, i, container)
 		json_array_append_new(parts, json_pack("{ss,ss,ss}", "namespace",
-						       text_of(meta, "namespace"), "name",
-						       text_of(meta, "name"), "image",
-						       text_of(container, "image")));
+						       json_get_text(meta, "namespace"), "name",
+						       json_get_text(meta, "name"), "image",
+						       json_get_text(container, "image")));
 }
 
 static int add_parts(struct command_run *run, const char *resource, json_t *parts, struct err *err)
@@ -92,8 +85,8 @@ static void read_parts(struct command_run *run, json_t *parts)
 		command_note("Not shown: %s", text.buf);
 	} else if (!err.code && json_array_size(parts) == 0) {
 		command_note(
-			"No pods of hostdev are installed (DaemonSets and Deployments with the label "
-			"app.kubernetes.io/part-of=hostdev).");
+			"No pods of hostdev are installed (DaemonSets and Deployments with the "
+			"label app.kubernetes.io/part-of=hostdev).");
 	}
 }
 
@@ -106,7 +99,8 @@ static int read_server(struct command_run *run, json_t *all, struct err *err)
 	json_object_set_new(all, "installed", parts);
 	if (r < 0)
 		return r;
-	json_object_set_new(all, "kubernetesVersion", json_string(text_of(version, "gitVersion")));
+	json_object_set_new(all, "kubernetesVersion",
+			    json_string(json_get_text(version, "gitVersion")));
 	read_parts(run, parts);
 	return 0;
 }
@@ -117,19 +111,19 @@ static void print_text(const json_t *all, struct str *to)
 	const json_t *part;
 	size_t i;
 
-	str_addf(to, "Client Version: %s\n", text_of(all, "clientVersion"));
+	str_addf(to, "Client Version: %s\n", json_get_text(all, "clientVersion"));
 	if (json_object_get(all, "kubernetesVersion")) {
 		str_add(to, "Kubernetes Version: ");
-		out_text(to, text_of(all, "kubernetesVersion"));
+		out_text(to, json_get_text(all, "kubernetesVersion"));
 		str_add_char(to, '\n');
 	}
 	json_array_foreach (parts, i, part) {
 		str_add(to, "Installed: ");
-		out_text(to, text_of(part, "namespace"));
+		out_text(to, json_get_text(part, "namespace"));
 		str_add_char(to, '/');
-		out_text(to, text_of(part, "name"));
+		out_text(to, json_get_text(part, "name"));
 		str_add_char(to, ' ');
-		out_text(to, text_of(part, "image"));
+		out_text(to, json_get_text(part, "image"));
 		str_add_char(to, '\n');
 	}
 }
@@ -166,8 +160,8 @@ static const struct options_prose prose = {
 	.summary = "shows what is installed",
 	.synopsis = "kubectl hostdev version [--client] [-o FORMAT]",
 	.description =
-		"Shows the versions of the plugin and of Kubernetes and, if you may read them, the images "
-		"of hostdev that the cluster runs.",
+		"Shows the versions of the plugin and of Kubernetes and, if you may read them, the "
+		"images of hostdev that the cluster runs.",
 	.examples = " kubectl hostdev version\n"
 		    " kubectl hostdev version --client",
 };

@@ -183,11 +183,13 @@ static const struct options_prose prose = {
 	.summary = "shows who has a device",
 	.synopsis = "kubectl hostdev who [DEVICE...] [-l SELECTOR] [-n NAMESPACE | -A] [-o FORMAT]",
 	.description =
-		"Shows for each DEVICE the owner of its claim (spec.userName), how long it has been claimed "
-		"(SINCE), and the containers that have it. If you may read pods, it also shows how long the "
-		"containers have run (STARTED) and the KubeVirt VirtualMachine in them (MACHINE).\n\n"
-		"Without DEVICE, it shows all devices that are claimed or that a pod has. With --namespace, "
-		"it shows only devices that pods of that namespace have.",
+		"Shows for each DEVICE the owner of its claim (spec.userName), how long it has "
+		"been claimed (SINCE), and the containers that have it. If you may read pods, it "
+		"also shows how long the containers have run (STARTED) and the KubeVirt "
+		"VirtualMachine in them (MACHINE).\n"
+		"\n"
+		"Without DEVICE, it shows all devices that are claimed or that a pod has. With "
+		"--namespace, it shows only devices that pods of that namespace have.",
 	.examples = " kubectl hostdev who vm1-000001000\n"
 		    " kubectl hostdev who vm1/1-2.3 -o wide\n"
 		    " kubectl hostdev who -n team-a",

@@ -50,7 +50,7 @@ static void list_owners(const struct cluster_device *device, struct owner owners
 	owners[5] = OWNER("MigConfiguration", device->mig);
 }
 
-/* --- the head ----------------------------------------------------------------------------------- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 enum { FIELD_WIDTH = 13 }; /* of the names in the head, and a blank */
 
@@ -209,7 +209,7 @@ static void add_head(struct cluster *cluster, const struct cluster_device *devic
 	add_field(out, "Pod:", pods);
 }
 
-/* --- conditions --------------------------------------------------------------------------------- */
+/* --- conditions ------------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
 	{ .title = "OF" },     { .title = "CONDITION" }, { .title = "STATUS" },
@@ -265,9 +265,9 @@ static void add_message(const struct owner *owner, const struct api_condition *c
 	bool old = owner->meta && c->observed_generation > 0 &&
 		   c->observed_generation < owner->meta->generation;
 	auto_free char *text =
-		old ? xasprintf(
-			      "(before the last change of the object, which the node has not processed yet) %s",
-			      str_or_empty(c->message))
+		old ? xasprintf("(before the last change of the object, which the node has not "
+				"processed yet) %s",
+				str_or_empty(c->message))
 		    : NULL;
 
 	table_add(table, text ? text : c->message);
@@ -303,7 +303,7 @@ static void add_conditions(const struct cluster_device *device, int64_t now_wall
 	table_done(&table);
 }
 
-/* --- what to do --------------------------------------------------------------------------------- */
+/* --- what to do ------------------------------------------------------------------------------- */
 
 /* Has the agent accepted the claim, in spite of what the device's condition says? */
 static bool is_overridden(const struct cluster_device *device)
@@ -387,7 +387,7 @@ static void add_remedies(const struct cluster_device *device, const char *how, s
 	json_strs_done(&remedies);
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static const struct table_column event_columns[] = {
 	{ .title = "LAST SEEN" },
@@ -419,7 +419,7 @@ static void add_events(const struct device_events *events, int64_t now_wall_ms, 
 	table_done(&table);
 }
 
-/* --- for programs ------------------------------------------------------------------------------- */
+/* --- for programs ----------------------------------------------------------------------------- */
 
 static json_t *conditions_json(const struct cluster_device *device)
 {

@@ -66,11 +66,12 @@ static const struct options_prose prose = {
 	.summary = "explains the state of a device, or what a pod waits for",
 	.synopsis = "kubectl hostdev why {DEVICE | pod NAMESPACE/NAME} [-o FORMAT]",
 	.description =
-		"Shows why DEVICE can or cannot be claimed, why it is ready or not, and who has it. It prints "
-		"the conditions of its objects (the device, its claim, its card), what to do about "
-		"them, and the latest events.\n\n"
-		"Of a pod, it shows which devices are offered as the resources that the pod requests, and "
-		"which of them are available, in use or unhealthy.",
+		"Shows why DEVICE can or cannot be claimed, why it is ready or not, and who has "
+		"it. It prints the conditions of its objects (the device, its claim, its card), "
+		"what to do about them, and the latest events.\n"
+		"\n"
+		"Of a pod, it shows which devices are offered as the resources that the pod "
+		"requests, and which of them are available, in use or unhealthy.",
 	.examples = " kubectl hostdev why vm1-000000020\n"
 		    " kubectl hostdev why vm1/01:00.0\n"
 		    " kubectl hostdev why pod default/vm-1",

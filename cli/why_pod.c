@@ -33,7 +33,7 @@ struct requests {
 	size_t len, cap;
 };
 
-/* --- the pod ------------------------------------------------------------------------------------ */
+/* --- the pod ---------------------------------------------------------------------------------- */
 
 static int read_pod(struct command_run *run, const char *word, json_t **ret_pod, struct err *err)
 {
@@ -138,7 +138,7 @@ static char *lack_of(struct cluster *cluster, const json_t *pod, const struct re
 				name);
 }
 
-/* --- what is printed ---------------------------------------------------------------------------- */
+/* --- what is printed -------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
 	{ .title = "DEVICE" },

@@ -1,4 +1,4 @@
-/* hostdev-controller: the command line. leader, upkeep, gate and uninstall do what it asks for. */
+/* hostdev-controller: the command line. replica and uninstall do what it asks for. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,13 +11,9 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/standard_fds.h"
-#include "controller/gate.h"
-#include "controller/leader.h"
+#include "controller/replica.h"
 #include "controller/uninstall.h"
-#include "controller/upkeep.h"
 #include "kube/program.h"
-#include "kube/serve.h"
-#include "page/page.h"
 
 /* --- settings, from flags, environment or file --- */
 
@@ -58,47 +54,51 @@ static const struct option_row controller_rows[] = {
 		  "process id." },
 	{ .name = "namespace", .type = OPTION_STRING, AT(ns), .env = "POD_NAMESPACE",
 	  .fallback = NAMES_NAMESPACE, .argument = "NAME",
-	  .help = "Namespace of the Lease by which the leader is elected, and of the webhook's Service "
-		  "and Secret." },
+	  .help = "Namespace of the Lease by which the leader is elected, and of the webhook's "
+		  "Service and Secret." },
 	{ .name = "webhook-listen", .type = OPTION_STRING, AT(webhook_listen), .fallback = "off",
 	  .argument = "ADDRESS:PORT", .group = "Webhook",
-	  .help = "Answer admission reviews here, over TLS; \":PORT\" for all addresses, \"off\" for "
-		  "none. The leader creates and renews the certificate, in the Secret "
+	  .help = "Answer admission reviews here, over TLS; \":PORT\" for all addresses, \"off\" "
+		  "for none. The leader creates and renews the certificate, in the Secret "
 		  "hostdev-webhook-tls." },
 	{ .name = "webhook-host", .type = OPTION_LIST, AT(webhook_hosts), .argument = "NAME,...",
-	  .help = "DNS names and addresses by which API servers reach the webhook, in addition to that of "
-		  "the Service hostdev-webhook." },
-	{ .name = "webhook-client-ca", .type = OPTION_STRING, AT(webhook_client_ca), .argument = "FILE",
-	  .help = "Answer reviews only for clients with a certificate of one of the CAs in this PEM file. API "
-		  "servers send one only if their AdmissionConfiguration says so." },
+	  .help = "DNS names and addresses by which API servers reach the webhook, in addition to "
+		  "that of the Service hostdev-webhook." },
+	{ .name = "webhook-client-ca", .type = OPTION_STRING, AT(webhook_client_ca),
+	  .argument = "FILE",
+	  .help = "Answer reviews only for clients with a certificate of one of the CAs in this "
+		  "PEM file. API servers send one only if their AdmissionConfiguration says so." },
 	{ .name = "pinned-pods", .type = OPTION_ENUM, AT(pinned_pods), .choices = pinned_pods,
 	  .argument = "warn|refuse",
-	  .help = "What the webhook does about a pod with spec.nodeName whose node does not offer a resource that the "
-		  "pod asks for, so that it would run without the device." },
+	  .help = "What the webhook does about a pod with spec.nodeName whose node does not offer "
+		  "a resource that the pod asks for, so that it would run without the device." },
 	{ .name = "map-listen", .type = OPTION_STRING, AT(map_listen), .fallback = "off",
 	  .argument = "ADDRESS:PORT", .group = "Map",
-	  .help = "Serve the page of the device map here, over plain HTTP; \":PORT\" for all addresses, \"off\" for "
-		  "none. It contains no data of the cluster: the browser reads that from the API server, with the "
-		  "rights of its user." },
+	  .help = "Serve the page of the device map here, over plain HTTP; \":PORT\" for all "
+		  "addresses, \"off\" for none. It contains no data of the cluster: the browser "
+		  "reads that from the API server, with the rights of its user." },
 	{ .name = "agent-pods", .type = OPTION_STRING, AT(agent_pods), .argument = "SELECTOR",
 	  .fallback = "app.kubernetes.io/part-of=hostdev,app.kubernetes.io/component=agent",
 	  .group = "Nodes",
-	  .help = "Labels of the agents' pods, in this namespace. Claims of a node on which none of them "
-		  "is Ready show AgentNotRunning. \"none\" if the agents are not pods." },
-	{ .name = "node-gone-after", .type = OPTION_DURATION, AT(node_gone_after_ms), .fallback = "5m",
-	  .min = 1000, .argument = "TIME",
-	  .help = "Delete a node's devices and claims when the cluster has had no such Node for so long." },
+	  .help = "Labels of the agents' pods, in this namespace. Claims of a node on which none "
+		  "of them is Ready show AgentNotRunning. \"none\" if the agents are not pods." },
+	{ .name = "node-gone-after", .type = OPTION_DURATION, AT(node_gone_after_ms),
+	  .fallback = "5m", .min = 1000, .argument = "TIME",
+	  .help = "Delete a node's devices and claims when the cluster has had no such Node for so "
+		  "long." },
 	{ .name = "kubevirt", .type = OPTION_ENUM, AT(kubevirt), .choices = kubevirt_modes,
 	  .argument = "follow|create|off", .group = "KubeVirt",
-	  .help = "Keep hostdev's resources in permittedHostDevices of the KubeVirt object, and record on virtual "
-		  "machines the devices that they got. \"follow\" leaves a KubeVirt without permittedHostDevices as "
-		  "it is, since that permits every device; \"create\" adds it, and KubeVirt then permits nothing else." },
+	  .help = "Keep hostdev's resources in permittedHostDevices of the KubeVirt object, and "
+		  "record on virtual machines the devices that they got. \"follow\" leaves a "
+		  "KubeVirt without permittedHostDevices as it is, since that permits every "
+		  "device; \"create\" adds it, and KubeVirt then permits nothing else." },
 };
 
 static const struct option_row uninstall_rows[] = {
 	{ .name = "timeout", .type = OPTION_DURATION, AT(timeout_ms), .fallback = "10m",
 	  .argument = "TIME", .group = "Uninstall",
-	  .help = "Exit with status 1 when a claim still exists after so long; 0 waits without end." },
+	  .help = "Exit with status 1 when a claim still exists after so long; 0 waits without "
+		  "end." },
 	PROGRAM_LOG_ROWS(struct settings, common),
 	PROGRAM_CLUSTER_ROWS(struct settings, common, "off"),
 };
@@ -109,10 +109,10 @@ static const struct options_prose controller_prose = {
 	.summary = "count devices, clean up after nodes and serve the admission webhook",
 	.synopsis = " hostdev-controller [FLAG]...\n hostdev-controller uninstall [FLAG]...",
 	.description =
-		"One replica is the leader and holds the Lease hostdev-controller; the others wait to "
-		"take over. Every replica serves its probes and metrics from the start.\n\n"
-		"`hostdev-controller uninstall` releases all devices; it has its own "
-		"--help.",
+		"One replica is the leader and holds the Lease hostdev-controller; the others wait "
+		"to take over. Every replica serves its probes and metrics from the start.\n"
+		"\n"
+		"`hostdev-controller uninstall` releases all devices; it has its own --help.",
 	.examples = "  hostdev-controller --kubeconfig ~/.kube/config --namespace default",
 };
 
@@ -121,11 +121,11 @@ static const struct options_prose uninstall_prose = {
 	.summary = "release all devices and wait until that is done",
 	.synopsis = "hostdev-controller uninstall [FLAG]...",
 	.description =
-		"Deletes the HostDeviceConfig and all claims, waits until the agents have returned every "
-		"device to its driver, and removes hostdev's entries from KubeVirt's permittedHostDevices. "
-		"Then the installed objects can be deleted without a finalizer in the way. The agents must "
-		"still run. Finalizers of claims on deleted nodes are removed. Standard output shows what "
-		"it waits for.",
+		"Deletes the HostDeviceConfig and all claims, waits until the agents have returned "
+		"every device to its driver, and removes hostdev's entries from KubeVirt's "
+		"permittedHostDevices. Then the installed objects can be deleted without a "
+		"finalizer in the way. The agents must still run. Finalizers of claims on deleted "
+		"nodes are removed. Standard output shows what it waits for.",
 	.examples = "  hostdev-controller uninstall --kubeconfig ~/.kube/config --timeout 5m",
 };
 
@@ -144,103 +144,34 @@ static int settings_complete(struct settings *s, struct err *err)
 	return 0;
 }
 
-/* --- the controller --- */
-
-struct replica {
-	struct program program;
-	struct leader *leader;
-	struct gate *gate;
-	struct upkeep *upkeep;
-};
-
-static int check_ready(void *arg, struct err *err)
-{
-	if (leader_known(arg))
-		return 0;
-	return err_set(err, ERR_RETRY, -1, "the Lease has not been read yet");
-}
-
-static void on_drained(void *arg)
-{
-	struct replica *replica = arg;
-
-	program_stop(&replica->program);
-}
-
-static void on_resigned(void *arg)
-{
-	struct replica *replica = arg;
-
-	gate_drain(replica->gate, on_drained, replica);
-}
-
-/* SIGTERM: release the Lease, drain the webhook, then exit. */
-static void on_signal(void *arg)
-{
-	struct replica *replica = arg;
-
-	leader_resign(replica->leader, on_resigned, replica);
-}
-
-/* Does nothing if @listen is "off". */
-static int serve_map(struct program *program, const char *listen, struct err *err)
-{
-	int r = serve_open_files(program->serve, &program->loop, listen, &page_files, err);
-	unsigned port = serve_port(program->serve, SERVE_FILES);
-
-	if (r == 0 && port > 0)
-		log_info("map listening", log_int("port", port));
-	return r;
-}
+/* --- the commands --- */
 
 static int run(const struct settings *s)
 {
-	struct leader_options options = { .ns = s->ns, .identity = s->pod_name };
-	struct gate_options gate = { .listen = s->webhook_listen,
-				     .ns = s->ns,
-				     .hosts = &s->webhook_hosts,
-				     .pod_name = s->pod_name,
-				     .refuse_pinned = s->pinned_pods == PINNED_PODS_REFUSE,
-				     .client_ca = s->webhook_client_ca };
-	struct upkeep_options upkeep = {
+	const struct replica_options options = {
+		.identity = s->pod_name,
 		.ns = s->ns,
+		.webhook_listen = s->webhook_listen,
+		.webhook_hosts = &s->webhook_hosts,
+		.webhook_client_ca = s->webhook_client_ca,
+		.refuse_pinned = s->pinned_pods == PINNED_PODS_REFUSE,
+		.map_listen = s->map_listen,
 		.agents = s->agent_pods,
-		.gone_ms = s->node_gone_after_ms,
-		.machines = gate_opens(&gate),
+		.node_gone_ms = s->node_gone_after_ms,
 		.kubevirt = (enum kubevirt_mode)s->kubevirt,
 	};
-	struct replica replica = { 0 };
+	struct program program;
 	struct err err = { 0 };
 	int status = 0;
 
-	if (program_init(&replica.program, &s->common, "hostdev-controller/" HOSTDEV_VERSION,
-			 &err) < 0)
+	if (program_init(&program, &s->common, "hostdev-controller/" HOSTDEV_VERSION, &err) < 0)
 		return program_cannot_start(controller_prose.program, &err);
 	log_info("starting controller", log_str("version", HOSTDEV_VERSION),
 		 log_str("identity", s->pod_name));
-	replica.leader = leader_new(&replica.program.loop, replica.program.client, &options,
-				    replica.program.metrics);
-	serve_add_check(replica.program.serve, SERVE_READYZ, "election", check_ready,
-			replica.leader);
-	replica.upkeep = upkeep_new(&replica.program, replica.leader, &upkeep);
-	if (serve_map(&replica.program, s->map_listen, &err) < 0 ||
-	    gate_new(&replica.program, replica.leader, upkeep_cache(replica.upkeep), &gate,
-		     &replica.gate, &err) < 0)
+	if (replica_run(&program, &options, &err) < 0)
 		status = program_cannot_start(controller_prose.program, &err);
-	else
-		program_run(&replica.program, on_signal, &replica);
-	gate_free(replica.gate);
-	upkeep_free(replica.upkeep);
-	leader_free(replica.leader);
-	program_done(&replica.program);
+	program_done(&program);
 	return status;
-}
-
-/* Print one line and return the exit status for wrong usage. */
-static int misused(const struct options_prose *prose, const char *message)
-{
-	(void)fprintf(stderr, "%s: %s\n", prose->program, message);
-	return 2;
 }
 
 static int uninstall(const struct settings *s)
@@ -282,7 +213,8 @@ static int run_command(const struct command *command, int argc, char *const *arg
 			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help", argv[0]);
 		else
 			settings_complete(&settings, &err);
-		status = err.code ? misused(command->prose, err.msg) : command->run(&settings);
+		status = err.code ? program_misused(command->prose, err.msg)
+				  : command->run(&settings);
 	}
 	options_done(&options);
 	return status;

@@ -37,34 +37,37 @@ struct claims {
 };
 
 struct uninstall {
-	struct program *program;
-	struct clock *clock;
+	struct uninstall_deps deps;
 	struct clock_timer *timer;
 	struct cache *cache;
 	const struct store *const *stores; /* of the cache */
 	struct claims pci;
 	struct claims usb;
 	struct withdraw *withdraw;
-	uint64_t free_ms; /* since when there are no claims; 0: there are some */
-	uint64_t timeout_ms;
+	struct kube_call *call; /* the deletion of the HostDeviceConfig; NULL: none in flight */
+	uint64_t free_ms;       /* since when there are no claims; 0: there are some */
 	uint64_t began_ms;
 	uint64_t last_line_ms;
 	char *last_line; /* the last progress line */
 	bool synced;
 	bool started; /* the HostDeviceConfig was deleted */
-	int status;
+	bool ended;
 };
 
-static void print_line(const char *line)
+static uint64_t now_ms(const struct uninstall *un)
 {
-	(void)printf("%s\n", line);
-	(void)fflush(stdout);
+	return clock_now_ms(un->deps.clock);
 }
 
-static void end_with(struct uninstall *un, int status)
+static void print_line(const struct uninstall *un, const char *line)
 {
-	un->status = status;
-	program_stop(un->program);
+	un->deps.on_line(un->deps.arg, line);
+}
+
+static void end_with(struct uninstall *un, int status, const struct err *err)
+{
+	un->ended = true;
+	un->deps.on_end(un->deps.arg, status, err);
 }
 
 /* --- one claim --- */
@@ -79,7 +82,7 @@ static bool is_started(void *arg)
 {
 	const struct claims *claims = arg;
 
-	return claims->un->started;
+	return claims->un->started && !claims->un->ended;
 }
 
 static bool is_there(void *arg, const char *name, const void *object)
@@ -115,8 +118,8 @@ static void open_claims(struct uninstall *un, struct claims *claims, enum view_k
 		.is_ours = is_there,
 		.plan = plan_claim,
 		.arg = claims,
-		.client = un->program->client,
-		.clock = un->clock,
+		.client = un->deps.client,
+		.clock = un->deps.clock,
 	});
 }
 
@@ -181,19 +184,18 @@ static size_t run_claims(struct uninstall *un, const struct claims *claims, size
 
 static void print_progress(struct uninstall *un, size_t len, struct str *list)
 {
-	uint64_t now_ms = clock_now_ms(un->clock);
 	auto_free char *line = NULL;
 
 	if (len > UNINSTALL_LISTED)
 		str_addf(list, "\n  and %zu more", len - UNINSTALL_LISTED);
 	line = xasprintf("waiting for %zu claims:%s", len, str_cstr(list));
 	if (un->last_line && strcmp(un->last_line, line) == 0 &&
-	    now_ms - un->last_line_ms < REMIND_MS)
+	    now_ms(un) - un->last_line_ms < REMIND_MS)
 		return;
-	print_line(line);
+	print_line(un, line);
 	free(un->last_line);
 	un->last_line = take_ptr(line);
-	un->last_line_ms = now_ms;
+	un->last_line_ms = now_ms(un);
 }
 
 /* True once no KubeVirt has an entry of ours, or if waiting longer would not help, which is
@@ -206,14 +208,15 @@ static bool is_withdrawn(const struct uninstall *un)
 	if (withdraw_is_done(un->withdraw, &name))
 		return true;
 	withdraw_run(un->withdraw);
-	if (clock_now_ms(un->clock) - un->free_ms < KUBEVIRT_MS)
+	if (now_ms(un) - un->free_ms < KUBEVIRT_MS)
 		return false;
 	if (name) {
 		line = xasprintf(
-			"KubeVirt %s still has entries of hostdev in permittedHostDevices: its annotation "
-			"hostdev.io/permitted-host-devices says which; remove them by hand",
+			"KubeVirt %s still has entries of hostdev in permittedHostDevices: its "
+			"annotation hostdev.io/permitted-host-devices says which; remove them by "
+			"hand",
 			name);
-		print_line(line);
+		print_line(un, line);
 	}
 	return true;
 }
@@ -230,32 +233,37 @@ static void check_progress(struct uninstall *un)
 		return;
 	}
 	if (un->free_ms == 0)
-		un->free_ms = clock_now_ms(un->clock);
+		un->free_ms = now_ms(un);
 	if (!is_withdrawn(un))
 		return;
 	print_line(
+		un,
 		"nothing is claimed any more, and every device that was is back on its driver;\n"
-		"virtual functions stay as they are: set spec.numVFs of their SRIOVNetworkDevices to 0 "
-		"while the agents run if they are to go;\n"
+		"virtual functions stay as they are: set spec.numVFs of their SRIOVNetworkDevices "
+		"to 0 while the agents run if they are to go;\n"
 		"now delete what was deployed, and then the definitions in crds/");
-	end_with(un, 0);
+	end_with(un, 0, NULL);
 }
 
 static void on_timer(void *arg)
 {
 	struct uninstall *un = arg;
 
-	if (un->timeout_ms > 0 && clock_now_ms(un->clock) - un->began_ms >= un->timeout_ms) {
+	if (un->ended)
+		return;
+	if (un->deps.timeout_ms > 0 && now_ms(un) - un->began_ms >= un->deps.timeout_ms) {
 		print_line(
+			un,
 			un->synced
-				? "timed out; the status of the claims above shows what they wait for"
+				? "timed out; the status of the claims above shows what they wait "
+				  "for"
 				: "the time is over before everything could be listed");
-		end_with(un, 1);
+		end_with(un, 1, NULL);
 		return;
 	}
 	if (un->synced && un->started)
 		check_progress(un);
-	clock_timer_start(un->clock, un->timer, LOOK_MS);
+	clock_timer_start(un->deps.clock, un->timer, LOOK_MS);
 }
 
 /* --- start and end --- */
@@ -266,12 +274,12 @@ static void on_config_gone(void *arg, int result, const struct kube_response *re
 	struct uninstall *un = arg;
 
 	(void)response;
-	un->started = true;
-	if (result == 0 || result == -ENOENT)
+	un->call = NULL;
+	if (result == 0 || result == -ENOENT) {
+		un->started = true;
 		return;
-	(void)fprintf(stderr, "hostdev-controller uninstall: delete the HostDeviceConfig: %s\n",
-		      err->msg);
-	end_with(un, 1);
+	}
+	end_with(un, 1, err);
 }
 
 static void delete_config(struct uninstall *un)
@@ -279,14 +287,14 @@ static void delete_config(struct uninstall *un)
 	auto_str struct str path = STR_INIT;
 
 	url_object(&path, &hostdeviceconfig_kind, NULL, "default", NULL);
-	kube_client_send(un->program->client,
-			 &(struct kube_request){
-				 .verb = "delete",
-				 .resource = hostdeviceconfig_kind.plural,
-				 .method = "DELETE",
-				 .path = str_cstr(&path),
-			 },
-			 on_config_gone, un);
+	un->call = kube_client_send(un->deps.client,
+				    &(struct kube_request){
+					    .verb = "delete",
+					    .resource = hostdeviceconfig_kind.plural,
+					    .method = "DELETE",
+					    .path = str_cstr(&path),
+				    },
+				    on_config_gone, un);
 }
 
 static void on_change(void *arg, enum view_kind kind, const char *name, const struct entry *before,
@@ -310,41 +318,89 @@ static void on_synced(void *arg)
 	delete_config(un);
 }
 
-static void open_all(struct uninstall *un)
+struct uninstall *uninstall_new(const struct uninstall_deps *deps)
 {
-	struct informer_deps deps = { .client = un->program->client, .clock = un->clock };
+	struct uninstall *un = xcalloc(1, sizeof(*un));
 
-	un->cache = cache_new(&deps, &(struct cache_spec){
-					     .on_change = on_change,
-					     .on_synced = on_synced,
-					     .arg = un,
-				     });
+	un->deps = *deps;
+	un->timer = clock_timer_new(deps->clock, on_timer, un);
+	un->began_ms = now_ms(un);
+	un->cache =
+		cache_new(&(struct informer_deps){ .client = deps->client, .clock = deps->clock },
+			  &(struct cache_spec){
+				  .on_change = on_change,
+				  .on_synced = on_synced,
+				  .arg = un,
+			  });
 	un->stores = cache_stores(un->cache);
 	un->withdraw = withdraw_new(&(struct withdraw_deps){
-		.client = un->program->client,
-		.clock = un->clock,
+		.client = deps->client,
+		.clock = deps->clock,
 		.stores = un->stores,
 	});
 	open_claims(un, &un->pci, VIEW_PCICLAIM);
 	open_claims(un, &un->usb, VIEW_USBCLAIM);
+	clock_timer_start(deps->clock, un->timer, LOOK_MS);
+	return un;
+}
+
+struct uninstall *uninstall_free(struct uninstall *un)
+{
+	if (!un)
+		return NULL;
+	if (un->call)
+		kube_call_cancel(un->call);
+	reconcile_free(un->pci.reconcile);
+	reconcile_free(un->usb.reconcile);
+	withdraw_free(un->withdraw);
+	cache_free(un->cache);
+	clock_timer_free(un->deps.clock, un->timer);
+	free(un->last_line);
+	free(un);
+	return NULL;
+}
+
+/* --- as a program --- */
+
+struct run {
+	struct program *program;
+	int status;
+};
+
+static void on_line(void *arg, const char *line)
+{
+	(void)arg;
+	(void)printf("%s\n", line);
+	(void)fflush(stdout);
+}
+
+static void on_end(void *arg, int status, const struct err *err)
+{
+	struct run *run = arg;
+
+	if (err)
+		(void)fprintf(stderr,
+			      "hostdev-controller uninstall: delete the HostDeviceConfig: %s\n",
+			      err->msg);
+	run->status = status;
+	program_stop(run->program);
 }
 
 int uninstall_run(struct program *program, uint64_t timeout_ms)
 {
-	struct uninstall un = { .program = program, .timeout_ms = timeout_ms, .status = 1 };
+	struct run run = { .program = program, .status = 1 };
+	struct clock *clock = clock_new(&program->loop);
+	struct uninstall *un = uninstall_new(&(struct uninstall_deps){
+		.client = program->client,
+		.clock = clock,
+		.timeout_ms = timeout_ms,
+		.on_line = on_line,
+		.on_end = on_end,
+		.arg = &run,
+	});
 
-	un.clock = clock_new(&program->loop);
-	un.timer = clock_timer_new(un.clock, on_timer, &un);
-	un.began_ms = clock_now_ms(un.clock);
-	open_all(&un);
-	clock_timer_start(un.clock, un.timer, LOOK_MS);
 	program_run(program, NULL, NULL);
-	reconcile_free(un.pci.reconcile);
-	reconcile_free(un.usb.reconcile);
-	withdraw_free(un.withdraw);
-	cache_free(un.cache);
-	clock_timer_free(un.clock, un.timer);
-	clock_free(un.clock);
-	free(un.last_line);
-	return un.status;
+	uninstall_free(un);
+	clock_free(clock);
+	return run.status;
 }

@@ -214,7 +214,7 @@ static void binder_note_gone(const struct binder_note *note, const struct binder
 		 log_int("pid", pid), log_int("took_ms", took_ms));
 }
 
-/* --- transitions ------------------------------------------------------------------------------- */
+/* --- transitions ------------------------------------------------------------------------------ */
 
 struct transition;
 
@@ -302,8 +302,7 @@ void binder_set_late(struct binder *binder, binder_late_fn *on_late)
 
 void binder_set_node_address(struct binder *binder, const char *address)
 {
-	free(binder->node_address);
-	binder->node_address = xstrdup_or_null(address);
+	str_set(&binder->node_address, address);
 }
 
 /* How many helpers are under way has changed, or how many of them are stuck. */

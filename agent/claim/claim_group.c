@@ -190,7 +190,8 @@ static void add(const struct claim_case *c, struct claim_group *group, const cha
 		f->group = pci->iommu_group;
 		f->driver = pci->driver;
 	}
-	f->vendor = pci && f->claim && claim_is_skipped(f->claim) && vendor_vfio_serves(facts, pci);
+	f->vendor = pci && f->claim && pcideviceclaim_is_skipped(f->claim) &&
+		    vendor_vfio_serves(facts, pci);
 	take_last(f, &c->last);
 	f->different = !f->rewritten && is_different(f->pci, f->record);
 }
@@ -309,11 +310,6 @@ bool claim_group_member(const struct claim_group *group, const struct claim_func
 bool claim_function_is_port(const struct claim_function *f)
 {
 	return f->pci && f->pci->class_code && strncmp(f->pci->class_code, "0604", 4) == 0;
-}
-
-bool claim_is_skipped(const struct pcideviceclaim *claim)
-{
-	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
 }
 
 const char *claim_driver(const struct pcideviceclaim *claim)

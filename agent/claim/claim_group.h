@@ -81,9 +81,6 @@ bool claim_group_member(const struct claim_group *group, const struct claim_func
 /* A PCIe port: it keeps its driver and does not prevent a claim of the group. */
 bool claim_function_is_port(const struct claim_function *f);
 
-/* Does the annotation say that others bind the device? */
-bool claim_is_skipped(const struct pcideviceclaim *claim);
-
 /* The driver that @claim asks for. */
 const char *claim_driver(const struct pcideviceclaim *claim);
 

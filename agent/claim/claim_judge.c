@@ -181,8 +181,8 @@ static bool is_ambiguous(const struct claim_case *c, const struct claim_function
 	return refuse(
 		v, "IdentityByModelOnly",
 		xasprintf(
-			"the node has booted, and only the address distinguishes %s from %s, which is of the "
-			"same model: check which one is meant, and set the annotation " NAMES_ANNOTATION_BY_ADDRESS
+			"the node has booted, and only the address distinguishes %s from %s, which "
+			"is of the same model: check which one is meant, and set the annotation " NAMES_ANNOTATION_BY_ADDRESS
 			": \"true\" on the claim, or delete it and claim the other",
 			f->address, twin->address));
 }
@@ -208,7 +208,7 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 /* A device that keeps its driver is not taken from its user. */
 static bool is_left_in_use(const struct claim_function *f)
 {
-	return claim_is_skipped(f->claim) && strcmp(f->verdict->reason, "InUse") == 0;
+	return pcideviceclaim_is_skipped(f->claim) && strcmp(f->verdict->reason, "InUse") == 0;
 }
 
 /* What speaks against the claim of @f, its group left aside. */
@@ -221,7 +221,7 @@ static bool refuse_alone(const struct claim_case *c, const struct claim_function
 	if (!f->verdict->claimable && !is_left_in_use(f) &&
 	    !override_applies(&f->claim->meta, f->verdict->reason))
 		return refuse(v, f->verdict->reason, xstrdup(f->verdict->message));
-	if (c->bind_trouble && !claim_is_skipped(f->claim))
+	if (c->bind_trouble && !pcideviceclaim_is_skipped(f->claim))
 		return refuse(v, "Held", xstrdup(c->bind_trouble));
 	return is_usb_claimed(c, f, v);
 }
@@ -257,7 +257,7 @@ static bool shares_group(const struct claim_group *group, const struct claim_fun
 		return false;
 	if (has_device(f))
 		return true;
-	if (claim_is_skipped(f->claim) && !f->vendor)
+	if (pcideviceclaim_is_skipped(f->claim) && !f->vendor)
 		return false;
 	return !f->claim->meta.deletion_timestamp || claim_is_marked(f->claim);
 }
@@ -316,8 +316,8 @@ static bool has_other_owner(const struct claim_group *group, const struct claim_
 	return refuse(
 		v, "GroupShared",
 		xasprintf(
-			"IOMMU group %s also holds %s, %s: whoever has one function of a group can use all of them. "
-			"%s, or ask an administrator to claim both for one user",
+			"IOMMU group %s also holds %s, %s: whoever has one function of a group can "
+			"use all of them. %s, or ask an administrator to claim both for one user",
 			f->group, other->address,
 			owned ? "which another user has claimed" : "whose claim names no owner",
 			owned ? "Ask that user to release it" : "Delete that claim"));
@@ -327,7 +327,7 @@ static bool has_other_owner(const struct claim_group *group, const struct claim_
 
 static bool is_live(const struct pcideviceclaim *claim)
 {
-	return claim && !claim->meta.deletion_timestamp && !claim_is_skipped(claim);
+	return claim && !claim->meta.deletion_timestamp && !pcideviceclaim_is_skipped(claim);
 }
 
 static bool covers_itself(const struct claim_case *c, const struct claim_group *group,
@@ -465,7 +465,7 @@ void claim_judge(const struct claim_case *c, const struct claim_group *group,
 	*ret_verdict = (struct claim_verdict){ 0 };
 	if (refuse_alone(c, self, ret_verdict) || has_other_owner(group, self, ret_verdict))
 		return;
-	if (!claim_is_skipped(self->claim) && !claim_function_is_bound(self) &&
+	if (!pcideviceclaim_is_skipped(self->claim) && !claim_function_is_bound(self) &&
 	    is_group_refused(c, group, ret_verdict))
 		return;
 	*ret_verdict = (struct claim_verdict){

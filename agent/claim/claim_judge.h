@@ -8,10 +8,11 @@
  *   DeviceGone       there was one
  *   DifferentDevice  another device is where the recorded one was
  *   IdentityByModelOnly  the node has booted, and it may be another of its model
- *   (of Claimable)   the device, or another of its group, is not claimable: agent/inventory/claimable.h;
- *                    some of these an administrator may override, for each function by a claim of
- *                    its own: lib/api/override.h
- *   Held             its VFIO node would get a number that a pod may open: agent/resource/node_numbers.h
+ *   (of Claimable)   the device, or another of its group, is not claimable
+ *                    (agent/inventory/claimable.h); an administrator may override some of these,
+ *                    for each function by a claim of its own (lib/api/override.h)
+ *   Held             its VFIO node would get a number that a pod may open
+ *                    (agent/resource/node_numbers.h)
  *   USBDevicesClaimed it is a controller, or has one in its group, whose USB devices are claimed
  *   GroupShared      others of the group are not claimed; or another user has claimed one of them,
  *                    and came first: also of a claim that is bound

@@ -45,7 +45,7 @@ static bool gives_adopted(const struct claim_case *c, const struct claim_group *
 	const char *native = claim_native(c, f);
 
 	if (f != claim_group_self(group) || f->released || !c->claim ||
-	    !claim_is_marked(c->claim) || claim_is_skipped(c->claim) ||
+	    !claim_is_marked(c->claim) || pcideviceclaim_is_skipped(c->claim) ||
 	    !claim_function_on_driver(f, c->claim))
 		return false;
 	return c->claim->status.passthrough_enabled || (native && *native);
@@ -509,7 +509,7 @@ static void plan_judged(struct monitor *look, const struct claim_verdict *verdic
 {
 	const struct claim_case *c = look->c;
 	const struct claim_function *self = claim_group_self(&look->group);
-	bool ours = !claim_is_skipped(c->claim) || self->recorded;
+	bool ours = !pcideviceclaim_is_skipped(c->claim) || self->recorded;
 	bool due = verdict->ok && ours && is_due(&look->group);
 	bool lent = ours && (verdict->ok || claim_function_is_bound(self));
 	struct claim_trouble trouble;

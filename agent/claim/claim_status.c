@@ -140,19 +140,13 @@ static void say(struct sketch *s, const char *type, enum api_truth truth, const 
 	patch_status_condition(&s->status, type, truth, reason, message);
 }
 
-static void put(char **member, const char *text)
-{
-	free(*member);
-	*member = text && *text ? xstrdup(text) : NULL;
-}
-
 static void set_group(struct sketch *s)
 {
 	struct json_strs *members = &s->want.iommu_group_members;
 	const struct claim_function *self = claim_group_self(s->group);
 
 	json_strs_done(members);
-	put(&s->want.iommu_group, self->group);
+	str_set_nonempty(&s->want.iommu_group, self->group);
 	for (size_t i = 0; self->group && i < s->group->len; i++) {
 		const struct claim_function *f = &s->group->items[i];
 
@@ -168,9 +162,9 @@ static void set_native(struct sketch *s)
 	const struct claim_function *self = claim_group_self(s->group);
 	const struct claim_verdict *verdict = s->news->verdict;
 	bool lent = self->recorded || (s->bound && !self->vendor) ||
-		    (verdict && verdict->ok && !claim_is_skipped(s->c->claim));
+		    (verdict && verdict->ok && !pcideviceclaim_is_skipped(s->c->claim));
 
-	put(&s->want.kernel_driver_to_unbind, lent ? claim_native(s->c, self) : NULL);
+	str_set_nonempty(&s->want.kernel_driver_to_unbind, lent ? claim_native(s->c, self) : NULL);
 }
 
 /* The functions of the group that are on drivers which do not let it go. */
@@ -450,8 +444,8 @@ static void fill(struct sketch *s)
 	s->want.passthrough_enabled = s->bound;
 	set_group(s);
 	set_native(s);
-	put(&s->want.step, s->news->step);
-	put(&s->want.holder, s->news->holder);
+	str_set_nonempty(&s->want.step, s->news->step);
+	str_set_nonempty(&s->want.holder, s->news->holder);
 	claim_limits_apply(&s->want);
 	say_accepted(s);
 	say_viable(s, str_cstr(&natives));

@@ -68,10 +68,9 @@ static void set_stuck(const struct claim_case *c, struct claim_trouble *trouble)
 	}
 	timefmt_rfc3339(c->now_wall_ms - (int64_t)t->age_ms, since);
 	set(trouble, "Stuck",
-	    xasprintf(
-		    "%s%s; nothing else is done with the group until the kernel lets it go: see the "
-		    "node's kernel log; if a process still uses the device, end it",
-		    what, since));
+	    xasprintf("%s%s; nothing else is done with the group until the kernel lets it go: see "
+		      "the node's kernel log; if a process still uses the device, end it",
+		      what, since));
 }
 
 static bool is_reason(const char *text)
@@ -191,16 +190,16 @@ void claim_trouble_bind(const struct claim_case *c, const struct claim_group *gr
 		set_stuck(c, ret_trouble);
 	else if (!verdict->ok)
 		set(ret_trouble, "Waiting", xasprintf("not accepted: %s", verdict->message));
-	else if (claim_is_skipped(c->claim) && !claim_group_self(group)->vendor &&
+	else if (pcideviceclaim_is_skipped(c->claim) && !claim_group_self(group)->vendor &&
 		 !claim_function_is_bound(claim_group_self(group)))
 		set_skipped(c, ret_trouble);
 	else if (!due)
 		return;
 	else if (claim_trouble_unpublished(c, group))
 		set(ret_trouble, "Waiting",
-		    xasprintf(
-			    "the PCIDevice %s does not say yet which driver the device goes back to; the agent is about to write it there",
-			    c->name));
+		    xasprintf("the PCIDevice %s does not say yet which driver the device goes back "
+			      "to; the agent is about to write it there",
+			      c->name));
 	else if (claim_trouble_holds(c, true))
 		set_outcome(c->last.outcome, "Bind", ret_trouble);
 	else if (!keep_told(c, ret_trouble))
@@ -232,9 +231,9 @@ static void set_allocated(const struct claim_case *c, struct claim_trouble *trou
 	trouble->holder = "a pod that has another function of the IOMMU group";
 	if (strncmp(c->allocated_to, "pod ", 4) != 0)
 		set(trouble, "Held",
-		    xasprintf(
-			    "%s has %s of its IOMMU group: the device is released when that pod has ended",
-			    c->allocated_to, c->allocated));
+		    xasprintf("%s has %s of its IOMMU group: the device is released when that pod "
+			      "has ended",
+			      c->allocated_to, c->allocated));
 	else
 		set(trouble, "Held",
 		    xasprintf("a pod has %s of its IOMMU group: delete the pod, and the device is "

@@ -148,7 +148,8 @@ static const struct {
 
 static const struct metric_desc seconds_desc = {
 	.name = "hostdev_claim_seconds",
-	.help = "Time from the first reconciliation of a claim to the one that bound or released it.",
+	.help = "Time from the first reconciliation of a claim to the one that bound or released "
+		"it.",
 	.type = METRIC_SECONDS,
 	.labels = { "verb" },
 	.buckets_ms = { 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000 },
@@ -822,7 +823,7 @@ static bool takes(const struct pcideviceclaim *claim)
 	const struct api_condition *accepted =
 		api_conditions_find(&claim->status.conditions, "Accepted");
 
-	return !claim->meta.deletion_timestamp && !claim_is_skipped(claim) &&
+	return !claim->meta.deletion_timestamp && !pcideviceclaim_is_skipped(claim) &&
 	       (!accepted || !str_equal(accepted->status, "False") ||
 		str_equal(accepted->reason, "Held"));
 }

@@ -206,11 +206,5 @@ struct config *config_free(struct config *config)
 
 bool config_selects(const struct json_pairs *selector, const struct json_pairs *labels)
 {
-	for (size_t i = 0; i < selector->len; i++) {
-		const char *value = json_pairs_get(labels, selector->items[i].key);
-
-		if (!value || strcmp(value, selector->items[i].value) != 0)
-			return false;
-	}
-	return true;
+	return json_pairs_include(labels, selector);
 }

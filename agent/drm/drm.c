@@ -10,9 +10,11 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
+#include "agent/plugin/gpu_bind.h"
 #include "agent/plugin/plugins.h"
 #include "agent/plugin/socket_sweep.h"
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -65,7 +67,7 @@ static bool is_on(const struct drm *drm, enum vendor vendor)
 	return vendor == AMD ? drm->options.amd : drm->options.intel;
 }
 
-/* --- the units of the node's GPUs --------------------------------------------------------------------- */
+/* --- the units of the node's GPUs ------------------------------------------------------------- */
 
 static void units_done(struct units *units)
 {
@@ -104,7 +106,7 @@ static char *division(const struct drm_facts *gpu)
 		return NULL;
 	name = xasprintf("amd.com/%s_%s", gpu->compute, gpu->memory);
 	for (char *c = name; *c; c++)
-		*c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+		*c = ascii_to_lower(*c);
 	return name;
 }
 
@@ -173,7 +175,7 @@ static void find_units(struct drm *drm, const struct facts *facts)
 	}
 }
 
-/* --- their health ------------------------------------------------------------------------------------------ */
+/* --- their health ----------------------------------------------------------------------------- */
 
 /* The nodes of the unit, under the paths that they have on the host. */
 static void add_nodes(enum vendor vendor, const struct unit *unit, struct allocation *allocation)
@@ -229,7 +231,7 @@ static void check_health(struct drm *drm, enum vendor vendor)
 	}
 }
 
-/* --- what is offered ---------------------------------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 /* Also the first part of a divided GPU. */
 static bool is_whole(const struct unit *unit)
@@ -328,7 +330,7 @@ static void on_check(void *arg)
 		drm->deps.changed(drm->deps.arg);
 }
 
-/* --- the device types ----------------------------------------------------------------------------------------- */
+/* --- the device types ------------------------------------------------------------------------- */
 
 static const struct unit *find_unit(const struct drm *drm, enum vendor vendor, const char *id)
 {
@@ -439,21 +441,7 @@ const struct device_type drm_intel_type = { .name = "intel",
 					    .allocate = allocate_intel,
 					    .choose = choose_intel };
 
-/* --- claims, and the PCIDevice ----------------------------------------------------------------------------- */
-
-/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The
- * caller frees. */
-static char *unit_trouble(const struct drm *drm, const struct unit *unit)
-{
-	auto_free char *holder = NULL;
-
-	if (drm->deps.is_free(drm->deps.arg, unit->id, &holder))
-		return NULL;
-	if (!holder)
-		return xstrdup("it is not known yet whether a container has the GPU");
-	return xasprintf("%s has the GPU as '%s': the card is bound when no container has it",
-			 holder, unit->id);
-}
+/* --- claims, and the PCIDevice ---------------------------------------------------------------- */
 
 /* Is the function at @address on a driver whose GPUs are offered? */
 static bool is_drm_driver(const struct drm *drm, const char *address)
@@ -472,7 +460,7 @@ char *drm_bind_trouble(const struct drm *drm, const char *address)
 	char *trouble = NULL;
 
 	if (!drm->offered && is_drm_driver(drm, address))
-		return xstrdup("it is not known yet whether a container has the GPU");
+		return xstrdup(gpu_use_unknown);
 	for (size_t i = 0; i < VENDORS; i++) {
 		const struct units *units = &drm->units[i];
 
@@ -480,8 +468,9 @@ char *drm_bind_trouble(const struct drm *drm, const char *address)
 			if (strcmp(units->list.items[k].address, address) != 0)
 				continue;
 			if (!claim)
-				return xstrdup("containers can still get the GPU from the kubelet");
-			trouble = unit_trouble(drm, &units->list.items[k]);
+				return xstrdup(gpu_still_offered);
+			trouble = gpu_unit_bind_trouble(drm->deps.is_free, drm->deps.arg,
+							units->list.items[k].id);
 		}
 	}
 	return trouble;
@@ -508,7 +497,7 @@ bool drm_offered(const struct drm *drm, const char *address, struct drm_offered 
 	return false;
 }
 
-/* --- life ------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct drm *drm_new(const struct this_node *node, const struct drm_options *options,
 		    const struct drm_deps *deps)

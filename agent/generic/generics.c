@@ -146,7 +146,7 @@ void generics_offer(void *arg, struct plugins *plugins)
 	config_troubles_done(&troubles);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void make_handovers(struct generics *generics)
 {

@@ -340,7 +340,7 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 	clock_timer_start(h->all->node->clock, h->ack, HANDOVER_ACK_MS);
 }
 
-/* --- a new socket -------------------------------------------------------------------------------- */
+/* --- a new socket ----------------------------------------------------------------------------- */
 
 /* That it can be opened is found out before a pod waits for it. */
 static int try_open(const struct handovers *all, struct err *err)
@@ -405,7 +405,7 @@ size_t handovers_len(const struct handovers *all)
 	return all->len;
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 /* A container that is yet to be started finds it where it was told. */
 static void take_over(struct handovers *all, const char *name)

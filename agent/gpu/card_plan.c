@@ -40,8 +40,8 @@ static void adopt(const struct card_case *c, struct gpu_decision *d)
 	json_object_set_new(d->body, "spec", spec);
 	d->event_reason = "Adopted";
 	d->event_message = xasprintf(
-		"the virtual functions of %s exist, and hostdev did not create them: spec.enabled is "
-		"set to true",
+		"the virtual functions of %s exist, and hostdev did not create them: spec.enabled "
+		"is set to true",
 		c->card->pci->address);
 }
 

@@ -4,7 +4,8 @@
  *
  *	no object:  CREATE -> TELL (Enabled or Disabled)
  *	enabled:    TELL (Applying: ours from now on) -> ACT -> TELL (Enabled)
- *	disabled:   TELL (InUse) while a vGPU is there or somebody has a function, else ACT -> TELL (Disabled)
+ *	disabled:   TELL (InUse) while a vGPU is there or somebody has a function, else
+ *	            ACT -> TELL (Disabled)
  *	made by others: SPEC (adopted as enabled), never removed before somebody says so
  *	card gone:  TELL (DeviceGone), or DELETE if it is not enabled
  *	never seen: TELL (NotSupported)

@@ -10,6 +10,7 @@
 #include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
+#include "agent/task/task_line.h"
 #include "api/kind.h"
 #include "api/meta.h"
 #include "base/array.h"
@@ -122,8 +123,7 @@ static void card_free(struct card *card)
 static void begin_task(struct card *card, enum gpu_kind kind, const char *key)
 {
 	assert(!card->task);
-	free(card->key);
-	card->key = xstrdup(key);
+	str_set(&card->key, key);
 	card->kind = kind;
 }
 
@@ -181,13 +181,6 @@ static void report_end(struct card *card, bool is_act)
 
 /* --- command lines ---------------------------------------------------------------------------- */
 
-static void add_value(struct json_strs *words, const char *key, const char *value)
-{
-	auto_free char *word = xasprintf("%s=%s", key, value);
-
-	json_strs_add(words, word);
-}
-
 static void add_number(struct json_strs *words, const char *flag, int number)
 {
 	auto_free char *word = xasprintf("%d", number);
@@ -209,9 +202,9 @@ static void make_vfs_command(const struct gpu_options *options, const struct gpu
 		return;
 	}
 	command->verb = "vfs";
-	add_value(&command->words, "address", act->address);
-	add_value(&command->words, "id", act->id);
-	add_value(&command->words, "count", count);
+	task_words_add(&command->words, "address", act->address);
+	task_words_add(&command->words, "id", act->id);
+	task_words_add(&command->words, "count", count);
 }
 
 static void make_mdev_command(const struct gpu_act *act, struct gpu_command *command)
@@ -219,11 +212,11 @@ static void make_mdev_command(const struct gpu_act *act, struct gpu_command *com
 	bool make = act->verb == GPU_MAKE_MDEV;
 
 	command->verb = make ? "mdev-create" : "mdev-remove";
-	add_value(&command->words, "parent", act->address);
+	task_words_add(&command->words, "parent", act->address);
 	if (make)
-		add_value(&command->words, "type", act->type);
-	add_value(&command->words, "owner", GPU_MDEV_OWNER);
-	add_value(&command->words, "uuid", act->uuid);
+		task_words_add(&command->words, "type", act->type);
+	task_words_add(&command->words, "owner", GPU_MDEV_OWNER);
+	task_words_add(&command->words, "uuid", act->uuid);
 }
 
 static void make_mig_command(const struct gpu_options *options, const struct gpu_act *act,
@@ -263,8 +256,8 @@ void gpu_command_make(const struct gpu_options *options, const struct gpu_act *a
 		return;
 	case GPU_SET_TYPE:
 		ret_command->verb = "vgpu-set";
-		add_value(&ret_command->words, "address", act->address);
-		add_value(&ret_command->words, "type", act->type);
+		task_words_add(&ret_command->words, "address", act->address);
+		task_words_add(&ret_command->words, "type", act->type);
 		return;
 	case GPU_MAKE_MDEV:
 	case GPU_REMOVE_MDEV:
@@ -330,8 +323,7 @@ static bool end_attempt(const struct card *card, struct object *object,
 	if (outcome->result != TASK_DONE) {
 		const char *reason = condition_reason(outcome, object->act.verb);
 
-		free(outcome->reason);
-		outcome->reason = xstrdup(reason);
+		str_set(&outcome->reason, reason);
 		log_unchanged(card, outcome->message);
 	}
 	return attempt_end(&object->attempt, outcome, &backoff, now_ms(card->tasks));

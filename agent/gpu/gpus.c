@@ -57,7 +57,7 @@ struct gpus {
 	char *label;  /* the last that was asked for */
 };
 
-/* --- what changed -> which keys ------------------------------------------------------------------ */
+/* --- what changed -> which keys --------------------------------------------------------------- */
 
 /* All that a change of the card, or of who has it, may concern. The claim of a vGPU comes after
  * it. */
@@ -159,7 +159,7 @@ static void on_task_gone(void *arg, const char *card)
 	card_is_free(arg, card, true);
 }
 
-/* --- the three kinds, as struct reconcile_spec has them -------------------------------------------- */
+/* --- the three kinds, as struct reconcile_spec has them --------------------------------------- */
 
 static bool has_inventory(void *arg)
 {
@@ -303,7 +303,7 @@ static void enqueue_claim(void *arg, const char *name, const void *object,
 	reconcile_enqueue(kind->gpus->claims, name);
 }
 
-/* --- the claims of vGPUs: the steps of the same plan that are about them ---------------------------- */
+/* --- the claims of vGPUs: the steps of the same plan that are about them ---------------------- */
 
 static bool is_of_a_function(void *arg, const char *name, const void *object)
 {
@@ -333,7 +333,7 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 	gpu_decision_done(&d);
 }
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static struct reconcile_spec spec_of(const struct gpus *gpus, const char *name,
 				     const struct api_kind *kind, const struct informer *objects)

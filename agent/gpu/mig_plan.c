@@ -16,6 +16,7 @@
 #include "api/sriovgpudevice.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* One profile of the card. */
 struct mig_need {
@@ -220,12 +221,6 @@ struct said {
 	const char *message;
 };
 
-static void put(char **member, const char *text)
-{
-	free(*member);
-	*member = text ? xstrdup(text) : NULL;
-}
-
 static bool tell(const struct mig_case *c, const struct said *said, struct gpu_decision *d)
 {
 	struct gpu_news news = { said->ready, said->reason, said->message };
@@ -235,8 +230,8 @@ static bool tell(const struct mig_case *c, const struct said *said, struct gpu_d
 	json_map_copy(migconfiguration_status_map, &want, &c->object->status);
 	want.observed_generation = c->object->meta.generation;
 	want.managed = said->managed;
-	put(&want.status, said->status);
-	put(&want.message, said->ready ? NULL : said->message);
+	str_set(&want.status, said->status);
+	str_set(&want.message, said->ready ? NULL : said->message);
 	if (c->look)
 		list_profiles(c->look, &want.profiles);
 	told = gpu_tell(

@@ -3,9 +3,11 @@
  * divided into. Pure.
  *
  *	no object:  CREATE, once the card is divided by virtual functions and can do MIG at all
- *	enabled:    TELL (Applying: ours from now on) -> ACT mode -> ACT create, the largest first -> TELL (Synced)
- *	            missing instances are created again; unwanted ones are reported (OutOfSync) and kept
- *	disabled:   ACT remove, what fills an instance first -> TELL (Disabled); of others: left alone
+ *	enabled:    TELL (Applying: ours from now on) -> ACT mode -> ACT create, the largest
+ *	            first -> TELL (Synced); missing instances are created again; unwanted ones
+ *	            are reported (OutOfSync) and kept
+ *	disabled:   ACT remove, what fills an instance first -> TELL (Disabled); others' are left
+ *	            alone
  *
  * MIG mode is never touched without spec.enabled, and only of a card of this node.
  */

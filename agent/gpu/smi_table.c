@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -79,8 +80,7 @@ static bool take_pair(struct words *w, char between, int *ret_left, int *ret_rig
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("._+-", c));
+	return ascii_is_alnum(c) || (c && strchr("._+-", c));
 }
 
 /* "MIG 1g.5gb", the two words with one blank between them. */

@@ -14,6 +14,7 @@
 #include "api/pcideviceclaim.h"
 #include "api/vgpudevice.h"
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -22,11 +23,6 @@ enum {
 	UNKNOWN_AGAIN_MS = 500,
 	RESOURCE_NAME_MAX = 63,
 };
-
-static bool is(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
 
 static bool has_text(const char *text)
 {
@@ -58,10 +54,10 @@ static const char *wanted_type(const struct vgpu_case *c)
 
 	if (id || !name)
 		return id;
-	if (f->type && (is(name, current_name(c)) || is(name, f->type)))
+	if (f->type && (str_match(name, current_name(c)) || str_match(name, f->type)))
 		return f->type;
 	for (size_t i = 0; i < f->types.len; i++) {
-		if (is(f->types.items[i].value, name))
+		if (str_match(f->types.items[i].value, name))
 			return f->types.items[i].value;
 	}
 	return NULL;
@@ -107,20 +103,14 @@ static void adopt(const struct vgpu_case *c, struct gpu_decision *d)
 		c->function->pci->address, current_name(c));
 }
 
-static void put(char **member, const char *text)
-{
-	free(*member);
-	*member = text ? xstrdup(text) : NULL;
-}
-
 /* What the function is; NULL: it is not there, or none. */
 static void show(const struct vgpu_case *c, struct vgpudevice_status *status)
 {
 	const struct gpu_function *f = c->function;
 
-	put(&status->status, f && f->type ? VGPUDEVICE_CONFIGURED : NULL);
-	put(&status->uuid, !f || !f->type ? NULL : f->mdev ? f->mdev->uuid : f->type);
-	put(&status->type_name, f && f->type ? current_name(c) : NULL);
+	str_set(&status->status, f && f->type ? VGPUDEVICE_CONFIGURED : NULL);
+	str_set(&status->uuid, !f || !f->type ? NULL : f->mdev ? f->mdev->uuid : f->type);
+	str_set(&status->type_name, f && f->type ? current_name(c) : NULL);
 }
 
 static void show_types(const struct vgpu_case *c, struct vgpudevice_status *status)
@@ -144,7 +134,7 @@ static bool tell(const struct vgpu_case *c, const char *managed, const struct gp
 
 	json_map_copy(vgpudevice_status_map, &want, &c->object->status);
 	want.observed_generation = c->object->meta.generation;
-	put(&want.managed_type, managed);
+	str_set(&want.managed_type, managed);
 	show(c, &want);
 	show_types(c, &want);
 	told = gpu_tell(
@@ -170,12 +160,11 @@ static void tell_trouble(const struct vgpu_case *c, const char *managed, const c
 		d->again_ms = again_ms;
 }
 
-/* --- the claim of a vGPU without a mediated device ------------------------------------------------ */
+/* --- the claim of a vGPU without a mediated device -------------------------------------------- */
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("._-", c));
+	return ascii_is_alnum(c) || (c && strchr("._-", c));
 }
 
 char *vgpu_resource(const char *name)
@@ -197,7 +186,7 @@ char *vgpu_resource(const char *name)
 
 bool vgpu_claim_is_ours(const struct pcideviceclaim *claim)
 {
-	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
+	return pcideviceclaim_is_skipped(claim);
 }
 
 static void add_owner(struct api_owner_refs *list, const struct api_kind *kind,
@@ -290,7 +279,7 @@ static void act(const struct vgpu_case *c, const char *type, struct gpu_decision
 		tell_trouble(c, managed, "Stuck", c->past.stuck, 0, d);
 	} else if (gpu_past_holds(&c->past, &wanted)) {
 		tell_trouble(c, managed, c->past.reason, c->past.message, c->past.wait_ms, d);
-	} else if (!is(c->object->status.managed_type, managed)) {
+	} else if (!str_match(c->object->status.managed_type, managed)) {
 		tell_trouble(c, managed, "Applying", "the vGPU is being created", 0, d);
 	} else {
 		d->step = GPU_ACT;
@@ -385,9 +374,9 @@ static void plan_enabled(const struct vgpu_case *c, struct gpu_decision *d)
 
 	if (!f->type)
 		plan_make(c, d);
-	else if (is(wanted_type(c), f->type))
+	else if (str_match(wanted_type(c), f->type))
 		plan_configured(c, d);
-	else if (is(c->object->status.managed_type, f->type))
+	else if (str_match(c->object->status.managed_type, f->type))
 		remove_vgpu(c, d); /* another type comes by way of none */
 	else
 		adopt(c, d);
@@ -397,7 +386,7 @@ static void plan_disabled(const struct vgpu_case *c, struct gpu_decision *d)
 {
 	const struct gpu_news off = { true, "Disabled", "no vGPU" };
 
-	if (c->function->type && is(c->object->status.managed_type, c->function->type))
+	if (c->function->type && str_match(c->object->status.managed_type, c->function->type))
 		remove_vgpu(c, d);
 	else if (c->function->type)
 		adopt(c, d);
@@ -434,7 +423,7 @@ static bool is_ours(const struct vgpu_case *c)
 {
 	const char *node = c->object->spec.node_name;
 
-	return !has_text(node) || is(node, c->node_name);
+	return !has_text(node) || str_match(node, c->node_name);
 }
 
 void vgpu_plan(const struct vgpu_case *c, struct gpu_decision *ret_decision)

@@ -384,8 +384,10 @@ static bool is_vgpu_type(const char *text, size_t len)
 
 /* clang-format off */
 static const struct word_row vgpu_rows[] = {
-	{ "address", WORD_NEEDED, offsetof(struct vgpu_words, address), pci_address_valid, .form = "a PCI address such as 0000:01:00.0" },
-	{ "type",    WORD_NEEDED, offsetof(struct vgpu_words, type),    is_vgpu_type,      .form = "the number of a vGPU type, or 0" },
+	{ "address", WORD_NEEDED, offsetof(struct vgpu_words, address), pci_address_valid,
+	  .form = "a PCI address such as 0000:01:00.0" },
+	{ "type",    WORD_NEEDED, offsetof(struct vgpu_words, type),    is_vgpu_type,
+	  .form = "the number of a vGPU type, or 0" },
 };
 /* clang-format on */
 

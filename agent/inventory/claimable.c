@@ -24,21 +24,29 @@ static const struct {
 } host_classes[] = {
 	/* Without it the hypervisor takes back the memory that the kernel uses. */
 	{ "00ff", "1af4", "1058", NULL,      "HostFunction", "memory of the machine (virtio-mem)" },
-	{ "0300", "1a03", NULL,   NULL,      "HostFunction", "the screen of the machine's management controller (BMC)" },
+	{ "0300", "1a03", NULL,   NULL,      "HostFunction",
+	  "the screen of the machine's management controller (BMC)" },
 	{ "0502", NULL,   NULL,   NULL,      "HostFunction", "memory of the machine (CXL)" },
-	{ "0604", NULL,   NULL,   NULL,      "HostBridge",   "a PCI bridge: other devices are behind it" },
-	{ "06",   NULL,   NULL,   NULL,      "HostFunction", "a bridge of the machine itself (host, ISA, ...)" },
+	{ "0604", NULL,   NULL,   NULL,      "HostBridge",
+	  "a PCI bridge: other devices are behind it" },
+	{ "06",   NULL,   NULL,   NULL,      "HostFunction",
+	  "a bridge of the machine itself (host, ISA, ...)" },
 	{ "0780", "8086", NULL,   "mei_me",  "HostFunction", "the machine's management engine" },
 	{ "0780", "8086", NULL,   "mei_txe", "HostFunction", "the machine's management engine" },
-	{ "08",   NULL,   NULL,   NULL,      "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
+	{ "08",   NULL,   NULL,   NULL,      "HostFunction",
+	  "a system peripheral of the machine (timer, IOMMU, ...)" },
 	/* PCI devices are tunnelled through it, and are not below it in the tree. */
-	{ "0c0340", NULL, NULL,   NULL,      "HostFunction", "a USB4 or Thunderbolt controller: other devices are behind it" },
+	{ "0c0340", NULL, NULL,   NULL,      "HostFunction",
+	  "a USB4 or Thunderbolt controller: other devices are behind it" },
 	{ "0c05", NULL,   NULL,   NULL,      "HostFunction", "the machine's SMBus" },
 	/* Its holder controls the BMC without a password: accounts, power, virtual media. */
-	{ "0c07", NULL,   NULL,   NULL,      "HostFunction", "the way to the machine's management controller (IPMI)" },
-	{ "0c80", "8086", NULL,   NULL,      "HostFunction", "a bus of the chipset (I2C, SPI, flash of the firmware)" },
+	{ "0c07", NULL,   NULL,   NULL,      "HostFunction",
+	  "the way to the machine's management controller (IPMI)" },
+	{ "0c80", "8086", NULL,   NULL,      "HostFunction",
+	  "a bus of the chipset (I2C, SPI, flash of the firmware)" },
 	/* Nothing in /sys leads from SEV or the TPM to it. */
-	{ "1080", "1022", NULL,   NULL,      "HostFunction", "the machine's security processor (AMD PSP)" },
+	{ "1080", "1022", NULL,   NULL,      "HostFunction",
+	  "the machine's security processor (AMD PSP)" },
 };
 /* clang-format on */
 
@@ -392,11 +400,10 @@ static void refuse_wide_domain(const struct pci_facts *pci, struct verdict *v)
 		return;
 	free(v->message);
 	refuse(v, "WideDomain",
-	       xasprintf(
-		       "its PCI domain %.*s has more than four digits, which KubeVirt cannot parse; if "
-		       "no virtual machine is to have it, claim it with the annotation "
-		       "hostdev.io/allow-host-critical",
-		       digits, pci->address));
+	       xasprintf("its PCI domain %.*s has more than four digits, which KubeVirt cannot "
+			 "parse; if no virtual machine is to have it, claim it with the annotation "
+			 "hostdev.io/allow-host-critical",
+			 digits, pci->address));
 }
 
 /* Address -> struct record_facts. */

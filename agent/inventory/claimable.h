@@ -29,7 +29,8 @@ struct pci_facts;
  *   UseUnknown             it may be in use, and what would tell cannot be seen: not free
  *   GroupHostCritical      another function of its IOMMU group is one of the above
  *   NoIOMMU                it is in no IOMMU group
- *   WideDomain             the domain of its address has more than four digits: KubeVirt cannot parse it
+ *   WideDomain             the domain of its address has more than four digits, which KubeVirt
+ *                          cannot parse
  *   Hub                    a USB hub: other devices are reached through it
  *   DeviceGone             it is not on the node; the object is kept for its claim
  */

@@ -3,19 +3,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/str.h"
+
 enum { DRIVER_MAX = 63 };
-
-static bool ends_in(const char *text, const char *end)
-{
-	size_t len = strlen(text);
-	size_t end_len = strlen(end);
-
-	return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
 
 bool native_driver_is_passthrough(const char *driver)
 {
-	return driver && (ends_in(driver, "vfio-pci") || ends_in(driver, "vfio_pci") ||
+	return driver && (str_ends_in(driver, "vfio-pci") || str_ends_in(driver, "vfio_pci") ||
 			  strcmp(driver, "pci-stub") == 0);
 }
 

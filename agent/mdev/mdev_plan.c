@@ -401,14 +401,16 @@ static const struct {
 	[MDEV_UNCONFIGURED] = { "NotConfigured",
 		"the HostDeviceConfig names no type of mediated devices for this node" },
 	[MDEV_DISABLED]     = { "Disabled",
-		"mediatedDevicesConfiguration.enabled is false: hostdev creates and removes nothing" },
+		"mediatedDevicesConfiguration.enabled is false: hostdev creates and removes "
+		"nothing" },
 	[MDEV_NO_TYPE_FITS] = { "NoTypeFits",
-		"its driver supports none of the types that the HostDeviceConfig names for this node" },
+		"its driver supports none of the types that the HostDeviceConfig names for this "
+		"node" },
 	[MDEV_NOT_DEALT]    = { "NoneAvailable",
 		"its driver cannot create an instance of the types in the HostDeviceConfig now" },
 	[MDEV_TAKEN]        = { "OtherInstances",
-		"it has instances of a type that the HostDeviceConfig does not name, and hostdev did not "
-		"create them; remove them, or leave the device to whoever created them" },
+		"it has instances of a type that the HostDeviceConfig does not name, and hostdev "
+		"did not create them; remove them, or leave the device to whoever created them" },
 	[MDEV_INCOMPLETE]   = { "Creating",       NULL },
 	[MDEV_COMPLETE]     = { "Configured",     NULL },
 	[MDEV_TO_REMOVE]    = { "Removing",       NULL },

@@ -11,6 +11,7 @@
 #include "agent/resource/offers.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
+#include "agent/task/task_line.h"
 #include "api/mediateddeviceparent.h"
 #include "api/names.h"
 #include "base/err.h"
@@ -134,8 +135,7 @@ static void record_failure(struct parent *parent, const char *reason, const char
 	if (str_equal(parent->event, reason))
 		return;
 	record_event(parent, reason, message, true);
-	free(parent->event);
-	parent->event = xstrdup(reason);
+	str_set(&parent->event, reason);
 }
 
 /* Takes @condition. */
@@ -227,17 +227,10 @@ static struct attempt_object attempt_object(const struct mdev_parent_plan *plan)
 	return (struct attempt_object){ .uid = creates(plan) ? plan->type : "" };
 }
 
-static void add_word(struct json_strs *words, const char *key, const char *value)
-{
-	auto_free char *word = xasprintf("%s=%s", key, value);
-
-	json_strs_add(words, word);
-}
-
 static void add_uuids(const struct json_strs *from, struct json_strs *words, struct json_strs *keys)
 {
 	for (size_t i = 0; i < from->len; i++) {
-		add_word(words, "uuid", from->items[i]);
+		task_words_add(words, "uuid", from->items[i]);
 		json_strs_add(keys, from->items[i]);
 	}
 }
@@ -245,10 +238,10 @@ static void add_uuids(const struct json_strs *from, struct json_strs *words, str
 static void make_words(const struct mdev_parent_plan *plan, struct json_strs *words,
 		       struct json_strs *keys)
 {
-	add_word(words, "parent", plan->parent);
-	add_word(words, "owner", MDEV_OWNER_TYPES);
+	task_words_add(words, "parent", plan->parent);
+	task_words_add(words, "owner", MDEV_OWNER_TYPES);
 	if (creates(plan)) {
-		add_word(words, "type", plan->type);
+		task_words_add(words, "type", plan->type);
 		add_uuids(&plan->create, words, keys);
 		return;
 	}

@@ -157,10 +157,8 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 	if (!inventory)
 		log_error("scan of the devices failed, keeping the last result",
 			  log_str("reason", err->msg));
-	if (inventory) {
-		free(monitor->unread);
-		monitor->unread = xstrdup_or_null(inventory_unread(inventory));
-	}
+	if (inventory)
+		str_set(&monitor->unread, inventory_unread(inventory));
 	if (monitor->rescan.deaf)
 		listen_to_kernel(monitor);
 	arm(monitor);
@@ -251,8 +249,7 @@ void monitor_set_node_address(struct monitor *monitor, const char *address)
 
 	if (strcmp(old, address ? address : "") == 0)
 		return;
-	free(monitor->node_address);
-	monitor->node_address = xstrdup_or_null(address);
+	str_set(&monitor->node_address, address);
 	scan_set_node_address(monitor->scan, address);
 	hint(monitor, RESCAN_NOW, "node address");
 }

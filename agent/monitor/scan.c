@@ -91,8 +91,7 @@ struct scan *scan_free(struct scan *scan)
 
 void scan_set_node_address(struct scan *scan, const char *address)
 {
-	free(scan->node_address);
-	scan->node_address = xstrdup_or_null(address);
+	str_set(&scan->node_address, address);
 }
 
 static void finish(struct scan *scan, const struct err *err)

@@ -18,7 +18,8 @@ struct uv_loop_s;
 enum uevent_hint {
 	UEVENT_IGNORE, /* says nothing about a device we list                               */
 	UEVENT_LAZY,   /* may change who uses a device (block, net): scan when things calm  */
-	UEVENT_DEVICE, /* a PCI, USB or mediated device came, went or changed its driver: scan at once */
+	/* a PCI, USB or mediated device came, went or changed its driver: scan at once */
+	UEVENT_DEVICE,
 };
 
 /* Values are borrowed from the message; "" where it has none. */

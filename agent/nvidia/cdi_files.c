@@ -111,8 +111,8 @@ bool cdi_files_equal(const struct cdi_files *a, const struct cdi_files *b)
 const char *cdi_files_trouble(const struct cdi_files *files, const char *name)
 {
 	if (json_strs_has(&files->conflicts, name))
-		return "two CDI files of one folder describe it; remove one of them from /etc/cdi or "
-		       "/var/run/cdi";
+		return "two CDI files of one folder describe it; remove one of them from /etc/cdi "
+		       "or /var/run/cdi";
 	if (!json_strs_has(&files->devices, name))
 		return "no CDI file in /etc/cdi or /var/run/cdi describes it; run nvidia-ctk cdi "
 		       "generate with --device-name-strategy=uuid";

@@ -21,6 +21,7 @@
 #include "agent/nvidia/nvml_line.h"
 #include "agent/nvidia/nvml_run.h"
 #include "agent/nvidia/xid_policy.h"
+#include "agent/plugin/gpu_bind.h"
 #include "agent/plugin/plugins.h"
 #include "agent/plugin/socket_sweep.h"
 #include "agent/process/helper_run.h"
@@ -43,7 +44,8 @@
 
 static const struct metric_desc healthy_desc = {
 	.name = "hostdev_gpu_healthy",
-	.help = "1 while containers can get the GPU or a claim takes it, 0 while it is not healthy.",
+	.help = "1 while containers can get the GPU or a claim takes it, 0 while it is not "
+		"healthy.",
 	.type = METRIC_GAUGE,
 	.labels = { "address", "uuid" },
 };
@@ -108,7 +110,7 @@ static void plan_soon(struct nvidia *nvidia)
 	clock_timer_start(nvidia->node->clock, nvidia->due, 0);
 }
 
-/* --- report changes -------------------------------------------------------------------------------------- */
+/* --- report changes ----------------------------------------------------------------------------- */
 
 /* An event needs the object, which may not be there yet. */
 static void record_health(const struct nvidia *nvidia, const char *address, const char *uuid,
@@ -230,7 +232,7 @@ static void forget_unwatched(struct nvidia *nvidia)
 	}
 }
 
-/* --- claims ------------------------------------------------------------------------------------------------- */
+/* --- claims ------------------------------------------------------------------------------------- */
 
 static bool knows_claims(const struct nvidia *nvidia)
 {
@@ -301,20 +303,6 @@ static void add_given(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
 	json_strs_done(&all);
 }
 
-/* Why the card must not be bound while a container has the unit @id. NULL: no container has it. The
- * caller frees. */
-static char *unit_trouble(const struct nvidia *nvidia, const char *id)
-{
-	auto_free char *holder = NULL;
-
-	if (nvidia->deps.is_free(nvidia->deps.arg, id, &holder))
-		return NULL;
-	if (!holder)
-		return xstrdup("it is not known yet whether a container has the GPU");
-	return xasprintf("%s has the GPU as '%s': the card is bound when no container has it",
-			 holder, id);
-}
-
 /* Why a container may have @gpu; NULL: none has it. The caller frees. */
 static char *given_trouble(const struct nvidia *nvidia, const struct nvidia_gpu *gpu)
 {
@@ -325,13 +313,13 @@ static char *given_trouble(const struct nvidia *nvidia, const struct nvidia_gpu 
 		return NULL;
 	/* The library does not tell the UUID of one that was let go before. */
 	if (!gpu->uuid && !gpu->trouble && !gpu->altered)
-		return xstrdup("it is not known yet whether a container has the GPU: NVIDIA's "
-			       "library has not told its UUID");
+		return xasprintf("%s: NVIDIA's library has not reported its UUID", gpu_use_unknown);
 	/* Also if the kubelet has not said yet what pods have. */
 	json_strs_add(&ids, gpu->uuid ? gpu->uuid : "GPU-");
 	add_given(nvidia, gpu, &ids);
 	for (size_t i = 0; i < ids.len && !trouble; i++)
-		trouble = unit_trouble(nvidia, ids.items[i]);
+		trouble =
+			gpu_unit_bind_trouble(nvidia->deps.is_free, nvidia->deps.arg, ids.items[i]);
 	json_strs_done(&ids);
 	return trouble;
 }
@@ -355,9 +343,7 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 	if (!gpu)
 		return NULL;
 	if (!gpu->claim)
-		return nvidia->has_plugin
-			       ? NULL
-			       : xstrdup("containers can still get the GPU from the kubelet");
+		return nvidia->has_plugin ? NULL : xstrdup(gpu_still_offered);
 	trouble = given_trouble(nvidia, gpu);
 	if (trouble || gpu->released || is_forced(nvidia, address))
 		return trouble;
@@ -366,7 +352,7 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 	return xstrdup("NVIDIA's driver is asked to let the GPU go");
 }
 
-/* --- GPUs that the driver lets go ------------------------------------------------------------------------ */
+/* --- GPUs that the driver lets go --------------------------------------------------------------- */
 
 /* What a restarted agent has to know. One that is bound elsewhere stays in the record. */
 static void record_released(struct nvidia *nvidia, const struct nvml_line *line)
@@ -415,7 +401,7 @@ static void end_release(struct nvidia *nvidia, const struct nvml_end *end)
 				question->verb == NVML_ASK_ATTACH, end->message, now_ms(nvidia));
 }
 
-/* --- runs ----------------------------------------------------------------------------------------------- */
+/* --- runs --------------------------------------------------------------------------------------- */
 
 static void on_line(void *arg, const struct nvml_line *line)
 {
@@ -582,7 +568,7 @@ static void on_due(void *arg)
 	nvidia_step_done(&step);
 }
 
-/* --- what else is on the node -------------------------------------------------------------------------------- */
+/* --- what else is on the node ------------------------------------------------------------------- */
 
 static void on_cdi_written(void *arg)
 {
@@ -675,8 +661,8 @@ static const char *hindrance(void *arg, const struct nvidia_device *device)
 	bool mps = nvidia->file.config.mps_root && device->sharing;
 
 	if (nvidia->no_imex)
-		return "/dev/nvidia-caps-imex-channels/channel0 does not exist, and imex.required is "
-		       "set";
+		return "/dev/nvidia-caps-imex-channels/channel0 does not exist, and imex.required "
+		       "is set";
 	if (mps && device->mig)
 		return "MPS cannot share a MIG device";
 	if (mps && json_strs_has(&nvidia->no_mps, device->sharing->name))
@@ -729,8 +715,7 @@ static void log_file_trouble(struct nvidia *nvidia, const char *trouble)
 			  log_str("effect", effect));
 		record_file_trouble(nvidia, trouble, effect);
 	}
-	free(nvidia->file_trouble);
-	nvidia->file_trouble = xstrdup_or_null(trouble);
+	str_set(&nvidia->file_trouble, trouble);
 }
 
 /* The first entry of the HostDeviceConfig that selects this node; NULL: none. */
@@ -865,7 +850,7 @@ static void on_look(void *arg)
 	tell(nvidia);
 }
 
-/* --- the GPUs of the node ------------------------------------------------------------------------------- */
+/* --- the GPUs of the node ----------------------------------------------------------------------- */
 
 static bool is(const char *a, const char *b)
 {
@@ -929,7 +914,7 @@ void nvidia_offer(void *arg, struct plugins *plugins)
 		nvidia_type_offer(&nvidia->type, plugins);
 }
 
-/* --- for the PCIDevice -------------------------------------------------------------------------------------- */
+/* --- for the PCIDevice -------------------------------------------------------------------------- */
 
 bool nvidia_has(const struct nvidia *nvidia, const char *address)
 {
@@ -1014,7 +999,7 @@ const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, co
 	return known ? &nvidia->allocations : NULL;
 }
 
-/* --- life ------------------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------------- */
 
 struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_options *options,
 			  const struct nvidia_deps *deps)

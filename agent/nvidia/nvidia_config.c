@@ -16,7 +16,7 @@
 #define PREFIX   "nvidia.com/"
 #define MPS_ROOT "/run/nvidia/mps"
 
-/* --- the file, where it has one form ------------------------------------------------------------------------ */
+/* --- the file, where it has one form ---------------------------------------------------------- */
 
 struct file_resource {
 	char *name;
@@ -129,7 +129,7 @@ static json_t *value_at(json_t *root, const char *path)
 	return json_is_null(root) ? NULL : root;
 }
 
-/* --- fields ---------------------------------------------------------------------------------------------- */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 /* True if @text is the second of two words, false if it is the first or NULL. */
 static int take_choice(const char *field, const char *text, const char *const words[2],
@@ -238,7 +238,7 @@ static int take_imex(json_t *root, const struct file_imex *file, struct nvidia_c
 	return 0;
 }
 
-/* --- shared devices ----------------------------------------------------------------------------------------- */
+/* --- shared devices --------------------------------------------------------------------------- */
 
 static int take_name(const char *text, const char *end, char **ret_name, struct err *err)
 {
@@ -409,7 +409,7 @@ static int take_sharings(json_t *root, const struct file *file, struct nvidia_co
 			config, err);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int take(json_t *root, const struct file *file, struct nvidia_config *config,
 		struct err *err)

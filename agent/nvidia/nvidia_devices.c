@@ -28,7 +28,7 @@ bool nvidia_mig_strategy_from_text(const char *text, enum nvidia_mig_strategy *r
 	return false;
 }
 
-/* --- the devices ------------------------------------------------------------------------------------------ */
+/* --- the devices ------------------------------------------------------------------------------ */
 
 static void leave_out(struct nvidia_devices *devices, const char *uuid, const char *reason)
 {
@@ -95,7 +95,7 @@ static void add_migs(const struct nvidia_gpu *gpu, const char *resource,
 	}
 }
 
-/* --- the strategy single ------------------------------------------------------------------------------------- */
+/* --- the strategy single ---------------------------------------------------------------------- */
 
 /* What a GPU is to this strategy: "" a whole one, or the profile of all its MIG devices. NULL: it
  * fits none. */
@@ -181,7 +181,7 @@ static void add_of_gpu(const struct nvidia_gpu *gpu, enum nvidia_mig_strategy st
 	}
 }
 
-/* --- how they are shared ------------------------------------------------------------------------------------ */
+/* --- how they are shared ---------------------------------------------------------------------- */
 
 static bool is_listed(const struct nvidia_sharing *sharing, const struct nvidia_device *device)
 {
@@ -255,7 +255,7 @@ bool nvidia_devices_are_parts(const struct nvidia_devices *devices, const char *
 	return false;
 }
 
-/* --- units ------------------------------------------------------------------------------------------------ */
+/* --- units ------------------------------------------------------------------------------------ */
 
 const char *nvidia_device_resource(const struct nvidia_device *device)
 {

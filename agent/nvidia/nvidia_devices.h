@@ -22,8 +22,10 @@ enum { NVIDIA_RESOURCE_SIZE = 64 };
 /* What is offered of GPUs in MIG mode: the strategies of NVIDIA's plugin. */
 enum nvidia_mig_strategy {
 	NVIDIA_MIG_NONE, /* the whole GPU, as of others                                           */
-	NVIDIA_MIG_SINGLE, /* their MIG devices as nvidia.com/gpu, if all devices of a node are alike */
-	NVIDIA_MIG_MIXED, /* their MIG devices by profile: nvidia.com/mig-1g.5gb                    */
+	/* their MIG devices as nvidia.com/gpu, if all devices of a node are alike */
+	NVIDIA_MIG_SINGLE,
+	/* their MIG devices by profile: nvidia.com/mig-1g.5gb */
+	NVIDIA_MIG_MIXED,
 };
 
 /* Borrowed from the GPUs and the configuration. */

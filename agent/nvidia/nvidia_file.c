@@ -24,29 +24,22 @@ void nvidia_file_done(struct nvidia_file *file)
 	nvidia_config_done(&file->config);
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 bool nvidia_file_set_label(struct nvidia_file *file, const char *value)
 {
 	/* A folder's file, and nothing else. */
 	const char *name = value && *value ? value : NULL;
-	bool differs = !file->is_labelled || !is_same(file->label, name);
+	bool differs = !file->is_labelled || !str_equal(file->label, name);
 
 	file->is_labelled = true;
-	if (differs) {
-		free(file->label);
-		file->label = xstrdup_or_null(name);
-	}
+	if (differs)
+		str_set(&file->label, name);
 	return differs;
 }
 
 bool nvidia_file_give(struct nvidia_file *file, const char *name, const char *text)
 {
-	bool differs =
-		!file->is_given || !is_same(file->given_name, name) || !is_same(file->given, text);
+	bool differs = !file->is_given || !str_equal(file->given_name, name) ||
+		       !str_equal(file->given, text);
 
 	file->is_given = true;
 	if (differs) {
@@ -114,7 +107,7 @@ static int adopt(struct nvidia_file *file, struct err *err)
 
 static int take(struct nvidia_file *file, char *path, char *text, struct err *err)
 {
-	bool is_new = !is_same(file->name, path) || !is_same(file->text, text);
+	bool is_new = !str_equal(file->name, path) || !str_equal(file->text, text);
 
 	if (!is_new && file->is_good) {
 		free(path);

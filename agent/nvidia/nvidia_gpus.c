@@ -123,7 +123,7 @@ bool nvidia_gpus_are_known(const struct nvidia_gpus *gpus)
 	return true;
 }
 
-/* --- ill and well ------------------------------------------------------------------------------ */
+/* --- ill and well ----------------------------------------------------------------------------- */
 
 static bool is_ill(const struct nvidia_gpu *gpu)
 {
@@ -219,13 +219,7 @@ static char *trouble_of(const struct nvidia_gpu *gpu, const struct nvml_line *li
 	return xstrdup(gpu->problem ? gpu->problem : "it does not answer as it should");
 }
 
-/* --- lines -------------------------------------------------------------------------------------- */
-
-static void set_text(char **text, const char *value)
-{
-	free(*text);
-	*text = xstrdup_or_null(value);
-}
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* True if another GPU is at this address than before. */
 static bool take_uuid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
@@ -235,7 +229,7 @@ static bool take_uuid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 
 	if (gpu->uuid && !replaced)
 		return false;
-	set_text(&gpu->uuid, line->uuid);
+	str_set(&gpu->uuid, line->uuid);
 	gpus->changed = true;
 	if (replaced)
 		gpu->looked = gpu->placed = false;
@@ -246,7 +240,7 @@ static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const str
 		     uint64_t now_ms)
 {
 	(void)take_uuid(gpus, gpu, line);
-	set_text(&gpu->name, line->name);
+	str_set(&gpu->name, line->name);
 	if (!gpu->looked || gpu->index != line->index || gpu->has_mig != line->mig)
 		gpus->changed = true;
 	gpu->index = line->index;
@@ -518,7 +512,7 @@ void nvidia_gpus_take(struct nvidia_gpus *gpus, const struct xid_policy *policy,
 		take_of_gpu(gpus, gpu, line, now_ms);
 }
 
-/* --- the beginning and the end of a run ----------------------------------------------------------- */
+/* --- the beginning and the end of a run ------------------------------------------------------- */
 
 void nvidia_gpus_begin(struct nvidia_gpus *gpus, const struct json_strs *addresses, bool watch)
 {
@@ -528,7 +522,7 @@ void nvidia_gpus_begin(struct nvidia_gpus *gpus, const struct json_strs *address
 		if (!gpu)
 			continue;
 		*(watch ? &gpu->watched : &gpu->answered) = false;
-		set_text(&gpu->problem, NULL);
+		str_set(&gpu->problem, NULL);
 	}
 }
 
@@ -642,7 +636,7 @@ bool nvidia_gpus_set_claim(struct nvidia_gpus *gpus, const char *address, const 
 
 	if (!gpu || str_equal(gpu->claim, text))
 		return false;
-	set_text(&gpu->claim, text);
+	str_set(&gpu->claim, text);
 	gpus->changed = true;
 	if (claim)
 		return true;
@@ -700,7 +694,7 @@ void nvidia_gpus_doubt(struct nvidia_gpus *gpus, const struct json_strs *address
 	}
 }
 
-/* --- pairs ------------------------------------------------------------------------------------------ */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 uint16_t nvidia_gpus_weight(const struct nvidia_gpus *gpus, const char *a, const char *b)
 {

@@ -38,7 +38,8 @@ struct nvidia_gpu {
 	char *uuid;    /* NULL: not told yet */
 	char *name;
 	char *trouble; /* why it is not healthy; NULL: it is, or nothing is known of it */
-	char *claim; /* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: none does */
+	/* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: none does */
+	char *claim;
 	bool vacant;     /* no container has it: the claim may take it               */
 	bool released;   /* the driver has let it go for the claim, or cannot say so */
 	bool altered;    /* its drain state or persistence mode is to be restored    */

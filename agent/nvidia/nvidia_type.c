@@ -41,7 +41,7 @@ unsigned nvidia_list_from_text(const char *text)
 	return 0;
 }
 
-/* --- the offer ---------------------------------------------------------------------------------- */
+/* --- the offer -------------------------------------------------------------------------------- */
 
 const char *nvidia_type_trouble(const struct nvidia_type *type, const struct nvidia_device *device)
 {
@@ -130,7 +130,7 @@ void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins)
 	array_done(&offering.resources);
 }
 
-/* --- Allocate ------------------------------------------------------------------------------------ */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static int check(const struct nvidia_type *type, const struct nvidia_devices *devices,
 		 const char *uuid, struct err *err)
@@ -317,7 +317,7 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return r;
 }
 
-/* --- preferred GPUs --------------------------------------------------------------------------------- */
+/* --- preferred GPUs --------------------------------------------------------------------------- */
 
 static enum device_choice choose(void *arg, const char *resource)
 {

@@ -40,7 +40,8 @@ enum nvml_line_kind {
 	NVML_LINE_END,       /* the answer is whole; of a watch: no GPU is left             */
 	NVML_LINE_WATCHED,   /* a GPU of the watch: address, uuid, events, well             */
 	NVML_LINE_WATCHING,  /* gpus                                                        */
-	NVML_LINE_EVENT, /* type, data; address and uuid if the GPU is known; gi, ci of a MIG device */
+	/* type, data; address and uuid if the GPU is known; gi, ci of a MIG device */
+	NVML_LINE_EVENT,
 	NVML_LINE_LOST, /* address, uuid, code, message                                */
 	NVML_LINE_IDLE, /* the watch lives                                             */
 };

@@ -48,8 +48,7 @@ static void run_free(struct nvml_run *run)
 
 static void set_at(struct nvml_run *run, const char *address)
 {
-	free(run->at);
-	run->at = xstrdup_or_null(address);
+	str_set(&run->at, address);
 }
 
 /* True: it is for the owner. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -35,23 +36,13 @@ void allocation_add_mount(struct allocation *allocation, const char *container_p
 				       .read_only = read_only };
 }
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_alphanumeric(char c)
-{
-	return is_letter(c) || (c >= '0' && c <= '9');
-}
-
 /* Of @len bytes: letters and digits, with some of @others between them. */
 static bool is_cdi_word(const char *text, size_t len, const char *others)
 {
-	if (len == 0 || !is_alphanumeric(text[0]) || !is_alphanumeric(text[len - 1]))
+	if (len == 0 || !ascii_is_alnum(text[0]) || !ascii_is_alnum(text[len - 1]))
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (!is_alphanumeric(text[i]) && !strchr(others, text[i]))
+		if (!ascii_is_alnum(text[i]) && !strchr(others, text[i]))
 			return false;
 	}
 	return true;
@@ -71,8 +62,9 @@ static bool is_cdi_name(const char *name)
 	if (class[class_len] != '=')
 		return false;
 	device = class + class_len + 1;
-	return is_letter(name[0]) && is_cdi_word(name, vendor, "_-.") && is_letter(class[0]) &&
-	       is_cdi_word(class, class_len, "_-.") && is_cdi_word(device, strlen(device), "_-.:");
+	return ascii_is_letter(name[0]) && is_cdi_word(name, vendor, "_-.") &&
+	       ascii_is_letter(class[0]) && is_cdi_word(class, class_len, "_-.") &&
+	       is_cdi_word(device, strlen(device), "_-.:");
 }
 
 int allocation_add_cdi_device(struct allocation *allocation, const char *name, struct err *err)

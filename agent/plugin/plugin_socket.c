@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "agent/plugin/socket_sweep.h"
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -36,8 +37,7 @@ static uint64_t hash_of(const char *text)
 
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '.' || c == '-' || c == '_';
+	return ascii_is_alnum(c) || c == '.' || c == '-' || c == '_';
 }
 
 static void add_resource(struct str *path, const char *resource, size_t room)

@@ -369,18 +369,6 @@ static json_t *plan_gone(const struct publish_case *c)
 	return body;
 }
 
-/* Is each of @want in @have with the same value? */
-static bool has_all(const struct json_pairs *have, const struct json_pairs *want)
-{
-	for (size_t i = 0; i < want->len; i++) {
-		const char *value = json_pairs_get(have, want->items[i].key);
-
-		if (!value || strcmp(value, want->items[i].value) != 0)
-			return false;
-	}
-	return true;
-}
-
 static json_t *pairs_json(const struct json_pairs *pairs)
 {
 	json_t *json = json_object();
@@ -430,8 +418,8 @@ static json_t *plan_object(const struct publish_case *c)
 	add_pairs(&annotations, &wanted->annotations);
 	keep_driver(c, &annotations);
 
-	if (!seen || !has_all(&seen->labels, &labels) ||
-	    !has_all(&seen->annotations, &annotations)) {
+	if (!seen || !json_pairs_include(&seen->labels, &labels) ||
+	    !json_pairs_include(&seen->annotations, &annotations)) {
 		json_t *meta = json_object();
 
 		json_object_set_new(meta, "labels", pairs_json(&labels));

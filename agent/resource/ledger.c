@@ -660,7 +660,8 @@ const char *ledger_written(struct ledger *ledger, const char *id)
 {
 	if (!is_silent(ledger))
 		return is_unlisted(ledger, id)
-			       ? "a pod in the kubelet's checkpoint, which lists init containers too"
+			       ? "a pod in the kubelet's checkpoint, which lists init containers "
+				 "too"
 			       : NULL;
 	switch (checkpoint_find(ledger->checkpoint, id)) {
 	case CHECKPOINT_ALLOCATED:

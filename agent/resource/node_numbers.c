@@ -413,8 +413,8 @@ static char *next_trouble(const struct node_numbers *numbers, const char *other)
 		strchr(other, ':') ? names_pcidevice(numbers->node->name, other) : xstrdup(other);
 
 	return xasprintf(
-		"a pod may still open the device node that it was given for %s, which is gone, and the "
-		"kernel would give the number of that node to this device: delete that pod; "
+		"a pod may still open the device node that it was given for %s, which is gone, and "
+		"the kernel would give the number of that node to this device: delete that pod; "
 		"kubectl hostdev who %s names it",
 		other, name);
 }

@@ -125,8 +125,7 @@ static void set_node(struct offered *offered, enum node_view node,
 	for (size_t i = 0; allocatable && i < allocatable->len; i++)
 		json_pairs_set(&offered->allocatable, allocatable->items[i].key,
 			       allocatable->items[i].value);
-	free(offered->denied);
-	offered->denied = xstrdup_or_null(denied);
+	str_set(&offered->denied, denied);
 	offered_check_answers(offered);
 }
 

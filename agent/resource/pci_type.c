@@ -275,8 +275,7 @@ static void keep_name(const struct pci_view *view, struct pci_offer *offer)
 		offer->by_claim = false;
 		return;
 	}
-	free(offer->resource);
-	offer->resource = xstrdup(held);
+	str_set(&offer->resource, held);
 }
 
 /* False: it is not offered. The caller releases. */

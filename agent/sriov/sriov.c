@@ -548,8 +548,7 @@ void sriov_map_functions(struct sriov *sriov)
 
 void sriov_set_node_address(struct sriov *sriov, const char *address)
 {
-	free(sriov->node_address);
-	sriov->node_address = xstrdup_or_null(address);
+	str_set(&sriov->node_address, address);
 }
 
 /* --- questions -------------------------------------------------------------------------------- */

@@ -58,12 +58,6 @@ static const struct limit limits[] = {
 };
 #undef S
 
-static void put(char **member, const char *text)
-{
-	free(*member);
-	*member = xstrdup_or_null(text);
-}
-
 static void set_functions(const struct sriov_case *c, struct sriovnetworkdevice_status *want)
 {
 	json_strs_done(&want->vf_addresses);
@@ -74,7 +68,7 @@ static void set_functions(const struct sriov_case *c, struct sriovnetworkdevice_
 		json_strs_add(&want->vf_addresses, address);
 		*array_add(&want->vf_pci_devices) = names_pcidevice(c->node_name, address);
 	}
-	put(&want->status,
+	str_set(&want->status,
 	    want->vf_addresses.len > 0 ? SRIOVNETWORKDEVICE_ENABLED : SRIOVNETWORKDEVICE_DISABLED);
 }
 
@@ -89,12 +83,12 @@ static void set_identity(const struct sriov_case *c, const struct sriov_verdict 
 	if (!same) {
 		auto_free char *device = sriov_other_device(c);
 
-		put(&want->address, c->pf->address);
-		put(&want->device, device);
-		put(&want->serial_number, NULL);
+		str_set(&want->address, c->pf->address);
+		str_set(&want->device, device);
+		str_set(&want->serial_number, NULL);
 	}
 	if (!want->serial_number)
-		put(&want->serial_number, c->pf->serial);
+		str_set(&want->serial_number, c->pf->serial);
 }
 
 /* Settings of virtual functions that do not exist; NULL: none. While a card has none at all, they

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 void attempt_done(struct attempt *attempt)
 {
@@ -23,8 +24,7 @@ void attempt_begin(struct attempt *attempt, const struct attempt_object *object,
 		   enum attempt_effect effect, uint64_t now_ms)
 {
 	if (!is_for(attempt, object)) {
-		free(attempt->uid);
-		attempt->uid = xstrdup(object->uid);
+		str_set(&attempt->uid, object->uid);
 		attempt->generation = object->generation;
 		attempt->direction = object->direction;
 		attempt->failures = 0;

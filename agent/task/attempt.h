@@ -26,8 +26,9 @@ struct attempt_backoff {
 /* What a task may change of what scans show. */
 enum attempt_effect {
 	ATTEMPT_CHANGES_NOTHING,
-	ATTEMPT_CHANGES_ONE,  /* one device: if that is held or refused, nothing was changed      */
-	ATTEMPT_CHANGES_MANY, /* several: one may be held or refused when others have been changed */
+	ATTEMPT_CHANGES_ONE, /* one device: if that is held or refused, nothing was changed      */
+	/* several: one may be held or refused when others have been changed */
+	ATTEMPT_CHANGES_MANY,
 };
 
 /* The object of an attempt, its generation and the direction. Borrowed. */

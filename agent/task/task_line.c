@@ -69,6 +69,13 @@ const char *task_result_text(enum task_result result)
 	return texts[result];
 }
 
+void task_words_add(struct json_strs *words, const char *key, const char *value)
+{
+	auto_free char *word = xasprintf("%s=%s", key, value);
+
+	json_strs_add(words, word);
+}
+
 void task_outcome_done(struct task_outcome *outcome)
 {
 	free(outcome->reason);

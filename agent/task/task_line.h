@@ -20,6 +20,9 @@
 
 struct err;
 
+/* Append the word "KEY=VALUE" to a command line of the helper. */
+void task_words_add(struct json_strs *words, const char *key, const char *value);
+
 enum task_result {
 	TASK_NONE,    /* none is known                                         */
 	TASK_DONE,    /* all is as it was requested                            */

@@ -76,9 +76,9 @@ static bool refuse_controller(const struct usb_claim_case *c, const char *addres
 	if (!is_controller_claimed(c, address))
 		return false;
 	refuse(v, "ControllerClaimed",
-	       xasprintf(
-		       "its controller %s is claimed as a PCI device: delete that claim, or this one",
-		       address));
+	       xasprintf("its controller %s is claimed as a PCI device: delete that claim, or this "
+			 "one",
+			 address));
 	return true;
 }
 
@@ -88,9 +88,9 @@ static void check_missing(const struct usb_claim_case *c, struct usb_claim_verdi
 		refuse(v, "Hub", xstrdup("a hub: other devices are behind it"));
 	else
 		refuse(v, "DeviceNotFound",
-		       xstrdup("the node has no USB device of this name: the claim waits for it; if "
-			       "the device was plugged in again it has another name, see kubectl "
-			       "get usbdevices"));
+		       xstrdup("the node has no USB device of this name: the claim waits for it; "
+			       "if the device was plugged in again it has another name, see "
+			       "kubectl get usbdevices"));
 }
 
 static void check_gone(const struct usb_claim_case *c, struct usb_claim_verdict *v)

@@ -14,6 +14,7 @@
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 static const char finalizer[] = NAMES_FINALIZER_HARVESTER_USB;
 
@@ -65,12 +66,6 @@ struct sketch {
 	struct patch_status status; /* leads to @want */
 };
 
-static void put(char **member, const char *text)
-{
-	free(*member);
-	*member = text && *text ? xstrdup(text) : NULL;
-}
-
 /*
  * Which device it is, is written when it is accepted, when it has moved, and while it is refused:
  * plugged in again it has another name, and the claim is for it all the same. A claim that has our
@@ -97,13 +92,13 @@ static void set_identity(struct sketch *s)
 
 	if (!is)
 		return;
-	put(&s->want.pci_address, is->pci_address);
+	str_set_nonempty(&s->want.pci_address, is->pci_address);
 	if (!has_identity(s))
 		return;
-	put(&s->want.port_path, is->port_path);
-	put(&s->want.vendor_id, is->vendor_id);
-	put(&s->want.product_id, is->product_id);
-	put(&s->want.serial_number, is->serial_number);
+	str_set_nonempty(&s->want.port_path, is->port_path);
+	str_set_nonempty(&s->want.vendor_id, is->vendor_id);
+	str_set_nonempty(&s->want.product_id, is->product_id);
+	str_set_nonempty(&s->want.serial_number, is->serial_number);
 }
 
 static bool is_ready(const struct sketch *s)
@@ -153,9 +148,9 @@ static void add_verdict(struct sketch *s)
 static void fill(struct sketch *s)
 {
 	api_conditions_make_room(&s->want.conditions, our_types, ARRAY_LEN(our_types));
-	put(&s->want.node_name, s->c->node_name);
+	str_set_nonempty(&s->want.node_name, s->c->node_name);
 	s->want.observed_generation = s->c->claim->meta.generation;
-	put(&s->want.holder, !s->verdict && s->c->held ? s->c->holder : NULL);
+	str_set_nonempty(&s->want.holder, !s->verdict && s->c->held ? s->c->holder : NULL);
 	set_identity(s);
 	if (s->verdict)
 		add_verdict(s);

@@ -171,10 +171,8 @@ static void keep_name(const struct usb_view *view, const struct usb_bundle *bund
 	bool ours = false;
 	const char *held = offers_resource(view->offers, bundle->id, &ours);
 
-	if (held && ours && strcmp(held, offer->resource) != 0) {
-		free(offer->resource);
-		offer->resource = xstrdup(held);
-	}
+	if (held && ours && strcmp(held, offer->resource) != 0)
+		str_set(&offer->resource, held);
 	for (size_t i = 0; i < bundle->len && !offer->trouble; i++) {
 		held = bundle->devices[i]
 			       ? offers_resource(view->offers, bundle->devices[i]->status.port_path,

@@ -199,10 +199,9 @@ static void recall(struct usb_owners *owners, const char *port_path)
 		forget(owners, port_path);
 		return;
 	case RECALLED_UNREAD:
-		log_warn(
-			"the owner of a device node cannot be restored yet; it is restored when the "
-			"agent starts again",
-			log_str("file", path), log_str("reason", err.msg));
+		log_warn("the owner of a device node cannot be restored yet; it is restored when "
+			 "the agent starts again",
+			 log_str("file", path), log_str("reason", err.msg));
 		return;
 	}
 }

@@ -5,6 +5,7 @@
 #include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
+#include "agent/task/task_line.h"
 #include "agent/usb/usb_node.h"
 #include "api/json_values.h"
 #include "api/override.h"
@@ -101,18 +102,11 @@ static void on_task_gone(void *arg)
 	deps->on_gone(deps->arg, rebind->name);
 }
 
-static void add_word(struct json_strs *words, const char *key, const char *value)
-{
-	auto_free char *word = xasprintf("%s=%s", key, value);
-
-	json_strs_add(words, word);
-}
-
 static void add_number(struct json_strs *words, const char *key, unsigned number)
 {
 	auto_free char *text = xasprintf("%u", number);
 
-	add_word(words, key, text);
+	task_words_add(words, key, text);
 }
 
 static void make_words(const struct usbdeviceclaim *claim, const struct usbdevice *device,
@@ -122,11 +116,11 @@ static void make_words(const struct usbdeviceclaim *claim, const struct usbdevic
 	unsigned number = 0;
 
 	(void)usb_node_numbers(device->status.device_path, &bus, &number);
-	add_word(words, "port", device->status.port_path);
+	task_words_add(words, "port", device->status.port_path);
 	add_number(words, "bus", bus);
 	add_number(words, "device", number);
 	if (override_applies(&claim->meta, "UseUnknown"))
-		add_word(words, "allow-unknown", "1");
+		task_words_add(words, "allow-unknown", "1");
 }
 
 bool usb_rebinds_start(struct usb_rebinds *rebinds, const struct usbdeviceclaim *claim,

@@ -195,11 +195,6 @@ static void selected_list_done(struct usb_selected_list *list)
 	array_done(list);
 }
 
-static bool is_text_equal(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static bool is_selected_equal(const struct usb_selected_list *a, const struct usb_selected_list *b)
 {
 	bool equal = a->len == b->len;
@@ -207,7 +202,7 @@ static bool is_selected_equal(const struct usb_selected_list *a, const struct us
 	for (size_t i = 0; i < a->len && equal; i++)
 		equal = strcmp(a->items[i].port_path, b->items[i].port_path) == 0 &&
 			strcmp(a->items[i].resource, b->items[i].resource) == 0 &&
-			is_text_equal(a->items[i].trouble, b->items[i].trouble);
+			str_equal(a->items[i].trouble, b->items[i].trouble);
 	return equal;
 }
 

@@ -162,12 +162,13 @@ char *rights_how(const struct rights *rights, enum device_type type, const char 
 		return xasprintf("Claim it: kubectl hostdev claim %s", name);
 	if (rights_allow(rights, "pcidevices", name, "claim-group"))
 		return xasprintf(
-			"Unless another user has claimed a part of it, claim its whole IOMMU group: "
-			"kubectl hostdev claim %s --include-group",
+			"Unless another user has claimed a part of it, claim its whole IOMMU "
+			"group: kubectl hostdev claim %s --include-group",
 			name);
 	if (*rest && rights_claim(rights, type, rest))
 		return xasprintf(
-			"Claim the functions of its IOMMU group together: kubectl hostdev claim %s %s",
+			"Claim the functions of its IOMMU group together: kubectl hostdev claim %s "
+			"%s",
 			name, rest);
 	return *rest ? lacks("claim", rest) : lacks("claim-group", name);
 }

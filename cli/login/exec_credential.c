@@ -17,7 +17,7 @@
 
 enum { CA_MAX = 1 << 20 };
 
-/* --- its input ---------------------------------------------------------------------------------- */
+/* --- its input -------------------------------------------------------------------------------- */
 
 static void set_text(json_t *object, const char *key, const char *text)
 {
@@ -77,24 +77,17 @@ int exec_credential_ask(const struct kube_config *config, bool interactive, char
 	return 0;
 }
 
-/* --- what it says ------------------------------------------------------------------------------- */
+/* --- what it says ----------------------------------------------------------------------------- */
 
 static int bad(struct err *err, const char *what)
 {
 	return err_set(err, ERR_RETRY, -ENOKEY, "it printed %s", what);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text && *text ? text : NULL;
-}
-
 static int check_kind(const json_t *object, const char *api_version, struct err *err)
 {
-	const char *kind = text_of(object, "kind");
-	const char *version = text_of(object, "apiVersion");
+	const char *kind = json_get_nonempty(object, "kind");
+	const char *version = json_get_nonempty(object, "apiVersion");
 
 	if (!kind || strcmp(kind, "ExecCredential") != 0)
 		return bad(err, "no ExecCredential");
@@ -117,10 +110,10 @@ static int check_pem(const char *cert, const char *key, struct err *err)
 static int read_status(const json_t *status, struct exec_credential *ret_credential,
 		       struct err *err)
 {
-	const char *token = text_of(status, "token");
-	const char *cert = text_of(status, "clientCertificateData");
-	const char *key = text_of(status, "clientKeyData");
-	const char *expires = text_of(status, "expirationTimestamp");
+	const char *token = json_get_nonempty(status, "token");
+	const char *cert = json_get_nonempty(status, "clientCertificateData");
+	const char *key = json_get_nonempty(status, "clientKeyData");
+	const char *expires = json_get_nonempty(status, "expirationTimestamp");
 	int64_t expires_ms = INT64_MAX;
 	int r = check_pem(cert, key, err);
 

@@ -147,7 +147,7 @@ static void run_close(struct run *run)
 	close_handle(run, (uv_handle_t *)&run->timer);
 }
 
-/* --- how it ends -------------------------------------------------------------------------------- */
+/* --- how it ends ------------------------------------------------------------------------------ */
 
 #define no_key(err, ...) err_set(err, ERR_RETRY, -ENOKEY, __VA_ARGS__)
 
@@ -253,7 +253,7 @@ static void on_not_begun(uv_timer_t *timer)
 	finish(timer->data);
 }
 
-/* --- how it begins ------------------------------------------------------------------------------ */
+/* --- how it begins ---------------------------------------------------------------------------- */
 
 static void tell_hint(struct exec_plugin *plugin)
 {

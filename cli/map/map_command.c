@@ -111,7 +111,8 @@ static int serve(struct command_run *run, struct session *session, struct clock 
 		return COMMAND_FAILED;
 	}
 	command_note(
-		"Keep the address secret: anyone who has it can see the devices. Ctrl-C ends the map.");
+		"Keep the address secret: anyone who has it can see the devices. Ctrl-C ends the "
+		"map.");
 	if (run->settings.open) {
 		redirect = write_redirect(map_view_address(view));
 		open_browser(redirect);
@@ -160,9 +161,10 @@ static const struct options_prose prose = {
 	.summary = "shows the devices live in a browser",
 	.synopsis = "kubectl hostdev map [--port PORT] [--open]",
 	.description =
-		"Serves a page on 127.0.0.1 that shows the nodes of the cluster, their buses, IOMMU "
-		"groups and devices, and updates itself. Prints the page's address, and runs until "
-		"Ctrl-C.\n\n"
+		"Serves a page on 127.0.0.1 that shows the nodes of the cluster, their buses, "
+		"IOMMU groups and devices, and updates itself. Prints the page's address, and runs "
+		"until Ctrl-C.\n"
+		"\n"
 		"It reads the cluster with the rights of your kubeconfig and changes nothing. The "
 		"address contains a random token; requests without it are refused.",
 	.examples = " kubectl hostdev map\n"

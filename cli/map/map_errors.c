@@ -71,10 +71,8 @@ static bool update_error(struct map_error *error, bool *had)
 
 	*had |= printed[0] != '\0';
 	error->is_new = text[0] && !is_same(text, printed);
-	if (!is_same(text, printed)) {
-		free(error->printed);
-		error->printed = xstrdup(text);
-	}
+	if (!is_same(text, printed))
+		str_set(&error->printed, text);
 	return text[0] != '\0';
 }
 

@@ -68,7 +68,8 @@ struct map_verdict map_guard_check(const struct map_guard *guard, const struct m
 	if (!is_ours(guard, request->host))
 		return (struct map_verdict){
 			.status = 421,
-			.why = "this is not the host of the page: open the address that was printed",
+			.why = "this is not the host of the page: open the address that was "
+			       "printed",
 		};
 	if (strcmp(request->method, "GET") != 0)
 		return (struct map_verdict){ .status = 405,

@@ -17,6 +17,7 @@
 #include "api/vgpudevice.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/model/cluster_view.h"
 
 struct cluster {
@@ -124,8 +125,7 @@ bool cluster_nodes_known(const struct cluster *cluster)
 
 void cluster_set_caller(struct cluster *cluster, const char *user)
 {
-	free(cluster->caller);
-	cluster->caller = xstrdup_or_null(user);
+	str_set(&cluster->caller, user);
 	cluster->changed = true;
 }
 

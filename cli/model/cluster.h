@@ -83,7 +83,8 @@ struct cluster_device {
 	const struct api_conditions *claim_conditions;
 	const char *user; /* spec.userName of the claim, or "" */
 	bool others;      /* that is not the caller (cluster_set_caller()) */
-	bool claim_hidden; /* there may be a claim that the caller may not read (cluster_hide_claims()) */
+	/* there may be a claim that the caller may not read (cluster_hide_claims()) */
+	bool claim_hidden;
 	bool usb_hidden; /* likewise, of USB devices behind it; of USB controllers */
 
 	/* Objects about the same PCI function; NULL: none. */

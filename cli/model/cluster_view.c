@@ -183,7 +183,7 @@ static void cluster_device_add_claim(struct cluster_device *device, const struct
 
 /* --- the view --------------------------------------------------------------------------------- */
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static void add_devices(struct cluster_view *view, const struct cluster *cluster,
 			enum cluster_kind kind)
@@ -209,7 +209,7 @@ static void add_lone_claims(struct cluster_view *view, const struct cluster *clu
 	}
 }
 
-/* --- order, and what hangs on what -------------------------------------------------------------- */
+/* --- order, and what hangs on what ------------------------------------------------------------ */
 
 /* Devices without a node come last. */
 static int compare_nodes(const char *a, const char *b)
@@ -324,7 +324,7 @@ static void link_devices(struct cluster_made *made)
 	}
 }
 
-/* --- cards -------------------------------------------------------------------------------------- */
+/* --- cards ------------------------------------------------------------------------------------ */
 
 static struct cluster_device *card_of(const struct cluster_made *made, enum cluster_kind kind,
 				      const void *object)
@@ -369,7 +369,7 @@ static void add_cards(const struct cluster_made *made, const struct cluster *clu
 	}
 }
 
-/* --- nodes -------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 /* The fault of @node: by its Node if Nodes have been read, otherwise by a claim of the node. */
 static struct node_fault fault_of(const struct cluster *cluster, const struct cluster_node *node)

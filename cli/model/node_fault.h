@@ -16,8 +16,8 @@ struct node;
 
 /* Texts are borrowed from the objects, or static. Only the reason may be NULL. */
 struct node_fault {
-	const char *
-		reason; /* of NodeReachable: "NodeGone", "NodeNotReady", "AgentNotRunning"; NULL: well */
+	/* of NodeReachable: "NodeGone", "NodeNotReady", "AgentNotRunning"; NULL: it is well */
+	const char *reason;
 	const char *why;     /* the reason of the Node's condition: "KubeletNotReady"; or "" */
 	const char *message; /* or ""           */
 	const char *since;   /* RFC 3339, or "" */

@@ -29,7 +29,7 @@ bool pick_matches(const struct pick_want *want, const struct cluster_device *dev
 	       (!want->node || strcmp(device->node, want->node) == 0);
 }
 
-/* --- one device --------------------------------------------------------------------------------- */
+/* --- one device ------------------------------------------------------------------------------- */
 
 /* As in the agent: bridges and functions without a driver do not count in a group. */
 static bool counts_in_group(const struct cluster_device *device)
@@ -109,7 +109,7 @@ enum pick_state pick_judge(struct cluster *cluster, const struct pick_want *want
 	return PICK_FREE;
 }
 
-/* --- the choice --------------------------------------------------------------------------------- */
+/* --- the choice ------------------------------------------------------------------------------- */
 
 /* A device that may be picked. */
 struct spot {

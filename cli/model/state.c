@@ -13,15 +13,23 @@
 
 /* clang-format off */
 static const struct state_look looks[STATES] = {
-	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,    "no agent has reported it, or its node has a problem" },
-	[STATE_CLAIMABLE]      = { "claimable", "Claimable", 'o', COLOUR_NONE,   "may be claimed now" },
-	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,    "its node needs it, or it cannot be claimed now" },
-	[STATE_PENDING]   = { "pending",   "Pending",   '~', COLOUR_YELLOW, "claimed, not ready yet" },
-	[STATE_AVAILABLE]     = { "available", "Available", '+', COLOUR_GREEN,  "offered to the kubelet, and no pod has it" },
+	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,
+				"no agent has reported it, or its node has a problem" },
+	[STATE_CLAIMABLE]      = { "claimable", "Claimable", 'o', COLOUR_NONE,
+				"may be claimed now" },
+	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,
+				"its node needs it, or it cannot be claimed now" },
+	[STATE_PENDING]   = { "pending",   "Pending",   '~', COLOUR_YELLOW,
+				"claimed, not ready yet" },
+	[STATE_AVAILABLE]     = { "available", "Available", '+', COLOUR_GREEN,
+				"offered to the kubelet, and no pod has it" },
 	[STATE_USED]      = { "in use",    "InUse",     '#', COLOUR_BLUE,   "a pod has it" },
-	[STATE_RELEASING] = { "releasing", "Releasing", '<', COLOUR_YELLOW, "its claim is being deleted" },
-	[STATE_MISSING]   = { "missing",   "Missing",   '!', COLOUR_RED,    "claimed, but not on its node" },
-	[STATE_STUCK]     = { "stuck",     "Stuck",     'X', COLOUR_RED,    "the kernel has not finished a step" },
+	[STATE_RELEASING] = { "releasing", "Releasing", '<', COLOUR_YELLOW,
+	  "its claim is being deleted" },
+	[STATE_MISSING]   = { "missing",   "Missing",   '!', COLOUR_RED,
+				"claimed, but not on its node" },
+	[STATE_STUCK]     = { "stuck",     "Stuck",     'X', COLOUR_RED,
+				"the kernel has not finished a step" },
 };
 /* clang-format on */
 
@@ -104,16 +112,16 @@ static const struct {
 	[CONFLICT_CONTROLLER] = { STATE_REFUSED, "ControllerClaimed",
 				  "the USB controller of this device is claimed" },
 	[CONFLICT_OWNER] = { STATE_REFUSED, "GroupOwned",
-			     "another user has claimed a function of its IOMMU group, and all claims "
-			     "of a group must have one owner" },
+			     "another user has claimed a function of its IOMMU group, and all "
+			     "claims of a group must have one owner" },
 	[CONFLICT_GROUP] = { STATE_CLAIMABLE, "GroupClaimed",
 			     "the claim of another function has its whole IOMMU group, which one "
 			     "pod at a time can use" },
 	[CONFLICT_HIDDEN] = { STATE_UNKNOWN, "NotRead",
 			      "whether it is claimed is not known: you may not read its claim" },
 	[CONFLICT_USB_HIDDEN] = { STATE_UNKNOWN, "NotRead",
-				  "whether USB devices behind it, or its IOMMU group, are claimed is not known: you may "
-				  "not read USBDeviceClaims" },
+				  "whether USB devices behind it, or its IOMMU group, are claimed "
+				  "is not known: you may not read USBDeviceClaims" },
 };
 
 static struct state_verdict by_itself(const struct cluster_device *device)

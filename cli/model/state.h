@@ -34,7 +34,8 @@ enum state_conflict {
 	CONFLICT_DIVIDED, /* an object asks for virtual functions or vGPUs of it */
 	CONFLICT_VF,      /* a virtual function of it is claimed            */
 	CONFLICT_PF,      /* it is one, and its physical function is claimed */
-	CONFLICT_USB, /* USB devices behind it, or its IOMMU group, are claimed, or a pod has them */
+	/* USB devices behind it, or its IOMMU group, are claimed, or a pod has them */
+	CONFLICT_USB,
 	CONFLICT_CONTROLLER, /* its USB controller is claimed */
 	CONFLICT_OWNER,      /* another function of its IOMMU group is another user's */
 	CONFLICT_GROUP,      /* another function is claimed with its whole IOMMU group; claimable */

@@ -51,7 +51,7 @@ static void skip_blanks(struct reader *r)
 		r->at++;
 }
 
-/* --- steps of a path ---------------------------------------------------------------------------- */
+/* --- steps of a path -------------------------------------------------------------------------- */
 
 static void add_all(struct values *to, json_t *value)
 {
@@ -176,7 +176,7 @@ static int read_quoted(struct reader *r, struct str *to)
 
 static int read_path(struct reader *r, json_t *here, struct values *ret_values);
 
-/* --- filters ------------------------------------------------------------------------------------ */
+/* --- filters ---------------------------------------------------------------------------------- */
 
 enum comparison { IS_THERE, IS_EQUAL, IS_OTHER, IS_AT_MOST, IS_AT_LEAST, IS_LESS, IS_MORE };
 
@@ -325,7 +325,7 @@ static int step_filter(struct reader *r, struct values *values)
 	return status;
 }
 
-/* --- paths -------------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 static int read_bound(struct reader *r, struct bound *ret_bound)
 {
@@ -461,7 +461,7 @@ static int read_path(struct reader *r, json_t *here, struct values *ret_values)
 	return status;
 }
 
-/* --- templates ---------------------------------------------------------------------------------- */
+/* --- templates -------------------------------------------------------------------------------- */
 
 static void add_value(struct str *to, json_t *value)
 {

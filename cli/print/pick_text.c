@@ -47,7 +47,7 @@ void pick_text_names(struct str *to, const char *lead, const char *const *names,
 	str_addf(to, "\n%s", line.buf);
 }
 
-/* --- one device --------------------------------------------------------------------------------- */
+/* --- one device ------------------------------------------------------------------------------- */
 
 static char *quoted(const char *before, const char *text, const char *after)
 {
@@ -100,7 +100,7 @@ static char *lead_of(const struct cluster_device *device, enum pick_state state,
 	return lead_of_state(device);
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static void add_cause(struct causes *causes, const struct pick_want *want,
 		      const struct cluster_device *device, enum pick_state state)

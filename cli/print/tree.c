@@ -290,7 +290,7 @@ static void add_device(struct table *table, const struct out *out, const struct 
 	table_add(table, device->description);
 }
 
-/* --- a node ------------------------------------------------------------------------------------- */
+/* --- a node ----------------------------------------------------------------------------------- */
 
 static char *label_of(const struct cluster_device *device)
 {
@@ -395,7 +395,7 @@ static void add_node(struct table *table, const struct out *out, const struct cl
 	tree_roots_done(&d.roots);
 }
 
-/* --- in other formats --------------------------------------------------------------------------- */
+/* --- in other formats ------------------------------------------------------------------------- */
 
 static void add_parts_json(json_t *json, const struct cluster_device *device)
 {

@@ -85,8 +85,8 @@ void claim_deletion(const struct rule_case *c, const struct api_meta *claim, con
 /* What a user can do about the reasons of agent/inventory/claimable.h. */
 static const struct reason_row {
 	const char *reason;
-	const char *
-		way_out; /* NULL: temporary; the claim is carried out afterwards. "": the message says it */
+	/* NULL: temporary; the claim is carried out afterwards. "": the message says it */
+	const char *way_out;
 } reasons[] = {
 	{ "HostBridge", "claim a device behind it instead" },
 	{ "HostFilesystem", "move that to another disk, or claim another device" },

@@ -108,8 +108,8 @@ static bool refuse_claimed(const struct rule_case *c, const struct sriovnetworkd
 		if (listed || child)
 			return rule_refuse(
 				c, RULE_CONFLICT,
-				"PCIDeviceClaim '%s' has one of its virtual functions%s: delete that "
-				"claim first",
+				"PCIDeviceClaim '%s' has one of its virtual functions%s: delete "
+				"that claim first",
 				name, c->object ? ", and all of them would be removed" : "");
 	}
 	return false;

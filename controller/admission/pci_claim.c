@@ -147,11 +147,6 @@ static bool is_vgpu(const struct rule_case *c, const struct pcideviceclaim *clai
 		claim->meta.name);
 }
 
-static bool is_skipped(const struct pcideviceclaim *claim)
-{
-	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
-}
-
 /* A claim that leaves the device on the host's driver gives nobody access to it, and takes the verb
  * `manage`; the agent knows which drivers pass a device through themselves. One that is being
  * deleted counts while it has our finalizer: a pod may still have the device. */
@@ -169,15 +164,15 @@ static bool refuse_owner(const struct rule_case *c, const struct view *device, c
 	if (known_empty(owner))
 		return rule_refuse(
 			c, RULE_CONFLICT,
-			"GroupShared: IOMMU group %s also holds %s, whose claim names no owner: whoever has "
-			"one function of a group can use all of them. Delete that claim, or ask an "
-			"administrator to claim both for one user",
+			"GroupShared: IOMMU group %s also holds %s, whose claim names no owner: "
+			"whoever has one function of a group can use all of them. Delete that "
+			"claim, or ask an administrator to claim both for one user",
 			view_text(device, VIEW_TEXT_GROUP), address);
 	return rule_refuse(
 		c, RULE_CONFLICT,
-		"GroupShared: IOMMU group %s also holds %s, which '%s' has claimed: whoever has one "
-		"function of a group can use all of them. Ask '%s' to release it, or an administrator to "
-		"claim both for one user",
+		"GroupShared: IOMMU group %s also holds %s, which '%s' has claimed: whoever has "
+		"one function of a group can use all of them. Ask '%s' to release it, or an "
+		"administrator to claim both for one user",
 		view_text(device, VIEW_TEXT_GROUP), address, user, user);
 }
 
@@ -186,7 +181,7 @@ static bool refuse_owner(const struct rule_case *c, const struct view *device, c
 static bool has_other_owner(const struct rule_case *c, const struct pcideviceclaim *claim,
 			    const struct view *device)
 {
-	size_t len = is_skipped(claim) ? 0 : view_members(device);
+	size_t len = pcideviceclaim_is_skipped(claim) ? 0 : view_members(device);
 
 	for (size_t i = 0; i < len; i++) {
 		const char *address = view_member(device, i);
@@ -397,7 +392,7 @@ static void advise_holder(const struct rule_case *c, const struct view *device)
 static void pci_claim_advise(const struct rule_case *c, const struct pcideviceclaim *claim,
 			     const struct view *device)
 {
-	if (is_skipped(claim))
+	if (pcideviceclaim_is_skipped(claim))
 		return;
 	if (c->request->dry_run) {
 		advise_bind(c, claim, device);
@@ -426,7 +421,7 @@ static void pci_claim_advise_release(const struct rule_case *c, const struct pci
 	const char *driver = driver_of(claim);
 	const char *native = native_of(claim, device);
 
-	if (!c->request->dry_run || !c->answer->allowed || is_skipped(claim))
+	if (!c->request->dry_run || !c->answer->allowed || pcideviceclaim_is_skipped(claim))
 		return;
 	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver) && known_same(native, driver))
 		rule_warn(c, "%s stays on %s, where it was before the claim",
@@ -529,7 +524,7 @@ void pci_claim_create(const struct rule_case *c)
 static bool joins_group(const struct pcideviceclaim *claim, const struct pcideviceclaim *old)
 {
 	return !known_same(claim->spec.user_name, old->spec.user_name) ||
-	       (is_skipped(old) && !is_skipped(claim));
+	       (pcideviceclaim_is_skipped(old) && !pcideviceclaim_is_skipped(claim));
 }
 
 /* Immutable fields are enforced by the schema. */

@@ -637,15 +637,17 @@ static const struct json_row seen_pod_map[] = {
 #define OURS(kind_, plural_, map_, digest_)                                                 \
 	{ .group = NAMES_GROUP, .version = NAMES_VERSION, .kind = (kind_), .plural = (plural_), \
 	  .size = sizeof(struct owned), .map = (map_), .digest = (digest_) }
-#define OWN(kind_, plural_, map_, digest_)                                                          \
-	{ .group = NAMES_OWN_GROUP, .version = NAMES_OWN_VERSION, .kind = (kind_), .plural = (plural_), \
-	  .size = sizeof(struct owned), .map = (map_), .digest = (digest_) }
+#define OWN(kind_, plural_, map_, digest_)                                                  \
+	{ .group = NAMES_OWN_GROUP, .version = NAMES_OWN_VERSION, .kind = (kind_),          \
+	  .plural = (plural_), .size = sizeof(struct owned), .map = (map_), .digest = (digest_) }
 
 static const struct api_kind kinds[VIEW_KINDS] = {
 	[VIEW_PCIDEVICE] = OURS("PCIDevice", "pcidevices", pci_map, view_of_pcidevice),
 	[VIEW_USBDEVICE] = OURS("USBDevice", "usbdevices", usb_map, view_of_device),
-	[VIEW_MEDIATEDDEVICE] = OWN("MediatedDevice", "mediateddevices", mediated_map, view_of_device),
-	[VIEW_PARENT] = OWN("MediatedDeviceParent", "mediateddeviceparents", mediated_map, view_of_owned),
+	[VIEW_MEDIATEDDEVICE] = OWN("MediatedDevice", "mediateddevices", mediated_map,
+				    view_of_device),
+	[VIEW_PARENT] = OWN("MediatedDeviceParent", "mediateddeviceparents", mediated_map,
+			     view_of_owned),
 	[VIEW_NIC] = OURS("SRIOVNetworkDevice", "sriovnetworkdevices", card_map, view_of_owned),
 	[VIEW_GPU] = OURS("SRIOVGPUDevice", "sriovgpudevices", card_map, view_of_owned),
 	[VIEW_VGPU] = OURS("VGPUDevice", "vgpudevices", card_map, view_of_owned),
@@ -653,11 +655,14 @@ static const struct api_kind kinds[VIEW_KINDS] = {
 	[VIEW_PCICLAIM] = OURS("PCIDeviceClaim", "pcideviceclaims", claim_map, view_of_pciclaim),
 	[VIEW_USBCLAIM] = OURS("USBDeviceClaim", "usbdeviceclaims", claim_map, view_of_usbclaim),
 	[VIEW_NODE] = { .group = "", .version = "v1", .kind = "Node", .plural = "nodes",
-			.size = sizeof(struct seen_node), .map = seen_node_map, .digest = view_of_node },
-	[VIEW_AGENT] = { .group = "", .version = "v1", .kind = "Pod", .plural = "pods", .ns = NAMES_NAMESPACE,
-			 .size = sizeof(struct seen_pod), .map = seen_pod_map, .digest = view_of_agent },
-	[VIEW_POOL] = { .group = NAMES_OWN_GROUP, .version = NAMES_OWN_VERSION, .kind = "DevicePool",
-			.plural = "devicepools", .size = sizeof(struct devicepool), .digest = view_of_pool },
+			.size = sizeof(struct seen_node), .map = seen_node_map,
+			.digest = view_of_node },
+	[VIEW_AGENT] = { .group = "", .version = "v1", .kind = "Pod", .plural = "pods",
+			 .ns = NAMES_NAMESPACE, .size = sizeof(struct seen_pod),
+			 .map = seen_pod_map, .digest = view_of_agent },
+	[VIEW_POOL] = { .group = NAMES_OWN_GROUP, .version = NAMES_OWN_VERSION,
+			.kind = "DevicePool", .plural = "devicepools",
+			.size = sizeof(struct devicepool), .digest = view_of_pool },
 };
 /* clang-format on */
 

@@ -37,6 +37,12 @@ enum view_kind {
 	VIEW_KINDS,
 };
 
+/* Is it a kind of devices? */
+static inline bool view_is_device(enum view_kind kind)
+{
+	return kind == VIEW_PCIDEVICE || kind == VIEW_USBDEVICE || kind == VIEW_MEDIATEDDEVICE;
+}
+
 /* An object that belongs to a node. Its strings follow it in memory (enum view_text). */
 struct view {
 	const char *node; /* of its spec or status, else its label `nodename`; "": none */

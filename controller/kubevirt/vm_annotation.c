@@ -281,11 +281,6 @@ static void enqueue_of_pod(struct vm_annotation *annotation, const char *pod)
 	}
 }
 
-static bool is_device(enum view_kind kind)
-{
-	return kind == VIEW_PCIDEVICE || kind == VIEW_USBDEVICE || kind == VIEW_MEDIATEDDEVICE;
-}
-
 static const char *pod_of(const struct entry *entry)
 {
 	const struct view *view = entry ? entry->object : NULL;
@@ -339,7 +334,7 @@ void vm_annotation_on_change(struct vm_annotation *annotation, enum view_kind ki
 {
 	const struct view *device;
 
-	if (is_device(kind)) {
+	if (view_is_device(kind)) {
 		vm_index_move(annotation->index, kind, name, pod_of(before), pod_of(after));
 		enqueue_of_pod(annotation, pod_of(before));
 		enqueue_of_pod(annotation, pod_of(after));

@@ -7,6 +7,7 @@
 #include "api/names.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 struct node_index {
 	struct map *nodes; /* key -> struct node_state */
@@ -88,10 +89,8 @@ static struct node_state *state_of(struct node_index *index, const char *key, co
 		state->not_ok_ms = state->missing_ms = now_ms;
 		map_set(index->nodes, key, state);
 	}
-	if (strlen(name) > strlen(state->name)) {
-		free(state->name);
-		state->name = xstrdup(name);
-	}
+	if (strlen(name) > strlen(state->name))
+		str_set(&state->name, name);
 	return state;
 }
 

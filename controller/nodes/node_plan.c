@@ -110,7 +110,8 @@ int claim_reach_patch(const char *text, size_t len, enum reach reach, int64_t no
 		*ret_body = NULL;
 		r = err_set(
 			err, ERR_INVALID, -E2BIG,
-			"status.conditions: no room for another condition besides the %d existing ones",
+			"status.conditions: no room for another condition besides the %d existing "
+			"ones",
 			API_CONDITIONS_MAX);
 	}
 	json_map_done(claim_map, &claim);

@@ -34,11 +34,6 @@ static const struct metric_desc known_desc = {
 
 /* --- shares --- */
 
-static bool is_counted(enum view_kind kind)
-{
-	return kind == VIEW_PCIDEVICE || kind == VIEW_USBDEVICE || kind == VIEW_MEDIATEDDEVICE;
-}
-
 /* VIEW_KINDS: it has no claims. */
 static enum view_kind claim_kind_of(enum view_kind kind)
 {
@@ -185,7 +180,7 @@ void pools_on_change(struct pools *pools, enum view_kind kind, const char *name,
 		move_claim(pools, VIEW_PCIDEVICE, name, before, after);
 	else if (kind == VIEW_USBCLAIM)
 		move_claim(pools, VIEW_USBDEVICE, name, before, after);
-	else if (is_counted(kind))
+	else if (view_is_device(kind))
 		move_device(pools, kind, name, before, after);
 }
 

@@ -797,6 +797,20 @@ char *json_map_text(const json_t *json)
 
 /* --- building JSON --- */
 
+const char *json_get_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+const char *json_get_nonempty(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text && *text ? text : NULL;
+}
+
 void json_put(json_t *object, const char *key, json_t *value)
 {
 	if (json_object_set_new(object, key, value) < 0)

@@ -155,6 +155,13 @@ int json_map_parse(const struct json_row *map, const char *text, size_t len, voi
 /* Compact JSON text, which the caller frees. */
 char *json_map_text(const json_t *json);
 
+/* --- reading JSON --- */
+
+/* The string at @key of @object; "" if there is none. */
+const char *json_get_text(const json_t *object, const char *key);
+/* The same, but NULL if it is missing or empty. */
+const char *json_get_nonempty(const json_t *object, const char *key);
+
 /* --- building JSON --- */
 
 /* Set @key of @object to @value, which is taken. This and the next two abort without memory, for a

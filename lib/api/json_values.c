@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 void json_strs_add(struct json_strs *list, const char *text)
 {
@@ -105,6 +106,15 @@ const char *json_pairs_get(const struct json_pairs *list, const char *key)
 	const struct json_pair *pair = pairs_find(list, key);
 
 	return pair ? pair->value : NULL;
+}
+
+bool json_pairs_include(const struct json_pairs *list, const struct json_pairs *part)
+{
+	for (size_t i = 0; i < part->len; i++) {
+		if (!str_match(json_pairs_get(list, part->items[i].key), part->items[i].value))
+			return false;
+	}
+	return true;
 }
 
 static void pairs_insert(struct json_pairs *list, const char *key, const char *value)

@@ -47,6 +47,8 @@ bool json_pairs_remove(struct json_pairs *list, const char *key);
 /* Sort after adding many items with array_add(). The list takes ownership of the items; their
  * keys must be new. */
 void json_pairs_sort(struct json_pairs *list);
+/* True if @list has all pairs of @part. */
+bool json_pairs_include(const struct json_pairs *list, const struct json_pairs *part);
 bool json_pairs_equal(const struct json_pairs *a, const struct json_pairs *b);
 /* Release; the list is empty again. */
 void json_pairs_done(struct json_pairs *list);

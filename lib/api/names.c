@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -12,28 +13,13 @@ enum {
 	SUFFIX_MAX = 64, /* an address has 12 to 17 bytes; anything longer is cut */
 };
 
-static bool is_lower_alnum(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_alnum(char c)
-{
-	return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
-}
-
-static char to_lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* One part of a DNS subdomain, @len bytes long. */
 static bool is_dns_label(const char *text, size_t len)
 {
-	if (len == 0 || !is_lower_alnum(text[0]) || !is_lower_alnum(text[len - 1]))
+	if (len == 0 || !ascii_is_lower_alnum(text[0]) || !ascii_is_lower_alnum(text[len - 1]))
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (!is_lower_alnum(text[i]) && text[i] != '-')
+		if (!ascii_is_lower_alnum(text[i]) && text[i] != '-')
 			return false;
 	}
 	return true;
@@ -64,10 +50,11 @@ static bool is_name_part(const char *text)
 {
 	size_t len = strlen(text);
 
-	if (len == 0 || len > NAMES_LABEL_MAX || !is_alnum(text[0]) || !is_alnum(text[len - 1]))
+	if (len == 0 || len > NAMES_LABEL_MAX || !ascii_is_alnum(text[0]) ||
+	    !ascii_is_alnum(text[len - 1]))
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (!is_alnum(text[i]) && !strchr("._-", text[i]))
+		if (!ascii_is_alnum(text[i]) && !strchr("._-", text[i]))
 			return false;
 	}
 	return true;
@@ -124,10 +111,10 @@ static void add_cut_of(struct str *out, const char *text, const char *whole, siz
 	auto_str struct str part = STR_INIT;
 
 	for (const char *s = text; *s && part.len < room; s++) {
-		if (part.len > 0 || is_alnum(*s))
+		if (part.len > 0 || ascii_is_alnum(*s))
 			str_add_char(&part, keep(*s) ? *s : '-');
 	}
-	while (part.len > 0 && !is_alnum(part.buf[part.len - 1]))
+	while (part.len > 0 && !ascii_is_alnum(part.buf[part.len - 1]))
 		part.len--;
 	if (part.len > 0) {
 		str_add_mem(out, part.buf, part.len);
@@ -143,12 +130,12 @@ static void add_cut(struct str *out, const char *text, size_t max, bool (*keep)(
 
 static bool in_subdomain(char c)
 {
-	return is_lower_alnum(c) || c == '.' || c == '-';
+	return ascii_is_lower_alnum(c) || c == '.' || c == '-';
 }
 
 static bool in_label(char c)
 {
-	return is_alnum(c) || c == '.' || c == '_' || c == '-';
+	return ascii_is_alnum(c) || c == '.' || c == '_' || c == '-';
 }
 
 /* "<node>-<suffix>" within the limit of an object name. */
@@ -159,10 +146,10 @@ static char *object_name(const char *node, const char *suffix)
 	auto_str struct str lower = STR_INIT;
 
 	for (const char *s = node; *s; s++)
-		str_add_char(&lower, to_lower(*s));
+		str_add_char(&lower, ascii_to_lower(*s));
 
 	if (!names_valid_object(str_cstr(&lower)))
-		add_cut(&name, str_cstr(&lower), max, is_lower_alnum);
+		add_cut(&name, str_cstr(&lower), max, ascii_is_lower_alnum);
 	else if (lower.len > max)
 		add_cut(&name, lower.buf, max, in_subdomain);
 	else
@@ -176,9 +163,9 @@ char *names_pcidevice(const char *node, const char *address)
 	auto_str struct str suffix = STR_INIT;
 
 	for (const char *s = address; *s && suffix.len < SUFFIX_MAX; s++) {
-		char c = to_lower(*s);
+		char c = ascii_to_lower(*s);
 
-		if (is_lower_alnum(c))
+		if (ascii_is_lower_alnum(c))
 			str_add_char(&suffix, c);
 	}
 	if (suffix.len == 0)
@@ -238,11 +225,11 @@ char *names_sriovnetworkdevice(const char *node, const char *interface)
 	auto_str struct str suffix = STR_INIT;
 
 	for (const char *s = interface; *s; s++)
-		str_add_char(&lower, to_lower(*s));
+		str_add_char(&lower, ascii_to_lower(*s));
 	if (is_plain(str_cstr(&lower)))
 		str_add(&suffix, lower.buf);
 	else
-		add_cut(&suffix, str_cstr(&lower), INTERFACE_MAX, is_lower_alnum);
+		add_cut(&suffix, str_cstr(&lower), INTERFACE_MAX, ascii_is_lower_alnum);
 	return object_name(node, str_cstr(&suffix));
 }
 
@@ -272,7 +259,7 @@ char *names_devicepool(const char *resource)
 	struct str name = STR_INIT;
 
 	for (const char *s = resource; *s; s++)
-		str_add_char(&lower, to_lower(*s));
-	add_cut_of(&name, str_cstr(&lower), resource, NAMES_OBJECT_MAX, is_lower_alnum);
+		str_add_char(&lower, ascii_to_lower(*s));
+	add_cut_of(&name, str_cstr(&lower), resource, NAMES_OBJECT_MAX, ascii_is_lower_alnum);
 	return str_detach(&name);
 }

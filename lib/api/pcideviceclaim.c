@@ -67,3 +67,8 @@ bool pcideviceclaim_is_ready_to_offer(const struct pcideviceclaim *claim)
 	}
 	return false;
 }
+
+bool pcideviceclaim_is_skipped(const struct pcideviceclaim *claim)
+{
+	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
+}

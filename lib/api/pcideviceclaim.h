@@ -39,3 +39,6 @@ extern const struct api_kind pcideviceclaim_kind;
 /* True if the claim's device is bound and can be handed out: Ready is True, or only the
  * kubelet's offer is missing. */
 bool pcideviceclaim_is_ready_to_offer(const struct pcideviceclaim *claim);
+
+/* Does its annotation leave the device on its driver? */
+bool pcideviceclaim_is_skipped(const struct pcideviceclaim *claim);

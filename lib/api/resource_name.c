@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/names.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -16,24 +17,9 @@ enum {
 	VENDOR_MAX = PARTS_MAX - 4 - 4,
 };
 
-static bool is_alnum(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static bool is_blank(char c)
 {
 	return c != '\0' && strchr("\t\n\f\r ", c);
-}
-
-static char to_lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static char to_upper(char c)
-{
-	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
 /* Append the letters and digits of @text up to the first character of @end, in lower case. */
@@ -42,8 +28,8 @@ static void add_word(struct str *out, const char *text, const char *end)
 	size_t len = strcspn(text, end);
 
 	for (size_t i = 0; i < len && out->len < VENDOR_MAX; i++) {
-		if (is_alnum(text[i]))
-			str_add_char(out, to_lower(text[i]));
+		if (ascii_is_alnum(text[i]))
+			str_add_char(out, ascii_to_lower(text[i]));
 	}
 }
 
@@ -93,8 +79,8 @@ static bool ends_blanks(const char *s)
 static void add_product(struct str *out, const char *name)
 {
 	for (const char *s = name; *s; s++) {
-		if (is_alnum(*s) || *s == '_')
-			str_add_char(out, to_upper(*s));
+		if (ascii_is_alnum(*s) || *s == '_')
+			str_add_char(out, ascii_to_upper(*s));
 		else if (*s == '/' || *s == '.' || ends_blanks(s))
 			str_add_char(out, '_');
 	}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -19,8 +20,7 @@ struct value {
 
 static bool is_plain(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-	       (c != '\0' && strchr("._:+-", c));
+	return ascii_is_alnum(c) || (c != '\0' && strchr("._:+-", c));
 }
 
 static struct value find_value(const char *text, const char *key)

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 /* Every failing call ends here: the position moves to the end of the text. */
@@ -16,11 +17,6 @@ static bool read_fail(struct json_read *r)
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 /* Skip blanks and return the next byte, '\0' at the end. */
@@ -121,7 +117,7 @@ static int hex4(struct json_read *r)
 	for (int i = 0; i < 4; i++) {
 		char c = *r->at++;
 
-		if (is_digit(c))
+		if (ascii_is_digit(c))
 			value = value * 16 + (c - '0');
 		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
 			value = value * 16 + ((c | 0x20) - 'a' + 10);
@@ -197,7 +193,7 @@ static bool skip_digits(struct json_read *r, ptrdiff_t fit)
 {
 	const char *start = r->at;
 
-	while (r->at < r->end && is_digit(*r->at))
+	while (r->at < r->end && ascii_is_digit(*r->at))
 		r->at++;
 	r->large_number |= r->at - start > fit;
 	return r->at > start || read_fail(r);
@@ -251,7 +247,7 @@ static bool skip_scalar(struct json_read *r, char c)
 	case 'n':
 		return skip_word(r, "null");
 	default:
-		return is_digit(c) || c == '-' ? skip_number(r) : read_fail(r);
+		return ascii_is_digit(c) || c == '-' ? skip_number(r) : read_fail(r);
 	}
 }
 

@@ -2,8 +2,9 @@
  * options: a program's settings from one table: flags, environment, file, defaults, help text.
  *
  *	static const struct option_row rows[] = {
- *		{ .name = "node-name", .type = OPTION_STRING, .offset = offsetof(struct settings, node),
- *		  .env = "NODE_NAME", .argument = "NAME", .group = "Node",
+ *		{ .name = "node-name", .type = OPTION_STRING,
+ *		  .offset = offsetof(struct settings, node), .env = "NODE_NAME",
+ *		  .argument = "NAME", .group = "Node",
  *		  .help = "Name of the node whose devices are published." },
  *	};
  *

@@ -146,9 +146,30 @@ bool str_match(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
+bool str_ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text);
+	size_t end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
 const char *str_or_empty(const char *text)
 {
 	return text ? text : "";
+}
+
+void str_set(char **member, const char *text)
+{
+	char *copy = xstrdup_or_null(text);
+
+	free(*member);
+	*member = copy;
+}
+
+void str_set_nonempty(char **member, const char *text)
+{
+	str_set(member, text && *text ? text : NULL);
 }
 
 size_t str_distance(const char *a, const char *b)

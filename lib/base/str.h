@@ -48,8 +48,16 @@ bool str_equal(const char *a, const char *b);
 /* Is each of them there, and are they the same text? */
 bool str_match(const char *a, const char *b);
 
+/* Is @end the end of @text? */
+bool str_ends_in(const char *text, const char *end);
+
 /* @text, "" for NULL. */
 const char *str_or_empty(const char *text);
+
+/* Replace *@member by a copy of @text, NULL for NULL. */
+void str_set(char **member, const char *text);
+/* The same, and NULL for "". */
+void str_set_nonempty(char **member, const char *text);
 
 /* How many letters must change to make @b of @a; SIZE_MAX if one of them is longer than a name
  * is. */

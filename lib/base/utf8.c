@@ -51,3 +51,13 @@ bool utf8_valid(const char *data, size_t len)
 	}
 	return true;
 }
+
+unsigned utf8_code_point(const char *data, size_t len)
+{
+	static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	unsigned code = (unsigned char)data[0] & first_bits[len];
+
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((unsigned char)data[i] & 0x3f);
+	return code;
+}

@@ -9,3 +9,6 @@
 size_t utf8_sequence(const char *data, size_t len);
 
 bool utf8_valid(const char *data, size_t len);
+
+/* The code point of the valid sequence of @len bytes at @data. */
+unsigned utf8_code_point(const char *data, size_t len);

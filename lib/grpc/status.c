@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/str.h"
@@ -99,25 +100,14 @@ void grpc_message_encode(struct str *out, const char *message)
 	}
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 void grpc_message_decode(struct str *out, const char *text, size_t len)
 {
 	auto_str struct str plain = STR_INIT;
 
 	for (size_t i = 0; i < len; i++) {
 		bool escape = text[i] == '%' && len - i > 2;
-		int high = escape ? hex_digit(text[i + 1]) : -1;
-		int low = escape ? hex_digit(text[i + 2]) : -1;
+		int high = escape ? ascii_hex_value(text[i + 1]) : -1;
+		int low = escape ? ascii_hex_value(text[i + 2]) : -1;
 
 		if (high < 0 || low < 0) {
 			str_add_char(&plain, text[i]);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/json_map.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -45,17 +46,10 @@ static const struct meaning *meaning_of(int status)
 	return status >= 500 && status < 600 ? &server_error : &strange;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 /* The Status object's message, or the first line of a body that is not a Status. */
 static void add_quote(struct str *out, const json_t *status, const char *body, size_t len)
 {
-	const char *message = text_of(status, "message");
+	const char *message = json_get_text(status, "message");
 	const char *line_end = memchr(body, '\n', len);
 
 	if (line_end)
@@ -70,7 +64,7 @@ static void add_quote(struct str *out, const json_t *status, const char *body, s
  * strict write or in an apply. The same write succeeds once the CRD is upgraded. */
 static bool is_unknown_field(const json_t *status)
 {
-	const char *message = text_of(status, "message");
+	const char *message = json_get_text(status, "message");
 
 	return (strstr(message, "strict decoding error") && strstr(message, "unknown field")) ||
 	       strstr(message, "field not declared in schema");
@@ -88,7 +82,7 @@ int answer_result(int status, const char *body, size_t len, struct err *err)
 		return 0;
 	if (len <= ANSWER_STATUS_MAX)
 		object = json_loadb(body, len, JSON_ALLOW_NUL, NULL);
-	if (status == 409 && strcmp(text_of(object, "reason"), "AlreadyExists") == 0)
+	if (status == 409 && strcmp(json_get_text(object, "reason"), "AlreadyExists") == 0)
 		code = -EEXIST;
 	add_quote(&quote, object, body, len);
 	unknown = is_unknown_field(object);

@@ -18,7 +18,8 @@ struct apply_request {
 	const char *name;
 	const char *subresource;   /* "status"; NULL: the main resource */
 	const char *field_manager; /* one per program and role */
-	bool force; /* take fields over from others; only for fields that no other manager may own */
+	/* take fields over from others; only for fields that no other manager may own */
+	bool force;
 	const json_t *object; /* the fields we own; apiVersion, kind and name are filled in */
 };
 

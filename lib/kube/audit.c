@@ -12,14 +12,6 @@
 #include "kube/clock.h"
 #include "kube/events.h"
 
-static bool ends_in(const char *text, const char *end)
-{
-	size_t len = strlen(text);
-	size_t end_len = strlen(end);
-
-	return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 const char *audit_result(const char *reason, bool warning)
 {
 	if (!warning)
@@ -28,7 +20,7 @@ const char *audit_result(const char *reason, bool warning)
 		return "Held";
 	if (strcmp(reason, "Stuck") == 0)
 		return "Stuck";
-	return ends_in(reason, "Failed") || strcmp(reason, "DriverLost") == 0 ||
+	return str_ends_in(reason, "Failed") || strcmp(reason, "DriverLost") == 0 ||
 			       strcmp(reason, "Unhealthy") == 0
 		       ? "Failed"
 		       : "Refused";

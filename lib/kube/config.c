@@ -183,10 +183,8 @@ static int override_server(struct kube_config *config, const struct kube_config_
 static int override_trust(struct kube_config *config, const struct kube_config_flags *flags,
 			  struct err *err)
 {
-	if (is_set(flags->tls_server_name)) {
-		free(config->tls_server_name);
-		config->tls_server_name = xstrdup(flags->tls_server_name);
-	}
+	if (is_set(flags->tls_server_name))
+		str_set(&config->tls_server_name, flags->tls_server_name);
 	if (!flags->insecure && !is_set(flags->ca))
 		return 0;
 	if (flags->insecure && is_set(flags->ca))

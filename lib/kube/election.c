@@ -57,8 +57,7 @@ static void record_lease(struct elector *e, const struct lease_spec *spec, uint6
 		e->changed_ms = now_ms;
 	free(e->record);
 	e->record = record;
-	free(e->holder);
-	e->holder = xstrdup_or_null(spec->holder_identity);
+	str_set(&e->holder, spec->holder_identity);
 	e->duration_ms = duration_of(spec);
 	e->transitions = spec->lease_transitions;
 }
@@ -129,7 +128,8 @@ void elector_write_release(const struct elector *e, int64_t wall_ms, struct leas
 struct election_report {
 	const char *lease; /* borrowed, like @identity */
 	const char *identity;
-	int logged_code; /* code of the last logged failure, to log it only once; 0 after a success */
+	/* code of the last logged failure, to log it only once; 0 after a success */
+	int logged_code;
 	struct metric *leading;
 	struct metric *changes;
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_map.h"
 #include "api/json_values.h"
 #include "base/array.h"
 #include "base/base64.h"
@@ -101,21 +102,13 @@ static int kubeconfig_files_read(struct kubeconfig_files *files, const char *pat
 		       "kubeconfig '%s' does not exist: check --kubeconfig or KUBECONFIG", paths);
 }
 
-/* The string at @key; NULL if it is missing or empty. */
-static const char *kubeconfig_text(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text && *text ? text : NULL;
-}
-
 static const json_t *find_named(const json_t *list, const char *name)
 {
 	const json_t *item;
 	size_t i;
 
 	json_array_foreach (list, i, item) {
-		const char *has = kubeconfig_text(item, "name");
+		const char *has = json_get_nonempty(item, "name");
 
 		if (has && strcmp(has, name) == 0)
 			return item;
@@ -176,7 +169,7 @@ static void kubeconfig_names(const struct kubeconfig_files *files, const char *p
 		const json_t *list = json_object_get(files->items[i].doc, plural);
 
 		for (size_t j = 0; j < json_array_size(list); j++) {
-			const char *name = kubeconfig_text(json_array_get(list, j), "name");
+			const char *name = json_get_nonempty(json_array_get(list, j), "name");
 
 			if (name)
 				json_strs_add_new(names, name);
@@ -231,7 +224,7 @@ static int read_env(const struct kubeconfig_entry *entry, const json_t *body,
 	int r = check_list(entry, "env", list, err);
 
 	json_array_foreach (list, i, item) {
-		const char *name = kubeconfig_text(item, "name");
+		const char *name = json_get_nonempty(item, "name");
 		const char *value = json_string_value(json_object_get(item, "value"));
 		auto_free char *line = NULL;
 
@@ -248,7 +241,7 @@ static int read_env(const struct kubeconfig_entry *entry, const json_t *body,
 static int read_version(const struct kubeconfig_entry *entry, const json_t *body,
 			struct kube_exec *exec, struct err *err)
 {
-	const char *version = kubeconfig_text(body, "apiVersion");
+	const char *version = json_get_nonempty(body, "apiVersion");
 
 	if (!version)
 		return exec_error(entry, "apiVersion",
@@ -273,7 +266,7 @@ static int read_mode(const struct kubeconfig_entry *entry, const json_t *body,
 		[KUBE_STDIN_IF_AVAILABLE] = "IfAvailable",
 		[KUBE_STDIN_ALWAYS] = "Always",
 	};
-	const char *mode = kubeconfig_text(body, "interactiveMode");
+	const char *mode = json_get_nonempty(body, "interactiveMode");
 
 	exec->input = KUBE_STDIN_IF_AVAILABLE;
 	if (!mode && strcmp(exec->api_version, "client.authentication.k8s.io/v1beta1") == 0)
@@ -290,14 +283,14 @@ static int read_mode(const struct kubeconfig_entry *entry, const json_t *body,
 static int read_exec(const struct kubeconfig_entry *entry, const json_t *body,
 		     struct kube_exec *exec, struct err *err)
 {
-	const char *command = kubeconfig_text(body, "command");
+	const char *command = json_get_nonempty(body, "command");
 	int r;
 
 	if (!command)
 		return exec_error(entry, "command", "is missing", err);
 	exec->user = xstrdup(entry->name);
 	exec->command = strchr(command, '/') ? kubeconfig_path(entry, command) : xstrdup(command);
-	exec->install_hint = xstrdup_or_null(kubeconfig_text(body, "installHint"));
+	exec->install_hint = xstrdup_or_null(json_get_nonempty(body, "installHint"));
 	exec->cluster_info = json_is_true(json_object_get(body, "provideClusterInfo"));
 	r = read_version(entry, body, exec, err);
 	if (r == 0)
@@ -329,8 +322,8 @@ static int kubeconfig_pem(const struct kubeconfig_entry *entry, const char *key,
 			  struct kube_pem *pem, struct err *err)
 {
 	auto_free char *data_key = xasprintf("%s-data", key);
-	const char *data = kubeconfig_text(entry->body, data_key);
-	const char *path = kubeconfig_text(entry->body, key);
+	const char *data = json_get_nonempty(entry->body, data_key);
+	const char *path = json_get_nonempty(entry->body, key);
 
 	if (!data) {
 		if (path)
@@ -385,8 +378,8 @@ static int read_as(const struct kubeconfig_entry *entry, struct kube_as *as, str
 {
 	int r;
 
-	as->user = xstrdup_or_null(kubeconfig_text(entry->body, "as"));
-	as->uid = xstrdup_or_null(kubeconfig_text(entry->body, "as-uid"));
+	as->user = xstrdup_or_null(json_get_nonempty(entry->body, "as"));
+	as->uid = xstrdup_or_null(json_get_nonempty(entry->body, "as-uid"));
 	r = read_as_groups(entry, as, err);
 	return r < 0 ? r : read_as_extra(entry, as, err);
 }
@@ -404,9 +397,9 @@ static int refuse_old(const struct kubeconfig_entry *entry, struct err *err)
 			"is not supported, kubectl has none since 1.26: use exec, a "
 			"token or a client certificate",
 			err);
-	if (kubeconfig_text(entry->body, "username"))
+	if (json_get_nonempty(entry->body, "username"))
 		return kubeconfig_error(entry, "username", basic, err);
-	if (kubeconfig_text(entry->body, "password"))
+	if (json_get_nonempty(entry->body, "password"))
 		return kubeconfig_error(entry, "password", basic, err);
 	return 0;
 }
@@ -477,8 +470,8 @@ static int kubeconfig_user(const struct kubeconfig_entry *entry,
 			   const struct kube_config_source *source, struct kube_config *config,
 			   struct err *err)
 {
-	const char *path = kubeconfig_text(entry->body, "tokenFile");
-	const char *token = kubeconfig_text(entry->body, "token");
+	const char *path = json_get_nonempty(entry->body, "tokenFile");
+	const char *token = json_get_nonempty(entry->body, "token");
 	int r = check_texts(entry, err);
 
 	if (r == 0)
@@ -517,7 +510,7 @@ static void read_exec_config(const struct kubeconfig_entry *entry, struct kube_c
 	size_t i;
 
 	json_array_foreach (list, i, item) {
-		const char *name = kubeconfig_text(item, "name");
+		const char *name = json_get_nonempty(item, "name");
 
 		if (name && strcmp(name, "client.authentication.k8s.io/exec") == 0)
 			config->exec_config =
@@ -529,7 +522,7 @@ static int read_proxy(const struct kubeconfig_entry *entry, struct kube_config *
 		      struct err *err)
 {
 	static const char *const schemes[] = { "http://", "https://", "socks5://" };
-	const char *proxy = kubeconfig_text(entry->body, "proxy-url");
+	const char *proxy = json_get_nonempty(entry->body, "proxy-url");
 
 	for (size_t i = 0; proxy && i < ARRAY_LEN(schemes); i++) {
 		if (strncmp(proxy, schemes[i], strlen(schemes[i])) == 0)
@@ -544,7 +537,7 @@ static int read_proxy(const struct kubeconfig_entry *entry, struct kube_config *
 static int read_cluster(const struct kubeconfig_entry *entry, const struct choice *choice,
 			struct kube_config *config, struct err *err)
 {
-	const char *server = kubeconfig_text(entry->body, "server");
+	const char *server = json_get_nonempty(entry->body, "server");
 	int r = 0;
 
 	if (!server && !set_or_null(choice->flags->server))
@@ -554,7 +547,8 @@ static int read_cluster(const struct kubeconfig_entry *entry, const struct choic
 	if (r < 0)
 		return err_wrap(err, "kubeconfig '%s': cluster '%s'", entry->path, entry->name);
 	config->insecure = json_is_true(json_object_get(entry->body, "insecure-skip-tls-verify"));
-	config->tls_server_name = xstrdup_or_null(kubeconfig_text(entry->body, "tls-server-name"));
+	config->tls_server_name =
+		xstrdup_or_null(json_get_nonempty(entry->body, "tls-server-name"));
 	read_exec_config(entry, config);
 	r = read_proxy(entry, config, err);
 	if (r == 0)
@@ -570,7 +564,7 @@ static const char *current_context(const struct kubeconfig_files *files)
 	const char *name = NULL;
 
 	for (size_t i = 0; !name && i < files->len; i++)
-		name = kubeconfig_text(files->items[i].doc, "current-context");
+		name = json_get_nonempty(files->items[i].doc, "current-context");
 	return name;
 }
 
@@ -606,9 +600,9 @@ static int read_entries(const struct choice *choice, const struct kubeconfig_ent
 	int r = 0;
 
 	if (!cluster && context->body)
-		cluster = kubeconfig_text(context->body, "cluster");
+		cluster = json_get_nonempty(context->body, "cluster");
 	if (!user && context->body)
-		user = kubeconfig_text(context->body, "user");
+		user = json_get_nonempty(context->body, "user");
 	if (!cluster && !set_or_null(flags->server))
 		return kubeconfig_error(context, "cluster", "is missing", err);
 	if (cluster)
@@ -636,7 +630,7 @@ static int read_context(const struct choice *choice, struct kube_config *config,
 		r = kubeconfig_find(choice->files, "contexts", "context", name, &context, err);
 	if (r < 0)
 		return r;
-	ns = context.body ? kubeconfig_text(context.body, "namespace") : NULL;
+	ns = context.body ? json_get_nonempty(context.body, "namespace") : NULL;
 	config->ns = xstrdup(ns ? ns : "default");
 	config->origin = name ? xasprintf("%s, context '%s'", context.path, context.name)
 			      : xstrdup(choice->files->items[0].path);

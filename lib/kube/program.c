@@ -159,6 +159,12 @@ static void print_help(const struct options *o, const struct options_prose *pros
 	(void)fputs(str_cstr(&page), stdout);
 }
 
+int program_misused(const struct options_prose *prose, const char *message)
+{
+	(void)fprintf(stderr, "%s: %s\n", prose->program, message);
+	return 2;
+}
+
 int program_options(struct options *o, const struct program_settings *common,
 		    const struct options_prose *prose, int *argc, char *const **argv)
 {
@@ -175,10 +181,8 @@ int program_options(struct options *o, const struct program_settings *common,
 			     HOSTDEV_VERSION);
 		return 0;
 	}
-	if (r != OPTIONS_OK) {
-		(void)fprintf(stderr, "%s: %s\n", prose->program, err.msg);
-		return 2;
-	}
+	if (r != OPTIONS_OK)
+		return program_misused(prose, err.msg);
 	log_set_level((enum log_level)common->log_level);
 	*argc -= rest;
 	*argv += rest;

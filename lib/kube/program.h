@@ -45,19 +45,19 @@ extern const char *const program_log_levels[];
 #define PROGRAM_CLUSTER_ROWS(type_, m_, listen_) \
 	{ .name = "kubeconfig", .type = OPTION_STRING, .offset = offsetof(type_, m_.kubeconfig), \
 	  .argument = "FILE", .group = "Cluster", \
-	  .help = "How to reach the API server. Without it: the files in $KUBECONFIG, else the pod's " \
-		  "service account, else ~/.kube/config." }, \
+	  .help = "How to reach the API server. Without it: the files in $KUBECONFIG, else the " \
+		  "pod's service account, else ~/.kube/config." }, \
 	{ .name = "context", .type = OPTION_STRING, .offset = offsetof(type_, m_.context), \
 	  .argument = "NAME", \
 	  .help = "The kubeconfig's context to use instead of its current one." }, \
 	{ .name = "listen", .type = OPTION_STRING, .offset = offsetof(type_, m_.listen), \
 	  .fallback = (listen_), .argument = "ADDRESS:PORT", \
-	  .help = "Serve /healthz, /readyz and /metrics here; \":PORT\" for all addresses, \"off\" " \
-		  "for none." }, \
+	  .help = "Serve /healthz, /readyz and /metrics here; \":PORT\" for all addresses, " \
+		  "\"off\" for none." }, \
 	{ .name = "probe-listen", .type = OPTION_STRING, .offset = offsetof(type_, m_.probe_listen), \
 	  .fallback = "off", .argument = "ADDRESS:PORT", \
-	  .help = "Also serve /healthz and /readyz here, without metrics: readers of metrics then need no " \
-		  "access to the probes." }
+	  .help = "Also serve /healthz and /readyz here, without metrics: readers of metrics " \
+		  "then need no access to the probes." }
 /* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 
@@ -68,6 +68,9 @@ extern const char *const program_log_levels[];
  */
 int program_options(struct options *o, const struct program_settings *common,
 		    const struct options_prose *prose, int *argc, char *const **argv);
+
+/* Print one line about a wrong command line and return its exit status. */
+int program_misused(const struct options_prose *prose, const char *message);
 
 /*
  * Read the settings in @path, a YAML mapping with flag names as keys and scalars or lists of

@@ -56,8 +56,9 @@
  *	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
  *	Secret and webhook configurations
  *	                         APPLY, of the configurations with resourceVersion in the body;
- *	                         leads(); insists. READ and CREATE are not used: their roles name the
- *	                         object, and have no get
+ *	                         leads(); insists. READ and CREATE are not used: their roles name
+ *	                         the object, and have no get. The Secret's body has new keys: plan()
+ *	                         does not decide on the same body twice
  */
 #pragma once
 

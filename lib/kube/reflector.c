@@ -9,6 +9,7 @@
 #include "api/status.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/client.h"
 
 enum {
@@ -32,22 +33,29 @@ static const struct cell table[REFLECTOR_NSTATES][REFLECTOR_NEVENTS] = {
 	[REFLECTOR_LISTING] = {
 		[REFLECTOR_MORE]      = { REFLECTOR_DO_LIST,       REFLECTOR_LISTING     },
 		[REFLECTOR_LISTED]    = { REFLECTOR_DO_SWAP,       REFLECTOR_STREAMING   },
-		[REFLECTOR_GONE]      = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* see list_relax() */
+		/* see list_relax() */
+		[REFLECTOR_GONE]      = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     },
 		[REFLECTOR_TOO_LARGE] = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     },
 		[REFLECTOR_FAILED]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   },
 		[REFLECTOR_DENIED]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   },
-		[REFLECTOR_BROKEN]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* see list_relax() */
+		/* see list_relax() */
+		[REFLECTOR_BROKEN]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   },
 		[REFLECTOR_ABSENT]    = { REFLECTOR_DO_EMPTY_WAIT, REFLECTOR_LIST_WAIT   },
 	},
 	[REFLECTOR_STREAMING] = {
-		[REFLECTOR_ENDED]     = { REFLECTOR_DO_STREAM,     REFLECTOR_STREAMING   }, /* ended at its timeout */
-		[REFLECTOR_GONE]      = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* version expired */
-		[REFLECTOR_TOO_LARGE] = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* see list_relax() */
+		/* ended at its timeout */
+		[REFLECTOR_ENDED]     = { REFLECTOR_DO_STREAM,     REFLECTOR_STREAMING   },
+		/* version expired */
+		[REFLECTOR_GONE]      = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     },
+		/* see list_relax() */
+		[REFLECTOR_TOO_LARGE] = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     },
 		[REFLECTOR_FAILED]    = { REFLECTOR_DO_WAIT,       REFLECTOR_STREAM_WAIT },
 		[REFLECTOR_STALLED]   = { REFLECTOR_DO_WAIT,       REFLECTOR_STREAM_WAIT },
 		[REFLECTOR_DENIED]    = { REFLECTOR_DO_WAIT,       REFLECTOR_STREAM_WAIT },
-		[REFLECTOR_ABSENT]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* a list will tell why */
-		[REFLECTOR_BROKEN]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* an event may be lost */
+		/* a list will tell why */
+		[REFLECTOR_ABSENT]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   },
+		/* an event may be lost */
+		[REFLECTOR_BROKEN]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   },
 	},
 	[REFLECTOR_LIST_WAIT] = {
 		[REFLECTOR_TIMER]     = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     },
@@ -258,8 +266,7 @@ void reflector_listed(struct reflector *r, const char *version, const char *next
 
 	forget_pages(r);
 	r->next_page = page;
-	free(r->version);
-	r->version = xstrdup(version);
+	str_set(&r->version, version);
 }
 
 void reflector_seen(struct reflector *r, const char *version)
@@ -268,8 +275,7 @@ void reflector_seen(struct reflector *r, const char *version)
 	r->trouble = REFLECTOR_STARTED;
 	if (r->version && strcmp(r->version, version) == 0)
 		return;
-	free(r->version);
-	r->version = xstrdup(version);
+	str_set(&r->version, version);
 }
 
 static bool says_too_large(const char *message)

@@ -321,17 +321,11 @@ static void easy_common_init(struct easy_common *common, const struct transport_
 		use_tls_name(common, config->tls_server_name);
 }
 
-static void replace(char **at, const char *text)
-{
-	free(*at);
-	*at = xstrdup_or_null(text);
-}
-
 static void easy_common_files(struct easy_common *common, const struct credential_files *files)
 {
-	replace(&common->ca, files->ca);
-	replace(&common->cert, files->cert);
-	replace(&common->key, files->key);
+	str_set(&common->ca, files->ca);
+	str_set(&common->cert, files->cert);
+	str_set(&common->key, files->key);
 }
 
 /* The old token is wiped before its memory is freed. */
@@ -339,7 +333,7 @@ static void easy_common_authorize(struct easy_common *common, const char *author
 {
 	if (common->authorization)
 		explicit_bzero(common->authorization, strlen(common->authorization));
-	replace(&common->authorization, authorization);
+	str_set(&common->authorization, authorization);
 }
 
 static void easy_common_done(struct easy_common *common)

@@ -16,8 +16,9 @@ struct workq_run {
 	struct workq_run_spec spec;
 	struct workq *queue;
 	struct clock_timer *timer;
-	bool freed;      /* freed by the owner; the last running key releases the memory */
-	int logged_code; /* code of the last logged failure, to log it only once; 0 after a success */
+	bool freed; /* freed by the owner; the last running key releases the memory */
+	/* code of the last logged failure, to log it only once; 0 after a success */
+	int logged_code;
 	struct metric *results;
 	struct metric *waiting;
 	struct metric *waited;

@@ -436,17 +436,6 @@ static bool is_plain(const char *text, size_t len)
 	return true;
 }
 
-/* The code point of the valid UTF-8 sequence of @n bytes at @text. */
-static unsigned code_point(const char *text, size_t n)
-{
-	static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	unsigned code = (unsigned char)text[0] & first_bits[n];
-
-	for (size_t i = 1; i < n; i++)
-		code = code << 6 | ((unsigned char)text[i] & 0x3f);
-	return code;
-}
-
 /* Characters that YAML 1.1 section 5.1 does not allow unescaped, and those that count as line
  * breaks there. */
 static bool must_escape(unsigned code)
@@ -466,7 +455,7 @@ static void write_quoted(const char *text, size_t len, struct str *out)
 	str_add_char(out, '"');
 	for (size_t at = 0; at < len;) {
 		size_t n = utf8_sequence(text + at, len - at);
-		unsigned code = n ? code_point(text + at, n) : 0xfffd;
+		unsigned code = n ? utf8_code_point(text + at, n) : 0xfffd;
 
 		if (code < 0x80 && escapes[code])
 			str_addf(out, "\\%c", escapes[code]);

@@ -114,17 +114,6 @@ static const struct {
 	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
 
-/* The first character of @text: well-formed, of @len bytes. */
-static unsigned character(const char *text, size_t len)
-{
-	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	unsigned code = (unsigned char)text[0] & masks[len];
-
-	for (size_t i = 1; i < len; i++)
-		code = code << 6 | ((unsigned char)text[i] & 0x3f);
-	return code;
-}
-
 static bool is_invisible(unsigned code)
 {
 	for (size_t i = 0; i < ARRAY_LEN(invisible); i++) {
@@ -143,7 +132,7 @@ static void add_visible(struct str *to, const char *text, size_t len)
 		unsigned code;
 
 		n = utf8_sequence(text + at, len - at);
-		code = n > 0 ? character(text + at, n) : 0;
+		code = n > 0 ? utf8_code_point(text + at, n) : 0;
 		if (!is_invisible(code))
 			continue;
 		str_add_clean(to, text + begin, at - begin);

@@ -27,7 +27,8 @@ struct table_column {
 	bool wraps;   /* only the last: broken into lines where the terminal ends */
 	int spare;    /* left out of a narrow terminal, the lowest first; 0: never */
 	bool first;   /* of spare columns: left out before any other column is cut */
-	bool kept; /* of spare columns: before it is left out, all columns are cut to their final width */
+	/* of spare columns: before it is left out, all columns are cut to their final width */
+	bool kept;
 	bool headed;  /* where it is cut, "class: name" loses the class first */
 	size_t final; /* width to which it is cut when all else is not enough; 0: never */
 };

@@ -23,5 +23,7 @@ struct fake_server;
 void fake_reconcile_begin(void);
 /* No more are; all have been freed. */
 void fake_reconcile_end(void);
+/* Of the bodies that one of them decides on, only their presence is compared: they have new keys. */
+void fake_reconcile_allow_random_bodies(void);
 /* Their API server, or one of them. */
 void fake_reconcile_listen(struct fake_server *server);

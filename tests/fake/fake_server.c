@@ -27,6 +27,7 @@ struct fake_server {
 	ARRAY(struct line) changes; /* that the watch has not shown                */
 	json_t *applied;            /* "manager name subresource" -> what was applied last   */
 	char *hidden;
+	bool deletes_unseen;
 	enum fake_watch watch;
 	struct {
 		fake_asked_fn *on_asked;
@@ -347,6 +348,11 @@ void fake_server_delete(struct fake_server *server, const char *name)
 	show_soon(server);
 }
 
+void fake_server_allow_unseen_deletes(struct fake_server *server)
+{
+	server->deletes_unseen = true;
+}
+
 void fake_server_hide(struct fake_server *server, const char *name)
 {
 	free(server->hidden);
@@ -433,6 +439,40 @@ static size_t finalizers(const json_t *object)
 	return json_array_size(json_object_get(meta_of(object), "finalizers"));
 }
 
+/* Where @list has the item of the same node; -1: nowhere. status.nodes of a HostDeviceConfig is a map
+ * by "node"; other lists are replaced. */
+static int item_of(const json_t *list, const json_t *item)
+{
+	const json_t *node = json_object_get(item, "node");
+	const json_t *other;
+	size_t i;
+
+	json_array_foreach (list, i, other) {
+		if (node && json_equal(json_object_get(other, "node"), node))
+			return (int)i;
+	}
+	return -1;
+}
+
+static bool is_map_by_node(const json_t *list)
+{
+	return json_object_get(json_array_get(list, 0), "node") != NULL;
+}
+
+/* The same as give_up() of the items of a list. */
+static void give_up_items(json_t *target, const json_t *before, const json_t *now)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (before, i, item) {
+		int at = item_of(target, item);
+
+		if (at >= 0 && item_of(now, item) < 0)
+			json_array_remove(target, (size_t)at);
+	}
+}
+
 /* Take off @target what @before has and @now has not: an apply without them. */
 static void give_up(json_t *target, json_t *before, const json_t *now)
 {
@@ -441,35 +481,90 @@ static void give_up(json_t *target, json_t *before, const json_t *now)
 
 	json_object_foreach (before, key, value) {
 		json_t *kept = json_object_get(now, key);
+		json_t *list = json_object_get(target, key);
 
-		if (json_is_object(value) && json_is_object(json_object_get(target, key)))
-			give_up(json_object_get(target, key), value, kept);
+		if (json_is_object(value) && json_is_object(list))
+			give_up(list, value, kept);
+		else if (is_map_by_node(value))
+			give_up_items(list, value, kept);
 		else if (!kept)
+			json_object_del(target, key);
+		if (is_map_by_node(value) && json_array_size(list) == 0)
 			json_object_del(target, key);
 	}
 }
 
-/* @object after the apply: it has what is applied, and no more what the manager applied before. */
-static json_t *applied_to(const struct served *s, const json_t *object)
+/* Give the lists of @applied that are maps the items of @object that it does not have. */
+static void keep_items(json_t *applied, const json_t *object)
 {
-	const char *manager = strstr(s->request->path, "fieldManager=");
-	auto_free char *key = xasprintf("%s %s %d", manager ? manager : "", s->name, s->is_status);
-	json_t *before = json_object_get(s->server->applied, key);
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (applied, key, value) {
+		json_t *had = json_object_get(object, key);
+		json_t *list;
+		json_t *item;
+		size_t i;
+
+		if (json_is_object(value))
+			keep_items(value, had);
+		if (!is_map_by_node(value))
+			continue;
+		list = json_is_array(had) ? json_deep_copy(had) : json_array();
+		json_array_foreach (value, i, item) {
+			int at = item_of(list, item);
+
+			if (at >= 0)
+				json_array_set(list, (size_t)at, item);
+			else
+				json_array_append(list, item);
+		}
+		json_object_set_new(applied, key, list);
+	}
+}
+
+/* What one field manager applies. */
+struct application {
+	const char *manager;
+	const char *name; /* of the object */
+	json_t *body;
+	bool is_status;
+};
+
+/* @object after the apply: it has what is applied, and no more what the manager applied before. */
+static json_t *applied_to(const struct fake_server *server, const struct application *a,
+			  const json_t *object)
+{
+	auto_free char *key = xasprintf("%s %s %d", a->manager, a->name, a->is_status);
+	json_t *before = json_object_get(server->applied, key);
 	auto_json json_t *had = json_deep_copy(object);
+	auto_json json_t *body = json_deep_copy(a->body);
 	json_t *changed;
 
 	if (before)
-		give_up(s->is_status ? json_object_get(had, "status") : had,
-			s->is_status ? json_object_get(before, "status") : before,
-			s->is_status ? json_object_get(s->body, "status") : s->body);
-	changed = patched(had, s->body, s->is_status);
-	json_object_set_new(s->server->applied, key, json_deep_copy(s->body));
+		give_up(a->is_status ? json_object_get(had, "status") : had,
+			a->is_status ? json_object_get(before, "status") : before,
+			a->is_status ? json_object_get(a->body, "status") : a->body);
+	keep_items(body, had);
+	changed = patched(had, body, a->is_status);
+	json_object_set_new(server->applied, key, json_deep_copy(a->body));
 	return changed;
+}
+
+/* The field manager of the request; the caller frees. */
+static char *manager_of(const struct served *s)
+{
+	static const char key[] = "fieldManager=";
+	const char *at = strstr(s->request->path, key);
+
+	return at ? xstrndup(at + strlen(key), strcspn(at + strlen(key), "&")) : xstrdup("");
 }
 
 static void serve_patch(struct served *s, json_t *object)
 {
 	bool apply = strstr(s->request->content_type, "apply") != NULL;
+	auto_free char *manager = manager_of(s);
+	const struct application application = { manager, s->name, s->body, s->is_status };
 	auto_json json_t *changed = NULL;
 	const char *answered = json_string_value(json_object_get(s->server->answered, s->name));
 
@@ -489,7 +584,8 @@ static void serve_patch(struct served *s, json_t *object)
 		fail_with(s, 409, "Conflict");
 		return;
 	}
-	changed = apply ? applied_to(s, object) : patched(object, s->body, s->is_status);
+	changed = apply ? applied_to(s->server, &application, object)
+			: patched(object, s->body, s->is_status);
 	if (finalizers(changed) < finalizers(object))
 		assert(answered && strcmp(answered, meta_text(object, "resourceVersion")) == 0);
 	replace(s->server, s->name, changed);
@@ -502,13 +598,14 @@ static void serve_delete(struct served *s, json_t *object)
 	const char *uid = json_string_value(json_object_get(conditions, "uid"));
 	const char *version = json_string_value(json_object_get(conditions, "resourceVersion"));
 
-	assert(uid && version);
+	assert((uid && version) || s->server->deletes_unseen);
 	if (!object) {
 		fail_with(s, 404, "NotFound");
 		return;
 	}
-	if (strcmp(uid, meta_text(object, "uid")) != 0 ||
-	    strcmp(version, meta_text(object, "resourceVersion")) != 0) {
+	if (uid && version &&
+	    (strcmp(uid, meta_text(object, "uid")) != 0 ||
+	     strcmp(version, meta_text(object, "resourceVersion")) != 0)) {
 		fail_with(s, 409, "Conflict");
 		return;
 	}
@@ -684,6 +781,22 @@ static void serve_well(struct served *s, enum fake_fault fault)
 	fake_client_answer(server->client, s->status, text);
 	if (server->watch == FAKE_WATCH_NEXT)
 		(void)fake_server_show(server, SIZE_MAX);
+}
+
+void fake_server_apply_status(struct fake_server *server, const char *manager, const char *name,
+			      const char *text)
+{
+	const json_t *object = json_object_get(server->objects, name);
+	auto_free char *made = with_quotes(text);
+	auto_json json_t *status = json_loads(made, 0, NULL);
+	auto_json json_t *body = json_pack("{s:O}", "status", status);
+	const struct application application = { manager, name, body, true };
+	auto_json json_t *changed = NULL;
+
+	assert(object && status);
+	changed = applied_to(server, &application, object);
+	replace(server, name, changed);
+	show_soon(server);
 }
 
 bool fake_server_serve(struct fake_server *server, enum fake_fault fault)

@@ -80,6 +80,12 @@ void fake_server_write(struct fake_server *server, const char *name, const char 
 void fake_server_delete(struct fake_server *server, const char *name);
 /* Somebody changes the status of the object @name, likewise. */
 void fake_server_write_status(struct fake_server *server, const char *name, const char *text);
+/* The field manager @manager applies this status to the object @name, likewise: status.nodes is a map
+ * by "node". */
+void fake_server_apply_status(struct fake_server *server, const char *manager, const char *name,
+			      const char *text);
+/* Whoever deletes an object of the kind need not have seen it. */
+void fake_server_allow_unseen_deletes(struct fake_server *server);
 /* There is the object @name, all of it as @text says, status and uid, too. */
 void fake_server_put(struct fake_server *server, const char *name, const char *text);
 /* Neither lists nor watch have the object @name from now on, until it gets a label of its node;

@@ -67,7 +67,8 @@ static const struct {
 	[REASON_OVERRIDE_OWNED]        = { "Refused", "OverrideOwned", NULL },
 	[REASON_IN_USE]                = { "Refused", "InUse", NULL },
 	[REASON_USE_UNKNOWN]           = { "Refused", "UseUnknown", NULL },
-	[REASON_CLAIM_DELETED]         = { "Busy",    "ClaimDeleted", NULL }, /* another claim need not wait */
+	/* another claim need not wait */
+	[REASON_CLAIM_DELETED]         = { "Busy",    "ClaimDeleted", NULL },
 	[REASON_DRIVER_CHANGED]        = { "Refused", "DriverChanged", NULL },
 	[REASON_TOO_MANY_VFS]          = { "Refused", "TooManyVFs", NULL },
 	[REASON_VFS_IN_USE]            = { "Refused", "VFsInUse", NULL },
@@ -90,8 +91,9 @@ static const struct {
 	[REASON_AUTOPROBE_FAILED]      = { "Failed",  "AutoprobeFailed", NULL },
 	[REASON_SETTINGS_FAILED]       = { "Failed",  "SettingsFailed", NULL },
 	[REASON_AGENT_NOT_PRIVILEGED]  = { "Failed",  "AgentNotPrivileged",
-					   "; the agent needs more rights on the node, or its network namespace: "
-					   "install it with manifests/components/privileged" },
+					   "; the agent needs more rights on the node, or its "
+					   "network namespace: install it with "
+					   "manifests/components/privileged" },
 	[REASON_CREATE_FAILED]         = { "Failed",  "CreateFailed", NULL },
 	[REASON_REMOVE_FAILED]         = { "Failed",  "RemoveFailed", NULL },
 	[REASON_READ_FAILED]           = { "Failed",  "LookFailed", NULL },

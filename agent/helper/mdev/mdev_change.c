@@ -43,10 +43,14 @@ static int add_instance(void *object, const struct word *word, struct err *err)
 
 /* clang-format off */
 static const struct word_row rows[] = {
-	{ "parent", WORD_NEEDED, offsetof(struct mdev_job, parent), mdev_name_valid, .form = "a parent's name such as 0000:3b:00.0" },
-	{ "type",   0,           offsetof(struct mdev_job, type),   mdev_name_valid, .form = "a type's id such as nvidia-222" },
-	{ "owner",  WORD_NEEDED, offsetof(struct mdev_job, owner),  value_is_name,   .form = "a word" },
-	{ "uuid",   WORD_NEEDED | WORD_MANY, .is_valid = mdev_uuid_valid, .form = "a UUID", .take = add_instance },
+	{ "parent", WORD_NEEDED, offsetof(struct mdev_job, parent), mdev_name_valid,
+	  .form = "a parent's name such as 0000:3b:00.0" },
+	{ "type",   0,           offsetof(struct mdev_job, type),   mdev_name_valid,
+	  .form = "a type's id such as nvidia-222" },
+	{ "owner",  WORD_NEEDED, offsetof(struct mdev_job, owner),  value_is_name,
+	  .form = "a word" },
+	{ "uuid",   WORD_NEEDED | WORD_MANY, .is_valid = mdev_uuid_valid,
+	  .form = "a UUID", .take = add_instance },
 };
 /* clang-format on */
 

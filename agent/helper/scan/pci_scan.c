@@ -203,8 +203,7 @@ static void name_slot(struct pci_functions *functions, const char *address, cons
 
 		if (strlen(address) != stem || strncmp(function->address, address, stem) != 0)
 			continue;
-		free(function->slot);
-		function->slot = xstrdup(slot);
+		str_set(&function->slot, slot);
 	}
 }
 

@@ -73,7 +73,7 @@ static const struct {
 	{ "08", STORAGE           },
 	{ "0a", NETWORK | CONSOLE }, /* data of CDC                            */
 	{ "e0", NETWORK           }, /* wireless                               */
-	{ "ff", NETWORK | CONSOLE }, /* vendor's own: many network cards, serial ports and screens */
+	{ "ff", NETWORK | CONSOLE }, /* vendor's: network cards, serial ports, screens */
 };
 /* clang-format on */
 

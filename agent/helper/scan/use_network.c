@@ -282,8 +282,8 @@ static void check_interfaces(struct use_scanner *scanner, const struct pci_funct
 		uses_add_unknown(
 			&scanner->uses, USE_ASK_INTERFACES,
 			xasprintf(
-				"in /sys: 'class/net' has no interface, not even lo, although the driver %s has "
-				"%s: a part of /sys is missing",
+				"in /sys: 'class/net' has no interface, not even lo, although the "
+				"driver %s has %s: a part of /sys is missing",
 				function->driver, function->address));
 		return;
 	}

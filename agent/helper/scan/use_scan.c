@@ -219,17 +219,15 @@ static void add_shared_disks(struct use_scanner *scanner, const struct pci_funct
 
 	memcpy(device.pci, function->address, sizeof(device.pci));
 	if (r < 0)
-		uses_add(
-			&scanner->uses, &device, USE_UNKNOWN, "physfn",
-			xstrdup("without a driver it does not show its disks, and whether it is a virtual "
-				"function cannot be read"));
+		uses_add(&scanner->uses, &device, USE_UNKNOWN, "physfn",
+			 xstrdup("without a driver it does not show its disks, and whether it is a "
+				 "virtual function cannot be read"));
 	else if (use)
 		uses_add(
 			&scanner->uses, &device, USE_UNKNOWN, "physfn",
-			xasprintf(
-				"without a driver it does not show its disks, which may be those of "
-				"its physical function %s: %s",
-				sysfs_base_name(physical), use));
+			xasprintf("without a driver it does not show its disks, which may be those "
+				  "of its physical function %s: %s",
+				  sysfs_base_name(physical), use));
 }
 
 static void collect_shared_disks(struct use_scanner *scanner, const struct pci_functions *functions)

@@ -103,17 +103,17 @@ static const struct {
 
 /* Filesystems in memory or of the kernel itself: there is no disk behind them. */
 static const char *const no_storage[] = {
-	"autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts",
-	"devtmpfs", "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue", "nfsd", "nsfs", "ocfs2_dlmfs", "pidfs", "proc",
-	"pstore", "ramfs", "resctrl", "rootfs", "rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sysfs", "tmpfs",
-	"tracefs", "xenfs",
+	"autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset",
+	"debugfs", "devpts", "devtmpfs", "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue",
+	"nfsd", "nsfs", "ocfs2_dlmfs", "pidfs", "proc", "pstore", "ramfs", "resctrl", "rootfs",
+	"rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sysfs", "tmpfs", "tracefs", "xenfs",
 };
 
 /* Filesystems of the network, of the hypervisor, or made of folders of other filesystems: on no
  * disk of this machine that is not mounted besides. */
 static const char *const no_disk[] = {
-	"afs", "aufs", "beegfs", "ceph", "cifs", "coda", "ecryptfs", "hostfs", "lustre", "nfs", "nfs4", "orangefs",
-	"overlay", "pvfs2", "shiftfs", "smb3", "smbfs", "vboxsf", "vmhgfs",
+	"afs", "aufs", "beegfs", "ceph", "cifs", "coda", "ecryptfs", "hostfs", "lustre", "nfs",
+	"nfs4", "orangefs", "overlay", "pvfs2", "shiftfs", "smb3", "smbfs", "vboxsf", "vmhgfs",
 };
 /* Modules of filesystems on a disk that list their disks nowhere; the type, if it has another
  * name. */
@@ -121,13 +121,15 @@ static const struct {
 	const char *module;
 	const char *fstype;
 } disk_modules[] = {
-	{ "adfs", "adfs" }, { "affs", "affs" }, { "bcachefs", "bcachefs" }, { "befs", "befs" }, { "bfs", "bfs" },
-	{ "cramfs", "cramfs" }, { "efs", "efs" }, { "exfat", "exfat" }, { "ext2", "ext2" }, { "gfs2", "gfs2" },
-	{ "hfs", "hfs" }, { "hfsplus", "hfsplus" }, { "hpfs", "hpfs" }, { "isofs", "iso9660" }, { "jfs", "jfs" },
-	{ "minix", "minix" }, { "msdos", "msdos" }, { "nilfs2", "nilfs2" }, { "ntfs", "ntfs" }, { "ntfs3", "ntfs3" },
-	{ "ocfs2", "ocfs2" }, { "omfs", "omfs" }, { "qnx4", "qnx4" }, { "qnx6", "qnx6" }, { "reiserfs", "reiserfs" },
-	{ "freevxfs", "vxfs" }, { "romfs", "romfs" }, { "squashfs", "squashfs" }, { "sysv", "sysv" }, { "udf", "udf" },
-	{ "ufs", "ufs" }, { "vfat", "vfat" }, { "zonefs", "zonefs" },
+	{ "adfs", "adfs" }, { "affs", "affs" }, { "bcachefs", "bcachefs" }, { "befs", "befs" },
+	{ "bfs", "bfs" }, { "cramfs", "cramfs" }, { "efs", "efs" }, { "exfat", "exfat" },
+	{ "ext2", "ext2" }, { "gfs2", "gfs2" }, { "hfs", "hfs" }, { "hfsplus", "hfsplus" },
+	{ "hpfs", "hpfs" }, { "isofs", "iso9660" }, { "jfs", "jfs" }, { "minix", "minix" },
+	{ "msdos", "msdos" }, { "nilfs2", "nilfs2" }, { "ntfs", "ntfs" }, { "ntfs3", "ntfs3" },
+	{ "ocfs2", "ocfs2" }, { "omfs", "omfs" }, { "qnx4", "qnx4" }, { "qnx6", "qnx6" },
+	{ "reiserfs", "reiserfs" }, { "freevxfs", "vxfs" }, { "romfs", "romfs" },
+	{ "squashfs", "squashfs" }, { "sysv", "sysv" }, { "udf", "udf" }, { "ufs", "ufs" },
+	{ "vfat", "vfat" }, { "zonefs", "zonefs" },
 };
 /* clang-format on */
 

@@ -3,16 +3,13 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool lower_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
+#include "base/ascii.h"
 
 /* Does @text have the form of @pattern, where 'x' stands for a hexadecimal digit? */
 static bool has_form(const char *text, const char *pattern)
 {
 	for (; *pattern; pattern++, text++) {
-		if (*pattern == 'x' ? !lower_hex(*text) : *text != *pattern)
+		if (*pattern == 'x' ? !ascii_is_lower_hex(*text) : *text != *pattern)
 			return false;
 	}
 	return true;
@@ -26,7 +23,7 @@ bool pci_address_valid(const char *name, size_t len)
 	if (len < 12 || len >= PCI_ADDRESS_SIZE)
 		return false;
 	for (size_t i = 0; i < domain; i++) {
-		if (!lower_hex(name[i]))
+		if (!ascii_is_lower_hex(name[i]))
 			return false;
 	}
 	return has_form(name + domain, tail) && name[len - 1] <= '7';
@@ -37,10 +34,8 @@ uint64_t pci_address_key(const char *address)
 	uint64_t key = 0;
 
 	for (; *address; address++) {
-		if (lower_hex(*address))
-			key = key << 4 |
-			      (uint64_t)(isdigit((unsigned char)*address) ? *address - '0'
-									  : *address - 'a' + 10);
+		if (ascii_is_lower_hex(*address))
+			key = key << 4 | (uint64_t)ascii_hex_value(*address);
 	}
 	return key;
 }

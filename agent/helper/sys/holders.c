@@ -16,6 +16,7 @@
 #include "agent/helper/sys/sysfs.h"
 #include "agent/helper/sys/value.h"
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/dir.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -28,11 +29,6 @@
 
 enum { CGROUP_MAX = 64 << 10, HASH_LEN = 32 };
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 /* A UUID with dashes, or 32 digits. */
 static bool is_uid(const char *uid, size_t len)
 {
@@ -41,7 +37,7 @@ static bool is_uid(const char *uid, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		bool dash = len != HASH_LEN && (i == 8 || i == 13 || i == 18 || i == 23);
 
-		if (dash ? uid[i] != '-' : !is_hex(uid[i]))
+		if (dash ? uid[i] != '-' : !ascii_is_lower_hex(uid[i]))
 			return false;
 	}
 	return true;

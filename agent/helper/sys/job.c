@@ -11,11 +11,6 @@
 #include "base/device_identity.h"
 #include "base/err.h"
 
-static bool is_one(const char *text, size_t len)
-{
-	return len == 1 && text[0] == '1';
-}
-
 static int add_function(void *object, const struct word *word, struct err *err)
 {
 	struct job *job = object;
@@ -44,16 +39,21 @@ static void *last_function(void *object)
 	.flags = WORD_OF_ITEM | (needed), .offset = offsetof(struct job_function, name), .is_valid = (valid), .form = (text)
 
 static const struct word_row rows[] = {
-	{ "address", WORD_BEGINS | WORD_NEEDED, .is_valid = pci_address_valid, .form = "a PCI address such as 0000:01:00.0", .take = add_function },
-	{ "id",            WORD(id,            WORD_NEEDED, value_is_id,     "vendor and device such as 8086:10d3") },
-	{ "serial",        WORD(serial,        0,           value_is_serial, "a serial such as 00-11-22-33-44-55-66-77") },
-	{ "identity",      WORD(identity,      0,           device_identity_valid, "an identity such as mac=52:54:00:12:34:56,slot=3") },
-	{ "native",        WORD(native,        0,           value_is_native, "a driver's name, or nothing") },
+	{ "address", WORD_BEGINS | WORD_NEEDED, .is_valid = pci_address_valid,
+	  .form = "a PCI address such as 0000:01:00.0", .take = add_function },
+	{ "id",            WORD(id,            WORD_NEEDED, value_is_id,
+				"vendor and device such as 8086:10d3") },
+	{ "serial",        WORD(serial,        0,           value_is_serial,
+				"a serial such as 00-11-22-33-44-55-66-77") },
+	{ "identity",      WORD(identity,      0,           device_identity_valid,
+				"an identity such as mac=52:54:00:12:34:56,slot=3") },
+	{ "native",        WORD(native,        0,           value_is_native,
+				"a driver's name, or nothing") },
 	{ "driver",        WORD(driver,        WORD_NEEDED, value_is_driver, "a driver's name") },
 	{ "claim",         WORD(claim,         WORD_NEEDED, value_is_name,   "a claim's name") },
 	{ "uid",           WORD(uid,           WORD_NEEDED, value_is_name,   "a claim's uid") },
 	{ "release",       WORD(release,       0,           value_is_release, "none") },
-	{ "allow-unknown", WORD(allow_unknown, 0,           is_one,          "1") },
+	{ "allow-unknown", WORD(allow_unknown, 0,           value_is_one,          "1") },
 };
 
 static const struct words_table table = {

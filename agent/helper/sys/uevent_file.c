@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 enum { NUMBERS_MAX = 4 };
 
 bool uevent_next(struct uevent_cursor *cursor, struct uevent_field *ret_field)
@@ -34,17 +36,6 @@ bool uevent_is(const struct uevent_field *field, const char *key)
 	return field->key_len == strlen(key) && memcmp(field->key, key, field->key_len) == 0;
 }
 
-static int digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* One number at *@at; moves it on. */
 static bool read_number(const char **at, const char *end, const struct uevent_numbers *form,
 			int *ret_number)
@@ -53,7 +44,7 @@ static bool read_number(const char **at, const char *end, const struct uevent_nu
 	const char *start = *at;
 
 	for (; *at < end; (*at)++) {
-		int digit = digit_value(**at);
+		int digit = ascii_hex_value(**at);
 
 		if (digit < 0 || (unsigned)digit >= form->base)
 			break;

@@ -2,22 +2,9 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
+
 enum { DRIVER_MAX = 63, NAME_MAX_LEN = 253, GROUP_MAX = 10 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_lower_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f');
-}
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 /* Letters, digits and the characters of @others, at least one, at most @max. */
 static bool is_word(const char *text, size_t len, size_t max, const char *others)
@@ -25,7 +12,7 @@ static bool is_word(const char *text, size_t len, size_t max, const char *others
 	if (len == 0 || len > max)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (is_letter(text[i]) || is_digit(text[i]))
+		if (ascii_is_letter(text[i]) || ascii_is_digit(text[i]))
 			continue;
 		if (text[i] == '\0' || !strchr(others, text[i]))
 			return false;
@@ -39,7 +26,7 @@ static bool has_form(const char *text, size_t len, const char *form)
 	if (len != strlen(form))
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (form[i] == 'x' ? !is_lower_hex(text[i]) : text[i] != form[i])
+		if (form[i] == 'x' ? !ascii_is_lower_hex(text[i]) : text[i] != form[i])
 			return false;
 	}
 	return true;
@@ -82,7 +69,7 @@ bool value_is_group(const char *text, size_t len)
 	if (len == 0 || len > GROUP_MAX || (text[0] == '0' && len > 1))
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (!is_digit(text[i]))
+		if (!ascii_is_digit(text[i]))
 			return false;
 	}
 	return true;
@@ -96,4 +83,9 @@ bool value_is_uuid(const char *text, size_t len)
 bool value_is_entry(const char *text, size_t len)
 {
 	return is_word(text, len, NAME_MAX_LEN, "._-:,+@") && text[0] != '.';
+}
+
+bool value_is_one(const char *text, size_t len)
+{
+	return len == 1 && text[0] == '1';
 }

@@ -24,6 +24,9 @@ bool value_is_name(const char *text, size_t len);
 /* An IOMMU group: its number, or "-" for none. */
 bool value_is_group(const char *text, size_t len);
 
+/* "1": a word that is either there or not. */
+bool value_is_one(const char *text, size_t len);
+
 /* A UUID as the kernel writes it, "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001". */
 bool value_is_uuid(const char *text, size_t len);
 

@@ -14,6 +14,7 @@
 #include "agent/helper/sys/devpath.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
+#include "agent/helper/sys/value.h"
 #include "agent/helper/sys/words.h"
 #include "base/array.h"
 #include "base/err.h"
@@ -24,17 +25,14 @@ enum { NUMBER_MAX = 0xffff, NOTHING_TO_DO = 1 };
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-static bool is_one(const char *text, size_t len)
-{
-	return len == 1 && text[0] == '1';
-}
-
 /* clang-format off */
 static const struct word_row rows[] = {
-	{ "port",          WORD_NEEDED, offsetof(struct usb_rebind_job, port), usb_name_valid, .form = "a USB port such as 1-2.3" },
+	{ "port",          WORD_NEEDED, offsetof(struct usb_rebind_job, port), usb_name_valid,
+	  .form = "a USB port such as 1-2.3" },
 	{ "bus",           WORD_NEEDED, offsetof(struct usb_rebind_job, bus), .max = NUMBER_MAX },
 	{ "device",        WORD_NEEDED, offsetof(struct usb_rebind_job, device), .max = NUMBER_MAX },
-	{ "allow-unknown", 0, offsetof(struct usb_rebind_job, allow_unknown), is_one, .form = "1" },
+	{ "allow-unknown", 0, offsetof(struct usb_rebind_job, allow_unknown), value_is_one,
+	  .form = "1" },
 };
 /* clang-format on */
 

@@ -55,13 +55,17 @@ static int take_mac(void *object, const struct word *word, struct err *err)
 
 /* clang-format off */
 static const struct word_row rows[] = {
-	{ "address",   0, offsetof(struct vf_job, address), pci_address_valid, .form = "a PCI address such as 0000:01:00.0" },
-	{ "id",        0, offsetof(struct vf_job, id),      value_is_id,       .form = "vendor and device such as 8086:10c9" },
-	{ "serial",    0, offsetof(struct vf_job, serial),  value_is_serial,   .form = "a serial such as 00-11-22-33-44-55-66-77" },
+	{ "address",   0, offsetof(struct vf_job, address), pci_address_valid,
+	  .form = "a PCI address such as 0000:01:00.0" },
+	{ "id",        0, offsetof(struct vf_job, id),      value_is_id,
+	  .form = "vendor and device such as 8086:10c9" },
+	{ "serial",    0, offsetof(struct vf_job, serial),  value_is_serial,
+	  .form = "a serial such as 00-11-22-33-44-55-66-77" },
 	{ "count",     0, offsetof(struct vf_job, count),     .max = VF_INDEX_MAX + 1 },
 	{ "autoprobe", 0, offsetof(struct vf_job, autoprobe), .max = 1 },
 	{ "vf",        WORD_BEGINS, .max = VF_INDEX_MAX, .take = begin_setting },
-	{ "mac",        WORD_OF_ITEM, .is_valid = is_mac, .form = "like 02:00:00:00:00:01", .take = take_mac },
+	{ "mac",        WORD_OF_ITEM, .is_valid = is_mac,
+	  .form = "like 02:00:00:00:00:01", .take = take_mac },
 	{ "vlan",       WORD_OF_ITEM, offsetof(struct vf_setting, vlan),        .max = VF_VLAN_MAX },
 	{ "qos",        WORD_OF_ITEM, offsetof(struct vf_setting, qos),         .max = VF_QOS_MAX },
 	{ "trust",      WORD_OF_ITEM, offsetof(struct vf_setting, trust),       .max = 1 },

@@ -172,7 +172,9 @@ NOT_SHOWN = {"MediatedDeviceParent", "HostDeviceConfig", "Events"}
 
 
 def advices():
-    return dict(re.findall(r'^\t\{ "(\w+)", "([^\n]*)" \},$', ADVICE.read_text(), re.MULTILINE))
+    literal = r'"((?:\\.|[^"\\\n])*)"'
+    found = re.findall(rf'^\t\{{ "(\w+)",((?:\s+{literal})+) \}},$', ADVICE.read_text(), re.MULTILINE)
+    return {row[0]: "".join(re.findall(literal, row[1])) for row in found}
 
 
 def test_the_plugin_advises_where_the_page_says_what_to_do_and_nowhere_else():

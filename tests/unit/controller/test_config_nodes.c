@@ -12,6 +12,7 @@
 #include "fake/fake_clock.h"
 #include "fake/fake_server.h"
 #include "kube/informer.h"
+#include "unit/kube/random_life.h"
 #include "unit/suite.h"
 
 enum { MINUTE_MS = 60 * 1000 };
@@ -324,10 +325,133 @@ static void what_is_under_way_ends_with_it(void **state)
 	assert_true(fake_client_choose_call(scene->client));
 }
 
+/* --- random lives ----------------------------------------------------------------------------- */
+
+enum { LIFE_NODES = 3 };
+
+struct life {
+	struct scene scene;
+	bool reports[LIFE_NODES]; /* the node's agent has something to report */
+};
+
+static void *life_open(struct random_world *ret_world)
+{
+	struct life *life = xcalloc(1, sizeof(*life));
+
+	scene_open(&life->scene);
+	*ret_world =
+		(struct random_world){ .server = life->scene.there, .clock = life->scene.clock };
+	return life;
+}
+
+static void life_close(void *arg)
+{
+	struct life *life = arg;
+
+	scene_close(&life->scene);
+	free(life);
+}
+
+/* The agent of the node writes what it has to report. */
+static void report_as_agent(struct life *life, size_t i)
+{
+	auto_free char *manager = xasprintf("hostdev-agent-node%zu", i);
+	auto_free char *status =
+		life->reports[i] ? xasprintf("{'nodes':[{'node':'node%zu'}]}", i) : xstrdup("{}");
+
+	if (fake_server_get(life->scene.configs, "default"))
+		fake_server_apply_status(life->scene.configs, manager, "default", status);
+}
+
+static void something(void *arg, uint64_t *seed)
+{
+	struct life *life = arg;
+	struct scene *scene = &life->scene;
+	size_t i = suite_random(seed) % LIFE_NODES;
+	auto_free char *name = xasprintf("node%zu", i);
+
+	switch (suite_random(seed) % 10) {
+	case 0:
+		scene->follows = suite_random(seed) % 2;
+		config_nodes_enqueue_all(scene->nodes);
+		return;
+	case 1:
+		fake_server_delete(scene->configs, "default");
+		return;
+	case 2:
+	case 3:
+		fake_server_write(scene->configs, "default", "{'spec':{}}");
+		return;
+	case 4:
+	case 5:
+		fake_server_write(scene->there, name, "{}");
+		return;
+	case 6:
+		fake_server_delete(scene->there, name);
+		return;
+	default:
+		life->reports[i] = suite_random(seed) % 4 != 0;
+		report_as_agent(life, i);
+		return;
+	}
+}
+
+/* An agent that runs sees that its item is missing. */
+static void end_well(void *arg)
+{
+	struct life *life = arg;
+
+	life->scene.follows = false;
+	config_nodes_enqueue_all(life->scene.nodes);
+	for (size_t i = 0; i < LIFE_NODES; i++) {
+		auto_free char *name = xasprintf("node%zu", i);
+
+		if (fake_server_get(life->scene.there, name))
+			report_as_agent(life, i);
+	}
+}
+
+static bool is_in_status(const struct life *life, const char *name)
+{
+	const json_t *config = fake_server_get(life->scene.configs, "default");
+	const json_t *items = json_object_get(json_object_get(config, "status"), "nodes");
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (items, i, item) {
+		if (strcmp(json_string_value(json_object_get(item, "node")), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void assert_end(void *arg)
+{
+	const struct life *life = arg;
+
+	for (size_t i = 0; i < LIFE_NODES; i++) {
+		auto_free char *name = xasprintf("node%zu", i);
+		bool stays = life->reports[i] && fake_server_get(life->scene.there, name) &&
+			     fake_server_get(life->scene.configs, "default");
+
+		assert_int_equal(is_in_status(life, name), stays);
+	}
+}
+
+static const struct random_kind lives = {
+	.name = "nodes in the HostDeviceConfig",
+	.open = life_open,
+	.close = life_close,
+	.something = something,
+	.end_well = end_well,
+	.assert_end = assert_end,
+};
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	random_lives(&suite, &lives, 30);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "that of a deleted node goes, and no other",
 		  that_of_a_deleted_node_goes_and_no_other, NULL);

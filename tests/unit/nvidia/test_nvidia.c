@@ -479,7 +479,7 @@ static void a_card_that_has_not_told_its_uuid_is_not_bound(void **state)
 	b->claimed = ADDRESS(1);
 	start(b);
 	trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
-	assert_non_null(strstr(trouble, "has not told its UUID"));
+	assert_non_null(strstr(trouble, "has not reported its UUID"));
 	free(trouble);
 	wait_offer(b, TAKEN);
 	assert_null(bind_trouble(b));

@@ -364,7 +364,7 @@ static void refuse(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const char 
 {
 	if (str_equal(gpu->refusal, refusal))
 		return;
-	set_text(&gpu->refusal, refusal);
+	str_set(&gpu->refusal, refusal);
 	gpus->changed = true;
 }
 
@@ -395,14 +395,14 @@ static void take_released(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, bool
 	gpus->changed = true;
 	gpu->altered = gpu->altered || drained;
 	gpu->released = gpu->claim != NULL;
-	set_text(&gpu->refusal, NULL);
+	str_set(&gpu->refusal, NULL);
 }
 
 static void take_attached(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu)
 {
 	gpus->changed = true;
 	gpu->altered = gpu->persistent = false;
-	set_text(&gpu->refusal, NULL);
+	str_set(&gpu->refusal, NULL);
 	press(gpu);
 	doubt(gpu);
 }
@@ -641,7 +641,7 @@ bool nvidia_gpus_set_claim(struct nvidia_gpus *gpus, const char *address, const 
 	if (claim)
 		return true;
 	gpu->vacant = gpu->released = false;
-	set_text(&gpu->refusal, NULL);
+	str_set(&gpu->refusal, NULL);
 	ask_now(gpu);
 	press(gpu); /* nobody has watched it meanwhile */
 	doubt(gpu);

@@ -48,6 +48,7 @@ struct settings {
 	bool device_plugins;
 	char *kubelet_dir;
 	int registration;            /* enum registration_mode */
+	int cdi;                     /* enum cdi_mode          */
 	int output;                  /* enum out_format */
 	bool include_group, release; /* of plan */
 	char *driver;

@@ -2,7 +2,7 @@
 #include "agent/dra/dra_devices.h"
 
 #include "fake/fake_clock.h"
-#include "unit/dra/dra_scene.h"
+#include "unit/dra/devices_scene.h"
 
 /* clang-format off */
 #define NIC \
@@ -128,7 +128,7 @@ static void attributes_match_table(void **state)
 	auto_free char *text = NULL;
 
 	assert_non_null(json);
-	dra_scene_set(b->devices, row->type, row->id);
+	devices_scene_set(b->devices, row->type, row->id);
 	device = dra_devices_find(b->devices, row->device);
 	assert_non_null(device);
 	text = json_map_text(device->attributes);
@@ -146,21 +146,21 @@ static void changes_are_told_once_and_later(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, "0000:3c:00.0");
+	devices_scene_set(b->devices, &pci_like, "0000:3c:00.0");
 	assert_int_equal(b->changes, 0); /* never inside */
 	assert_int_equal(changes(b), 1);
-	dra_scene_set(b->devices, &pci_like, "0000:3c:00.0");
+	devices_scene_set(b->devices, &pci_like, "0000:3c:00.0");
 	assert_int_equal(changes(b), 0);
-	dra_scene_set(b->devices, &pci_like, "0000:3c:00.0!");
-	dra_scene_set(b->devices, &usb_like, "1-2.3");
+	devices_scene_set(b->devices, &pci_like, "0000:3c:00.0!");
+	devices_scene_set(b->devices, &usb_like, "1-2.3");
 	assert_int_equal(changes(b), 1);
-	dra_scene_set_as(b->devices, &pci_like, "b.io/y", "0000:3c:00.0!");
+	devices_scene_set_as(b->devices, &pci_like, "b.io/y", "0000:3c:00.0!");
 	assert_int_equal(changes(b), 1);
 	assert_int_equal(dra_devices_len(b->devices), 2);
-	dra_scene_set(b->devices, &pci_like, "");
+	devices_scene_set(b->devices, &pci_like, "");
 	assert_int_equal(changes(b), 1);
 	assert_int_equal(dra_devices_len(b->devices), 1);
-	dra_scene_set(b->devices, &mdev_like, "");
+	devices_scene_set(b->devices, &mdev_like, "");
 	assert_int_equal(changes(b), 0);
 }
 
@@ -168,7 +168,7 @@ static void an_unhealthy_one_says_why(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, "0000:3c:00.0! 0000:3c:10.1");
+	devices_scene_set(b->devices, &pci_like, "0000:3c:00.0! 0000:3c:10.1");
 	assert_string_equal(dra_devices_find(b->devices, "pci-0000-3c-00-0")->trouble, "it is ill");
 	assert_null(dra_devices_find(b->devices, "pci-0000-3c-10-1")->trouble);
 	assert_null(dra_devices_find(b->devices, "pci-0000-3c-10-2"));
@@ -180,15 +180,15 @@ static void another_inventory_is_a_change(void **state)
 	struct bench *b = *state;
 	struct world before = b->world;
 
-	dra_scene_set(b->devices, &usb_like, "1-2.3");
+	devices_scene_set(b->devices, &usb_like, "1-2.3");
 	assert_int_equal(changes(b), 1);
 	world_of(&b->world, other, 16);
 	b->node.inventory = b->world.inventory;
 	world_close(&before);
-	dra_scene_set(b->devices, &usb_like, "1-2.3");
+	devices_scene_set(b->devices, &usb_like, "1-2.3");
 	assert_int_equal(changes(b), 1);
 	b->node.inventory = NULL;
-	dra_scene_set(b->devices, &usb_like, "1-2.3");
+	devices_scene_set(b->devices, &usb_like, "1-2.3");
 	assert_int_equal(dra_devices_len(b->devices), 1);
 }
 
@@ -197,12 +197,12 @@ static void what_has_no_name_of_its_own_is_left_out(void **state)
 	struct bench *b = *state;
 	static const struct device_type gpu_like = { .name = "nvidia" };
 
-	dra_scene_set(b->devices, &usb_like,
-		      "1-2.3 1-2-3 "
-		      "1-2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19.20.21.22.23.24"
-		      " 1-");
+	devices_scene_set(b->devices, &usb_like,
+			  "1-2.3 1-2-3 "
+			  "1-2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19.20.21.22.23.24"
+			  " 1-");
 	assert_int_equal(dra_devices_len(b->devices), 1);
-	dra_scene_set(b->devices, &gpu_like, "GPU-1");
+	devices_scene_set(b->devices, &gpu_like, "GPU-1");
 	assert_int_equal(dra_devices_len(b->devices), 1);
 	assert_int_equal(changes(b), 1);
 }
@@ -230,7 +230,7 @@ static void set_functions(struct bench *b, unsigned from, unsigned to)
 	for (unsigned i = from; i < to; i++)
 		str_addf(&ids, "%s0000:%02x:%02x.%u", i > from ? " " : "", 0x40 + i / 256,
 			 i % 256 / 8, i % 8);
-	dra_scene_set(b->devices, &pci_like, str_cstr(&ids));
+	devices_scene_set(b->devices, &pci_like, str_cstr(&ids));
 }
 
 static size_t count_in(const struct bench *b, const char *pool)
@@ -246,7 +246,7 @@ static void a_pool_has_room_for_128(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &usb_like, "1-3");
+	devices_scene_set(b->devices, &usb_like, "1-3");
 	set_functions(b, 0, 128);
 	assert_int_equal(count_in(b, "node1"), 128);
 	set_functions(b, 0, 129);

@@ -10,7 +10,7 @@
 #include "fake/fake_server.h"
 #include "kube/informer.h"
 #include "unit/captured.h"
-#include "unit/dra/dra_scene.h"
+#include "unit/dra/devices_scene.h"
 #include "unit/kube/random_life.h"
 
 #define PCI  "node1-hostdev.io-pci"
@@ -172,7 +172,7 @@ static void a_slice_is_whole_and_written_once(void **state)
 	const json_t *slice;
 	auto_free char *text = NULL;
 
-	dra_scene_set(b->devices, &pci_like, NIC " " TWIN "!");
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN "!");
 	assert_int_equal(pass(b, 1000), 1);
 	slice = fake_server_get(b->server, PCI);
 	text = json_map_text(json_object_get(slice, "spec"));
@@ -199,11 +199,11 @@ static void each_kind_has_a_slice_of_its_own(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
-	dra_scene_set(b->devices, &usb_like, "1-2");
+	devices_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &usb_like, "1-2");
 	assert_int_equal(pass(b, 1000), 2);
 	assert_devices(b, USB, "usb-1-2");
-	dra_scene_set(b->devices, &usb_like, "1-2 1-3");
+	devices_scene_set(b->devices, &usb_like, "1-2 1-3");
 	assert_int_equal(pass(b, 1000), 1);
 	assert_devices(b, PCI, "pci-0000-3c-00-0");
 	assert_devices(b, USB, "usb-1-2 usb-1-3");
@@ -217,12 +217,12 @@ static void many_devices_are_further_pools(void **state)
 
 	for (unsigned i = 0; i < 129; i++)
 		str_addf(&ids, "%s0000:40:%02x.%u", i ? " " : "", i / 8, i % 8);
-	dra_scene_set(b->devices, &pci_like, str_cstr(&ids));
+	devices_scene_set(b->devices, &pci_like, str_cstr(&ids));
 	assert_int_equal(pass(b, 1000), 2);
 	slice = json_object_get(fake_server_get(b->server, PCI), "spec");
 	assert_int_equal(json_array_size(json_object_get(slice, "devices")), 128);
 	assert_devices(b, PCI "-2", "pci-0000-40-10-0");
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	assert_int_equal(pass(b, 1000), 2);
 	assert_devices(b, PCI, "pci-0000-3c-00-0");
 	assert_devices(b, PCI "-2", "none"); /* only the first is kept without devices */
@@ -232,15 +232,15 @@ static void an_unhealthy_device_leaves(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, NIC " " TWIN);
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN);
 	pass(b, 1000);
-	dra_scene_set(b->devices, &pci_like, NIC "! " TWIN);
+	devices_scene_set(b->devices, &pci_like, NIC "! " TWIN);
 	assert_int_equal(pass(b, 1000), 1);
 	assert_devices(b, PCI, "pci-0000-3c-00-1");
-	dra_scene_set(b->devices, &pci_like, NIC "! " TWIN "!");
+	devices_scene_set(b->devices, &pci_like, NIC "! " TWIN "!");
 	assert_int_equal(pass(b, 1000), 1);
 	assert_devices(b, PCI, ""); /* and the slice stays */
-	dra_scene_set(b->devices, &pci_like, NIC " " TWIN);
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN);
 	assert_int_equal(pass(b, 1000), 1);
 	assert_devices(b, PCI, "pci-0000-3c-00-0 pci-0000-3c-00-1");
 }
@@ -250,9 +250,9 @@ static void an_empty_slice_stays_while_its_kind_is_selected(void **state)
 	struct bench *b = *state;
 
 	select_kinds(b, true, false);
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
-	dra_scene_set(b->devices, &pci_like, "");
+	devices_scene_set(b->devices, &pci_like, "");
 	assert_int_equal(pass(b, 1000), 1);
 	assert_devices(b, PCI, "");
 	assert_devices(b, USB, "none");
@@ -268,7 +268,7 @@ static void a_removed_slice_is_back_at_once(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
 	for (int i = 0; i < 5; i++) {
 		fake_server_delete(b->server, PCI);
@@ -289,7 +289,7 @@ static void an_edited_slice_is_healed_at_once(void **state)
 	struct bench *b = *state;
 	auto_free char *wanted = NULL;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
 	wanted = json_map_text(json_object_get(fake_server_get(b->server, PCI), "spec"));
 	for (size_t i = 0; i < ARRAY_LEN(edits); i++) {
@@ -310,7 +310,7 @@ static void labels_of_others_are_theirs(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
 	fake_server_write(b->server, PCI, "{'metadata':{'labels':{'team':'a'}}}");
 	assert_int_equal(pass(b, 1000), 0);
@@ -322,7 +322,7 @@ static void a_slice_that_is_none_of_ours_is_removed(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
 	fake_server_write(
 		b->server, "00000-hostdev.io-node1-x7k2p",
@@ -339,7 +339,7 @@ static void what_the_server_does_not_keep_is_told_once(void **state)
 	struct captured captured;
 	auto_free char *log = NULL;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
 	log_set_level(LOG_WARN);
 	captured_begin(&captured);
@@ -347,7 +347,7 @@ static void what_the_server_does_not_keep_is_told_once(void **state)
 	assert_int_equal(pass(b, 1000), 1);
 	slices_update(b->slices);
 	assert_int_equal(pass(b, 60000), 0);
-	dra_scene_set(b->devices, &pci_like, NIC " " TWIN);
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN);
 	assert_int_equal(pass(b, 60000), 1);
 	log = captured_end(&captured);
 	log_set_level(LOG_ERROR);
@@ -361,11 +361,11 @@ static void an_agent_that_begins_again_writes_nothing(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
 	bench_end(b);
 	bench_begin(b);
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	assert_int_equal(pass(b, 60000), 0);
 	fake_server_delete(b->server, PCI);
 	assert_int_equal(pass(b, 0), 1);
@@ -377,7 +377,7 @@ static void nothing_is_written_before_the_start(void **state)
 
 	b->slices = slices_free(b->slices);
 	b->slices = slices_new(&b->node, b->devices);
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	slices_update(b->slices);
 	assert_int_equal(pass(b, 60000), 0);
 	slices_start(b->slices);
@@ -390,7 +390,7 @@ static void nothing_is_written_without_a_node(void **state)
 	struct bench *b = *state;
 
 	fake_server_delete(b->nodes, "node1");
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	assert_int_equal(pass(b, 10000), 0);
 	set_node(b, "cri-o://1.30.0");
 	assert_int_equal(pass(b, 1000), 1);
@@ -401,7 +401,7 @@ static void a_node_that_is_made_again_is_the_owner(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
 	fake_server_delete(b->nodes, "node1");
 	set_node(b, "containerd://2.2.9");
@@ -413,7 +413,7 @@ static void a_runtime_without_cdi_gets_no_slices(void **state)
 {
 	struct bench *b = *state;
 
-	dra_scene_set(b->devices, &pci_like, NIC);
+	devices_scene_set(b->devices, &pci_like, NIC);
 	pass(b, 1000);
 	set_node(b, "containerd://1.6.20");
 	assert_int_equal(pass(b, 1000), 1);
@@ -473,7 +473,8 @@ static void something(void *arg, uint64_t *seed)
 		select_kinds(b, suite_random(seed) % 2, suite_random(seed) % 2);
 		return;
 	default:
-		dra_scene_set(b->devices, &pci_like, sets[suite_random(seed) % ARRAY_LEN(sets)]);
+		devices_scene_set(b->devices, &pci_like,
+				  sets[suite_random(seed) % ARRAY_LEN(sets)]);
 		return;
 	}
 }
@@ -490,7 +491,7 @@ static void end_well(void *arg)
 
 	set_node(b, "containerd://2.2.9");
 	select_kinds(b, true, false);
-	dra_scene_set(b->devices, &pci_like, NIC " " TWIN);
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN);
 	slices_update(b->slices); /* as with each heartbeat of the Node */
 }
 

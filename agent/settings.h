@@ -49,6 +49,7 @@ struct settings {
 	char *kubelet_dir;
 	char *cdi_dir;
 	int registration;            /* enum registration_mode */
+	int cdi;                     /* enum cdi_mode          */
 	int output;                  /* enum out_format */
 	bool include_group, release; /* of plan */
 	char *driver;

@@ -477,7 +477,7 @@ static char *pod_of(void *arg, const char *id)
 
 	if (is_not_allocated(arg, id, &holder))
 		return NULL;
-	return holder ? holder : xstrdup("a pod, as long as the kubelet has not said otherwise");
+	return holder ? holder : xstrdup("a pod, perhaps: the kubelet has not listed its pods yet");
 }
 
 /* The numbers of its nodes count as a pod's from now on, or do not any more. */

@@ -461,8 +461,14 @@ static void agent_ends(void **state)
 static void rubbish_is_refused(void **state)
 {
 	struct scene *scene = *state;
-	static const char twice[] = "\x0a\x0a\x0a\x01" "d\x12\x01" "1\x1a\x02" "ab"
-				    "\x0a\x0a\x0a\x01" "d\x12\x01" "1\x1a\x02" "ab";
+	static const char twice[] = "\x0a\x0a\x0a\x01"
+				    "d\x12\x01"
+				    "1\x1a\x02"
+				    "ab"
+				    "\x0a\x0a\x0a\x01"
+				    "d\x12\x01"
+				    "1\x1a\x02"
+				    "ab";
 
 	(void)call_bytes(scene, PREPARE, "\xff", 1);
 	stage_rest(&scene->dra.stage);
@@ -604,8 +610,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "an entry without devices is served", entry_without_devices_is_served,
 		  NULL);
-	suite_add(&suite, "a crashed agent's socket is replaced",
-		  crashed_agents_socket_is_replaced, NULL);
+	suite_add(&suite, "a crashed agent's socket is replaced", crashed_agents_socket_is_replaced,
+		  NULL);
 	suite_add(&suite, "something else is in the way", something_else_is_in_the_way, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "the kubelet finds the driver", kubelet_finds_the_driver, NULL);

@@ -107,6 +107,7 @@ static void hand_node(const struct node_agent *agent)
 			node_heartbeat_ms(node) > 0 ? &node->status.allocatable : NULL);
 	else if (!entry && informer_synced(agent->node_informer))
 		changed = offers_set_no_node(agent->wiring.offers, NULL);
+	offers_set_node(agent->wiring.offers);
 	if (changed)
 		wiring_changed(&agent->wiring, CHANGE_ALLOCATABLE, NULL);
 }

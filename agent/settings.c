@@ -149,6 +149,9 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 	  .fallback = "/var/lib/kubelet", \
 	  .help = "The kubelet's folder. Its sockets are in device-plugins, plugins_registry and " \
 		  "pod-resources below it." }, \
+	{ .name = "cdi-dir", .type = OPTION_STRING, AT(cdi_dir), .argument = "DIR", \
+	  .fallback = "/var/run/cdi", \
+	  .help = "Where the container runtime reads the CDI files of ResourceClaims." }, \
 	{ .name = "host-root", .type = OPTION_STRING, AT(host_root), .argument = "DIR", \
 	  .help = "Where the host's file system is mounted, if not at /; used for the sockets in the " \
 		  "HostDeviceConfig and the CDI files of GPUs." }, \
@@ -192,6 +195,7 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 #define OFFERS_KEYS \
 	FILE_KEY("device-plugins", OPTION_BOOL, device_plugins), \
 	FILE_KEY("kubelet-dir", OPTION_STRING, kubelet_dir), \
+	FILE_KEY("cdi-dir", OPTION_STRING, cdi_dir), \
 	FILE_KEY("host-root", OPTION_STRING, host_root), \
 	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
 	  .file_only = true }, \
@@ -479,6 +483,7 @@ struct offers_options settings_offers_options(const struct settings *s)
 	return (struct offers_options){
 		.off = !s->device_plugins,
 		.registration = (enum registration_mode)s->registration,
+		.cdi_dir = s->cdi_dir,
 	};
 }
 

@@ -16,6 +16,7 @@ struct drm;
 struct entry;
 struct generics;
 struct gpus;
+struct hami;
 struct offers;
 struct monitor;
 struct mdevs;
@@ -34,6 +35,7 @@ struct wiring {
 	struct gpus *gpus;
 	struct mdevs *mdevs;
 	struct nvidia *nvidia;
+	struct hami *hami;
 	struct drm *drm;
 	struct generics *generics;
 	struct offers *offers;

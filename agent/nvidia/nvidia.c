@@ -282,6 +282,8 @@ static bool is_unit_of(const struct nvidia *nvidia, const struct nvidia_gpu *gpu
 	auto_free char *uuid = nvidia_unit_uuid(id);
 	bool mig = strncmp(uuid, "MIG-", 4) == 0;
 
+	if (nvidia->options.chosen && !mig)
+		return strncmp(uuid, "GPU-", 4) == 0; /* it can be any GPU's */
 	if (gpu->uuid && strcmp(uuid, gpu->uuid) == 0)
 		return true;
 	if (!mig && (gpu->uuid || strncmp(uuid, "GPU-", 4) != 0))
@@ -301,6 +303,19 @@ static void add_given(const struct nvidia *nvidia, const struct nvidia_gpu *gpu,
 			(void)json_strs_add_new(ids, all.items[i]);
 	}
 	json_strs_done(&all);
+}
+
+/* As gpu_unit_bind_trouble(). */
+static char *unit_trouble(const struct nvidia *nvidia, const char *id)
+{
+	const struct nvidia_deps *deps = &nvidia->deps;
+	auto_free char *holder = NULL;
+
+	if (!nvidia->options.chosen || deps->is_free(deps->arg, id, &holder) || !holder)
+		return gpu_unit_bind_trouble(deps->is_free, deps->arg, id);
+	return xasprintf("%s has a GPU of this node, and the kubelet does not know which HAMi's "
+			 "scheduler has chosen: the card is bound when no container has one",
+			 holder);
 }
 
 /* Why a container may have @gpu; NULL: none has it. The caller frees. */
@@ -659,7 +674,11 @@ static const char *hindrance(void *arg, const struct nvidia_device *device)
 {
 	const struct nvidia *nvidia = arg;
 	bool mps = nvidia->file.config.mps_root && device->sharing;
+	const char *common =
+		nvidia->deps.hindrance ? nvidia->deps.hindrance(nvidia->deps.arg) : NULL;
 
+	if (common)
+		return common;
 	if (nvidia->no_imex)
 		return "/dev/nvidia-caps-imex-channels/channel0 does not exist, and imex.required "
 		       "is set";
@@ -904,6 +923,14 @@ void nvidia_pods_changed(struct nvidia *nvidia)
 		plan_soon(nvidia);
 }
 
+const struct nvidia_type *nvidia_view(const struct nvidia *nvidia, bool *ret_elsewhere)
+{
+	*ret_elsewhere = nvidia->has_plugin;
+	if (nvidia->has_plugin || !nvidia->known || !nvidia->file.is_read || !knows_claims(nvidia))
+		return NULL;
+	return &nvidia->type;
+}
+
 void nvidia_offer(void *arg, struct plugins *plugins)
 {
 	struct nvidia *nvidia = arg;
@@ -981,7 +1008,7 @@ const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, co
 	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
 	const struct nvidia_deps *deps = &nvidia->deps;
 	struct json_strs ids = { 0 };
-	bool known = gpu->uuid != NULL;
+	bool known = gpu->uuid != NULL && !nvidia->options.chosen;
 
 	clear_allocations(&nvidia->allocations);
 	if (known) {

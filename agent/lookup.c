@@ -6,6 +6,7 @@
 #include "agent/claim/claims.h"
 #include "agent/drm/drm.h"
 #include "agent/gpu/gpus.h"
+#include "agent/hami/hami.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdevs.h"
 #include "agent/nvidia/nvidia.h"
@@ -52,6 +53,13 @@ const struct pcidevice_allocations *lookup_unit_allocations(void *arg, const cha
 	const struct wiring *w = arg;
 
 	return offers_allocations(w->offers, id);
+}
+
+const char *lookup_hami_trouble(void *arg)
+{
+	const struct wiring *w = arg;
+
+	return hami_trouble(w->hami);
 }
 
 const char *lookup_held_as(void *arg, const char *name)

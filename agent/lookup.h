@@ -38,6 +38,9 @@ char *lookup_card_claim(void *arg, const char *address);
 void lookup_given(void *arg, struct json_strs *ids);
 const struct pcidevice_allocations *lookup_unit_allocations(void *arg, const char *id);
 
+/* For nvidia, of hami. */
+const char *lookup_hami_trouble(void *arg);
+
 /* For gpus: is_taken() of struct gpus_deps. */
 bool lookup_is_taken(void *arg, const char *resource);
 

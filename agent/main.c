@@ -102,6 +102,7 @@ static int serve_node(const struct settings *s, char *const *words)
 					   .offers = settings_offers_options(s),
 					   .gpu = settings_gpu_options(s),
 					   .nvidia = settings_nvidia_options(s),
+					   .hami = settings_hami_options(s),
 					   .drm = settings_drm_options(s),
 					   .driverless = settings_driverless(s),
 				   } };

@@ -10,6 +10,7 @@
 #include "agent/drm/drm.h"
 #include "agent/generic/generics.h"
 #include "agent/gpu/gpus.h"
+#include "agent/hami/hami.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lookup.h"
 #include "agent/mdev/mdevs.h"
@@ -114,6 +115,7 @@ static void on_node_list(void *arg)
 	struct node_agent *agent = arg;
 
 	hand_node(agent);
+	hami_node_seen(agent->wiring.hami);
 	if (!store_get(informer_store(agent->node_informer), agent->node.name))
 		nvidia_set_labels(agent->wiring.nvidia, NULL);
 }
@@ -128,6 +130,7 @@ static void on_node(void *arg, const char *name, const struct entry *before,
 
 	(void)name;
 	(void)before;
+	hami_node_seen(parts->hami);
 	if (!node) {
 		hand_node(agent);
 		nvidia_set_labels(parts->nvidia, NULL);
@@ -503,13 +506,22 @@ static void make_nvidia(struct node_agent *agent)
 		.given = lookup_given,
 		.is_free = lookup_is_free,
 		.allocations = lookup_unit_allocations,
+		.hindrance = lookup_hami_trouble,
 		.report = report_nvidia,
 		.arg = parts,
 	};
 
 	parts->nvidia = nvidia_new(&agent->node, &agent->options.nvidia, &deps);
-	offers_add(parts->offers,
-		   &(struct offers_type){ .offer = nvidia_offer, .arg = parts->nvidia });
+	parts->hami = hami_new(&agent->node, &agent->options.hami,
+			       &(struct hami_deps){ .nvidia = parts->nvidia,
+						    .changed = on_container_gpus,
+						    .arg = parts });
+	if (agent->options.hami.on)
+		offers_add(parts->offers,
+			   &(struct offers_type){ .offer = hami_offer, .arg = parts->hami });
+	else
+		offers_add(parts->offers,
+			   &(struct offers_type){ .offer = nvidia_offer, .arg = parts->nvidia });
 }
 
 static void make_drm(struct node_agent *agent)
@@ -616,6 +628,7 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 	generics_free(agent->wiring.generics);
 	usb_free(agent->wiring.usb);
 	mdevs_free(agent->wiring.mdevs);
+	hami_free(agent->wiring.hami);
 	nvidia_free(agent->wiring.nvidia);
 	drm_free(agent->wiring.drm);
 	sriov_free(agent->wiring.sriov);

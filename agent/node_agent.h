@@ -9,6 +9,7 @@
 
 #include "agent/drm/drm.h"
 #include "agent/gpu/gpu_task.h"
+#include "agent/hami/hami.h"
 #include "agent/monitor/monitor.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/nvidia.h"
@@ -27,6 +28,7 @@ struct node_agent_options {
 	struct offers_options offers;
 	struct gpu_options gpu;
 	struct nvidia_options nvidia;
+	struct hami_options hami;
 	struct drm_options drm;
 	struct json_strs driverless; /* classes that a release leaves without driver; borrowed */
 };

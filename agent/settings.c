@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/hami/hami_hook.h"
 #include "agent/nvidia/nvidia_type.h"
 #include "agent/process/helper_run.h"
 #include "api/names.h"
@@ -22,6 +23,8 @@ enum {
 static const char *const outputs[] = { "table", "wide", "json", "yaml", NULL };
 
 static const char *const mig_strategies[] = { "none", "single", "mixed", NULL };
+/* In the order of enum hami_form. */
+static const char *const hami_schedulers[] = { "auto", "2.7", "2.8", NULL };
 /* Of --amd-resource-naming; mixed is 1. */
 static const char *const amd_namings[] = { "single", "mixed", NULL };
 /* In the order of enum registration_mode. */
@@ -123,6 +126,23 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .env = "DP_ENABLE_HEALTHCHECKS", .argument = "LIST", \
 	  .help = "Xids that make a GPU unhealthy although it is among those; all: every Xid." }
 
+#define HAMI_ROWS \
+	{ .name = "hami", .type = OPTION_BOOL, AT(hami), \
+	  .help = "Be the node side of HAMi, in place of its device plugin: divide the GPUs of NVIDIA's driver " \
+		  "among containers as HAMi's scheduler decides. Includes --nvidia." }, \
+	{ .name = "hami-scheduler", .type = OPTION_ENUM, AT(hami_form), .choices = hami_schedulers, \
+	  .fallback = "auto", .argument = "VERSION", \
+	  .help = "HAMi's scheduler: 2.7 (and earlier), 2.8 (and later), or auto: as the Node's annotation of " \
+		  "GPUs is written already, else 2.8." }, \
+	{ .name = "hami-config-file", .type = OPTION_STRING, AT(hami_config_file), .argument = "FILE", \
+	  .help = "device-config.yaml of HAMi's scheduler. The agent follows its changes." }, \
+	{ .name = "hami-node-config-file", .type = OPTION_STRING, AT(hami_node_config_file), \
+	  .argument = "FILE", \
+	  .help = "config.json of HAMi's device plugin, whose entry for this node goes before that file." }, \
+	{ .name = "hami-hook-path", .type = OPTION_STRING, AT(hami_hook), .argument = "DIR", \
+	  .fallback = HAMI_HOOK, \
+	  .help = "Where HAMi-core is on the host: DIR/vgpu/libvgpu.so and DIR/vgpu/ld.so.preload." }
+
 #define DRM_ROWS \
 	{ .name = "amd", .type = OPTION_BOOL, AT(amd), \
 	  .help = "Offer the GPUs of AMD's driver to containers as amd.com/gpu, as AMD's device plugin does. " \
@@ -175,6 +195,14 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
 	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
 
+#define HAMI_KEYS \
+	FILE_KEY("hami", OPTION_BOOL, hami), \
+	{ .name = "hami-scheduler", .type = OPTION_ENUM, AT(hami_form), .choices = hami_schedulers, \
+	  .file_only = true }, \
+	FILE_KEY("hami-config-file", OPTION_STRING, hami_config_file), \
+	FILE_KEY("hami-node-config-file", OPTION_STRING, hami_node_config_file), \
+	FILE_KEY("hami-hook-path", OPTION_STRING, hami_hook)
+
 #define DRM_KEYS \
 	FILE_KEY("amd", OPTION_BOOL, amd), \
 	{ .name = "amd-resource-naming", .type = OPTION_ENUM, AT(amd_naming), .choices = amd_namings, \
@@ -200,6 +228,7 @@ static const struct option_row run_rows[] = {
 	CLAIM_ROWS,
 	GPU_ROWS,
 	NVIDIA_ROWS,
+	HAMI_ROWS,
 	DRM_ROWS,
 	OFFERS_ROWS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
@@ -224,6 +253,7 @@ static const struct option_row inspect_rows[] = {
 	FILE_KEY("dev-root", OPTION_STRING, dev_root),
 	GPU_KEYS,
 	NVIDIA_KEYS,
+	HAMI_KEYS,
 	DRM_KEYS,
 	OFFERS_KEYS,
 };
@@ -245,6 +275,7 @@ static const struct option_row plan_rows[] = {
 	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
 	GPU_KEYS,
 	NVIDIA_KEYS,
+	HAMI_KEYS,
 	DRM_KEYS,
 	OFFERS_KEYS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
@@ -398,6 +429,24 @@ static int check_nvidia(const struct settings *s, struct err *err)
 	return 0;
 }
 
+static int check_hami(struct settings *s, struct err *err)
+{
+	if (!s->hami)
+		return 0;
+	if (s->nvidia_config_file || s->nvidia_config_dir)
+		return err_set(
+			err, ERR_INVALID, -EINVAL,
+			"--hami and a configuration file of NVIDIA's device plugin: set one of "
+			"them");
+	if (s->hami_hook && (s->hami_hook[0] != '/' || strlen(s->hami_hook) > HAMI_HOOK_MAX))
+		return err_set(
+			err, ERR_INVALID, -EINVAL,
+			"--hami-hook-path: not an absolute path of at most %d bytes: '%.80s'",
+			HAMI_HOOK_MAX, s->hami_hook);
+	s->nvidia = true;
+	return 0;
+}
+
 int settings_complete(struct settings *s, struct err *err)
 {
 	if (!s->node_name && take_host_name(s, err) < 0)
@@ -410,7 +459,8 @@ int settings_complete(struct settings *s, struct err *err)
 	if (s->intel_shares > DRM_SHARES_MAX)
 		return err_set(err, ERR_INVALID, -EINVAL, "--intel-shared-dev-num: at most %d",
 			       DRM_SHARES_MAX);
-	if (check_drivers(s, err) < 0 || check_classes(s, err) < 0 || check_nvidia(s, err) < 0)
+	if (check_drivers(s, err) < 0 || check_classes(s, err) < 0 || check_nvidia(s, err) < 0 ||
+	    check_hami(s, err) < 0)
 		return err->code;
 	if (!s->helper)
 		s->helper = helper_run_default_path();
@@ -486,6 +536,7 @@ struct nvidia_options settings_nvidia_options(const struct settings *s)
 {
 	struct nvidia_options options = {
 		.on = s->nvidia,
+		.chosen = s->hami,
 		.driver_root = s->nvidia_driver_root,
 		.config_file = s->nvidia_config_file,
 		.config_dir = s->nvidia_config_dir,
@@ -497,6 +548,17 @@ struct nvidia_options settings_nvidia_options(const struct settings *s)
 	for (size_t i = 0; i < s->nvidia_lists.len; i++)
 		options.lists |= nvidia_list_from_text(s->nvidia_lists.items[i]);
 	return options;
+}
+
+struct hami_options settings_hami_options(const struct settings *s)
+{
+	return (struct hami_options){
+		.on = s->hami,
+		.form = (enum hami_form)s->hami_form,
+		.config_file = s->hami_config_file,
+		.node_config_file = s->hami_node_config_file,
+		.hook = s->hami_hook,
+	};
 }
 
 struct drm_options settings_drm_options(const struct settings *s)

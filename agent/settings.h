@@ -7,6 +7,7 @@
 #include "agent/binder/binder.h"
 #include "agent/drm/drm.h"
 #include "agent/gpu/gpu_task.h"
+#include "agent/hami/hami.h"
 #include "agent/node_agent.h"
 #include "agent/nvidia/nvidia.h"
 #include "base/options.h"
@@ -41,6 +42,11 @@ struct settings {
 	struct option_list nvidia_lists; /* names of enum nvidia_list */
 	char *nvidia_ignored_xids;
 	char *nvidia_fatal_xids;
+	bool hami;
+	int hami_form; /* enum hami_form */
+	char *hami_config_file;
+	char *hami_node_config_file;
+	char *hami_hook;
 	bool amd;
 	int amd_naming; /* 1: mixed */
 	bool intel;
@@ -73,6 +79,7 @@ struct binder_options settings_binder_options(const struct settings *s);
 struct offers_options settings_offers_options(const struct settings *s);
 struct gpu_options settings_gpu_options(const struct settings *s);
 struct nvidia_options settings_nvidia_options(const struct settings *s);
+struct hami_options settings_hami_options(const struct settings *s);
 struct drm_options settings_drm_options(const struct settings *s);
 
 /* Drivers that a claim may name beside vfio-pci: @s's own list as another type, not to be

@@ -15,6 +15,7 @@ struct drm;
 struct entry;
 struct generics;
 struct gpus;
+struct hami;
 struct offers;
 struct monitor;
 struct mdevs;
@@ -33,6 +34,7 @@ struct wiring {
 	struct gpus *gpus;
 	struct mdevs *mdevs;
 	struct nvidia *nvidia;
+	struct hami *hami;
 	struct drm *drm;
 	struct generics *generics;
 	struct offers *offers;

@@ -434,7 +434,11 @@ static const char *hindrance(void *arg, const struct nvidia_device *device)
 {
 	const struct nvidia *nvidia = arg;
 	bool mps = nvidia->file.config.mps_root && device->sharing;
+	const char *common =
+		nvidia->deps.hindrance ? nvidia->deps.hindrance(nvidia->deps.arg) : NULL;
 
+	if (common)
+		return common;
 	if (nvidia->no_imex)
 		return "/dev/nvidia-caps-imex-channels/channel0 does not exist, and imex.required is "
 		       "set";
@@ -689,6 +693,8 @@ static bool is_unit_of(const struct nvidia *nvidia, const struct nvidia_gpu *gpu
 	auto_free char *uuid = nvidia_unit_uuid(id);
 	bool mig = strncmp(uuid, "MIG-", 4) == 0;
 
+	if (nvidia->options.chosen && !mig)
+		return strncmp(uuid, "GPU-", 4) == 0; /* it can be any GPU's */
 	if (gpu->uuid && strcmp(uuid, gpu->uuid) == 0)
 		return true;
 	if (!mig && (gpu->uuid || strncmp(uuid, "GPU-", 4) != 0))
@@ -720,6 +726,11 @@ static char *unit_trouble(const struct nvidia *nvidia, const char *id)
 		return NULL;
 	if (!holder)
 		return xstrdup("it is not known yet whether a container has the GPU");
+	if (nvidia->options.chosen)
+		return xasprintf(
+			"%s has a GPU of this node, and the kubelet does not know which HAMi's "
+			"scheduler has chosen: the card is bound when no container has one",
+			holder);
 	return xasprintf("%s has the GPU as '%s': the card is bound when no container has it",
 			 holder, id);
 }
@@ -767,6 +778,14 @@ void nvidia_find_gpus(struct nvidia *nvidia)
 	array_done(&cards);
 	find_claims(nvidia);
 	tell(nvidia);
+}
+
+const struct nvidia_type *nvidia_view(const struct nvidia *nvidia, bool *ret_elsewhere)
+{
+	*ret_elsewhere = nvidia->has_plugin;
+	if (nvidia->has_plugin || !nvidia->known || !nvidia->file.is_read || !knows_claims(nvidia))
+		return NULL;
+	return &nvidia->type;
 }
 
 void nvidia_offer(void *arg, struct plugins *plugins)
@@ -846,7 +865,7 @@ const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, co
 	const struct nvidia_gpu *gpu = nvidia_gpus_at(&nvidia->gpus, address);
 	const struct nvidia_deps *deps = &nvidia->deps;
 	struct json_strs ids = { 0 };
-	bool known = gpu->uuid != NULL;
+	bool known = gpu->uuid != NULL && !nvidia->options.chosen;
 
 	clear_allocations(&nvidia->allocations);
 	if (known) {

@@ -18,6 +18,7 @@ struct config_troubles;
 struct json_pairs;
 struct json_strs;
 struct nvidia;
+struct nvidia_type;
 struct pcidevice_allocations;
 struct plugins;
 struct this_node;
@@ -36,6 +37,9 @@ enum {
 /* The texts are borrowed. */
 struct nvidia_options {
 	bool on;
+	/* HAMi's scheduler chooses the GPUs of a container, and the IDs that the kubelet allocates do
+	 * not tell which. What offers them then asks nvidia_view(). */
+	bool chosen;
 	const char *driver_root; /* NULL: the library is where the loader finds it     */
 	const char *config_file; /* NVIDIA's configuration file; NULL: none            */
 	const char *config_dir;  /* or the folder of which a label names one           */
@@ -56,6 +60,8 @@ struct nvidia_deps {
 	void (*given)(void *arg, struct json_strs *ids);
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
 	const struct pcidevice_allocations *(*allocations)(void *arg, const char *id);
+	/* Why no container can get any GPU now; NULL: it can. May be NULL itself. */
+	const char *(*hindrance)(void *arg);
 	/* What of the HostDeviceConfig this node does not use: all of it, again and again. */
 	void (*report)(void *arg, const struct config_troubles *troubles);
 	void *arg;
@@ -95,6 +101,10 @@ void nvidia_set_config(struct nvidia *nvidia, const struct config *config);
 /* The labels of the Node; NULL: there is no Node. They select an entry of the HostDeviceConfig, and
  * one of them can name the configuration file. */
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);
+
+/* For what offers the GPUs in another way than nvidia_offer(): the GPUs, and how a container gets
+ * them; NULL: not known yet, or (*@ret_elsewhere) another plugin offers them. */
+const struct nvidia_type *nvidia_view(const struct nvidia *nvidia, bool *ret_elsewhere);
 
 /* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before
  * something is known of each GPU, and before the configuration is known. */

@@ -11,6 +11,8 @@
 /* As NVIDIA's plugin names the shares of a device. */
 #define SHARE "::"
 
+enum { UUID_LEN = 40 }; /* of a GPU: "GPU-00000000-0000-0000-0000-000000000000" */
+
 bool nvidia_mig_strategy_from_text(const char *text, enum nvidia_mig_strategy *ret_strategy)
 {
 	static const char *const names[] = {
@@ -283,5 +285,7 @@ char *nvidia_unit_uuid(const char *id)
 {
 	const char *end = strstr(id, SHARE);
 
+	if (!end && strncmp(id, "GPU-", 4) == 0 && strlen(id) > UUID_LEN && id[UUID_LEN] == '-')
+		end = id + UUID_LEN;
 	return end ? xasprintf("%.*s", (int)(end - id), id) : xstrdup(id);
 }

@@ -73,5 +73,6 @@ char *nvidia_unit_id(const struct nvidia_device *device, unsigned unit);
 /* Is the unit @id a share? */
 bool nvidia_unit_is_share(const char *id);
 
-/* The UUID of the device that the unit @id is of. The caller frees. */
+/* The UUID of the device that the unit @id is of; also of a unit of HAMi's, "GPU-...-0". The caller
+ * frees. */
 char *nvidia_unit_uuid(const char *id);

@@ -236,9 +236,11 @@ static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const str
 {
 	(void)take_uuid(gpus, gpu, line);
 	set_text(&gpu->name, line->name);
-	if (!gpu->looked || gpu->index != line->index || gpu->has_mig != line->mig)
+	if (!gpu->looked || gpu->index != line->index || gpu->has_mig != line->mig ||
+	    gpu->memory_mib != line->memory_mib)
 		gpus->changed = true;
 	gpu->index = line->index;
+	gpu->memory_mib = line->memory_mib;
 	gpu->minor = line->minor;
 	/* The MIG devices of one that is not well need not be all there. */
 	if ((line->well || !gpu->looked) && nvidia_migs_set(&gpu->migs, &gpu->told_migs))

@@ -32,10 +32,11 @@ enum {
 /* To be read only. */
 struct nvidia_gpu {
 	char *address;
-	int numa_node; /* -1: unknown */
-	int minor;     /* of /dev/nvidia<minor>; -1: unknown */
-	int index;     /* NVML's, which moves when others come and go; -1: unknown */
-	char *uuid;    /* NULL: not told yet */
+	int numa_node;      /* -1: unknown */
+	int minor;          /* of /dev/nvidia<minor>; -1: unknown */
+	int index;          /* NVML's, which moves when others come and go; -1: unknown */
+	int64_t memory_mib; /* 0, -1: unknown */
+	char *uuid;         /* NULL: not told yet */
 	char *name;
 	char *trouble; /* why it is not healthy; NULL: it is, or nothing is known of it */
 	char *claim; /* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: none does */

@@ -35,8 +35,8 @@ struct nvidia_type {
 	unsigned lists;
 	struct clock *clock;              /* for random names */
 	const struct helper_place *place; /* its /dev and /proc */
-	/* Why a healthy device cannot be given to a container; NULL: it can. Static text; may be
-	 * NULL itself. */
+	/* Why a healthy device cannot be given to a container; NULL: it can. Valid until they
+	 * change; may be NULL itself. */
 	const char *(*hindrance)(void *arg, const struct nvidia_device *device);
 	void *arg;
 };

@@ -1,0 +1,288 @@
+#include "agent/hami/hami_config.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/nvidia/nvidia_devices.h"
+#include "api/json_map.h"
+#include "api/names.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/yaml.h"
+
+enum {
+	THOUSAND = 1000,
+	MIB_MAX = 1 << 30,
+	LOG_LEVEL_MAX = 9,
+};
+
+void hami_config_init(struct hami_config *config)
+{
+	*config = (struct hami_config){ .resource = xstrdup(NVIDIA_RESOURCE),
+					.split = HAMI_SPLIT,
+					.memory = THOUSAND,
+					.cores = THOUSAND };
+}
+
+void hami_config_done(struct hami_config *config)
+{
+	free(config->resource);
+	free(config->log_level);
+	json_strs_done(&config->filtered);
+	*config = (struct hami_config){ 0 };
+}
+
+static void copy(struct hami_config *to, const struct hami_config *from)
+{
+	*to = *from;
+	to->resource = xstrdup(from->resource);
+	to->log_level = xstrdup_or_null(from->log_level);
+	to->filtered = (struct json_strs){ 0 };
+	for (size_t i = 0; i < from->filtered.len; i++)
+		json_strs_add(&to->filtered, from->filtered.items[i]);
+}
+
+/* --- fields ------------------------------------------------------------------------------------- */
+
+static int wrong(const char *key, const char *expected, struct err *err)
+{
+	return err_set(err, ERR_INVALID, -EINVAL, "%s: expected %s", key, expected);
+}
+
+/* The member of @object; NULL: it has none. */
+static json_t *member(const json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	return json_is_null(value) ? NULL : value;
+}
+
+static int take_count(const json_t *object, const char *key, unsigned *to, struct err *err)
+{
+	const json_t *value = member(object, key);
+	json_int_t count = json_integer_value(value);
+
+	if (!value)
+		return 0;
+	if (!json_is_integer(value) || count < 1 || count > HAMI_SPLIT_MAX)
+		return err_set(err, ERR_INVALID, -EINVAL, "%s: expected 1 to %d", key,
+			       HAMI_SPLIT_MAX);
+	*to = (unsigned)count;
+	return 0;
+}
+
+/* Files have factors such as 1.8. */
+static int take_scaling(const json_t *object, const char *key, unsigned *to, struct err *err)
+{
+	const json_t *value = member(object, key);
+	double thousandths = json_number_value(value) * THOUSAND;
+
+	if (!value)
+		return 0;
+	if (!json_is_number(value) || !(thousandths >= 1 && thousandths <= HAMI_SCALING_MAX))
+		return wrong(key, "a factor from 0.001 to 100", err);
+	*to = (unsigned)(thousandths + 0.5);
+	return 0;
+}
+
+static int take_memory(const json_t *object, const char *key, uint64_t *to, struct err *err)
+{
+	const json_t *value = member(object, key);
+	json_int_t mib = json_integer_value(value);
+
+	if (!value)
+		return 0;
+	if (!json_is_integer(value) || mib < 0 || mib > MIB_MAX)
+		return wrong(key, "a size of memory in MiB", err);
+	*to = (uint64_t)mib;
+	return 0;
+}
+
+static int take_bool(const json_t *object, const char *key, bool *to, struct err *err)
+{
+	const json_t *value = member(object, key);
+
+	if (!value)
+		return 0;
+	if (!json_is_boolean(value))
+		return wrong(key, "true or false", err);
+	*to = json_is_true(value);
+	return 0;
+}
+
+/* A number, or a text that is one; an empty text says nothing. */
+static int take_log_level(const json_t *object, const char *key, char **to, struct err *err)
+{
+	const json_t *value = member(object, key);
+	const char *text = json_string_value(value);
+	auto_free char *number = NULL;
+
+	if (!value || (text && !*text))
+		return 0;
+	if (json_is_integer(value))
+		number = xasprintf("%lld", (long long)json_integer_value(value));
+	if (number)
+		text = number;
+	if (!text || strlen(text) != 1 || *text < '0' || *text > '0' + LOG_LEVEL_MAX)
+		return wrong(key, "0 to 9", err);
+	free(*to);
+	*to = xstrdup(text);
+	return 0;
+}
+
+static int take_resource(const json_t *object, const char *key, char **to, struct err *err)
+{
+	const char *name = json_string_value(member(object, key));
+
+	if (!member(object, key))
+		return 0;
+	if (!name || !names_valid_offered_resource(name))
+		return wrong(key, "the name of a resource", err);
+	free(*to);
+	*to = xstrdup(name);
+	return 0;
+}
+
+/* --- device-config.yaml --------------------------------------------------------------------------- */
+
+static int take_cluster(json_t *root, struct hami_config *config, struct err *err)
+{
+	const json_t *nvidia = member(root, "nvidia");
+
+	if (!nvidia)
+		return 0;
+	if (!json_is_object(nvidia))
+		return wrong("nvidia", "a mapping", err);
+	if (take_resource(nvidia, "resourceCountName", &config->resource, err) < 0 ||
+	    take_count(nvidia, "deviceSplitCount", &config->split, err) < 0 ||
+	    take_scaling(nvidia, "deviceMemoryScaling", &config->memory, err) < 0 ||
+	    take_scaling(nvidia, "deviceCoreScaling", &config->cores, err) < 0 ||
+	    take_memory(nvidia, "preConfiguredDeviceMemory", &config->memory_mib, err) < 0 ||
+	    take_bool(nvidia, "enableNumaTopology", &config->numa, err) < 0 ||
+	    take_bool(nvidia, "disableCoreLimit", &config->no_core_limit, err) < 0 ||
+	    take_log_level(nvidia, "libCudaLogLevel", &config->log_level, err) < 0)
+		return err_wrap(err, "nvidia");
+	return 0;
+}
+
+/* --- config.json ---------------------------------------------------------------------------------- */
+
+static int take_filter(const json_t *filters, const char *key, struct json_strs *to,
+		       struct err *err)
+{
+	const json_t *list = member(filters, key);
+	const json_t *value;
+	size_t i;
+
+	if (list && (!json_is_array(list) || json_array_size(list) > HAMI_FILTERS_MAX))
+		return wrong(key, "a list", err);
+	json_array_foreach (list, i, value) {
+		auto_free char *number = NULL;
+
+		if (json_is_integer(value))
+			number = xasprintf("%lld", (long long)json_integer_value(value));
+		else if (!json_is_string(value))
+			return wrong(key, "UUIDs or indexes", err);
+		(void)json_strs_add_new(to, number ? number : json_string_value(value));
+	}
+	return 0;
+}
+
+static int take_entry(const json_t *entry, struct hami_config *config, struct err *err)
+{
+	const json_t *filters = member(entry, "filterdevices");
+	const json_t *mode = member(entry, "operatingmode");
+
+	if (mode && (!json_is_string(mode) || strcmp(json_string_value(mode), "hami-core") != 0))
+		return wrong("operatingmode", "hami-core, the only mode that this agent has", err);
+	if (take_count(entry, "devicesplitcount", &config->split, err) < 0 ||
+	    take_scaling(entry, "devicememoryscaling", &config->memory, err) < 0 ||
+	    take_scaling(entry, "devicecorescaling", &config->cores, err) < 0 ||
+	    take_memory(entry, "preconfigureddevicememory", &config->memory_mib, err) < 0 ||
+	    take_bool(entry, "enablenumatopology", &config->numa, err) < 0 ||
+	    take_log_level(entry, "libcudaloglevel", &config->log_level, err) < 0)
+		return err->code;
+	if (take_filter(filters, "uuid", &config->filtered, err) < 0 ||
+	    take_filter(filters, "index", &config->filtered, err) < 0)
+		return err_wrap(err, "filterdevices");
+	return 0;
+}
+
+static int take_node(json_t *root, const char *node, struct hami_config *config, struct err *err)
+{
+	const json_t *list = member(root, "nodeconfig");
+	const json_t *entry;
+	size_t i;
+
+	if (list && !json_is_array(list))
+		return wrong("nodeconfig", "a list", err);
+	json_array_foreach (list, i, entry) {
+		const char *name = json_string_value(json_object_get(entry, "name"));
+
+		if (name && strcmp(name, node) == 0)
+			return take_entry(entry, config, err) < 0
+				       ? err_wrap(err, "nodeconfig[%zu]", i)
+				       : 0;
+	}
+	return 0;
+}
+
+/* --- all of a file -------------------------------------------------------------------------------- */
+
+/* JSON is YAML, too. */
+static int read_file(const char *name, const char *text, size_t len, json_t **ret_root,
+		     struct err *err)
+{
+	if (len > HAMI_CONFIG_MAX)
+		return err_set(err, ERR_INVALID, -EFBIG, "%s: more than %d bytes", name,
+			       HAMI_CONFIG_MAX);
+	return yaml_parse(name, text, len, ret_root, err);
+}
+
+/* @taken replaces @config if all was well. */
+static int finish(const char *name, int r, struct hami_config *taken, struct hami_config *config,
+		  struct err *err)
+{
+	if (r < 0) {
+		hami_config_done(taken);
+		return err_wrap(err, "%s", name);
+	}
+	hami_config_done(config);
+	*config = *taken;
+	return 0;
+}
+
+int hami_config_take_cluster(const char *name, const char *text, size_t len,
+			     struct hami_config *config, struct err *err)
+{
+	auto_json json_t *root = NULL;
+	struct hami_config taken;
+
+	if (read_file(name, text, len, &root, err) < 0)
+		return err->code;
+	copy(&taken, config);
+	return finish(name, take_cluster(root, &taken, err), &taken, config, err);
+}
+
+int hami_config_take_node(const char *name, const char *text, size_t len, const char *node,
+			  struct hami_config *config, struct err *err)
+{
+	auto_json json_t *root = NULL;
+	struct hami_config taken;
+
+	if (read_file(name, text, len, &root, err) < 0)
+		return err->code;
+	copy(&taken, config);
+	return finish(name, take_node(root, node, &taken, err), &taken, config, err);
+}
+
+bool hami_config_filters(const struct hami_config *config, const char *uuid, int index)
+{
+	auto_free char *number = xasprintf("%d", index);
+
+	return json_strs_has(&config->filtered, uuid) ||
+	       (index >= 0 && json_strs_has(&config->filtered, number));
+}

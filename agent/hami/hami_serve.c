@@ -1,0 +1,449 @@
+#include "agent/hami/hami_serve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/hami/hami_lock.h"
+#include "agent/hami/hami_node.h"
+#include "agent/hami/hami_pod.h"
+#include "agent/hami/hami_request.h"
+#include "agent/hami/hami_settle.h"
+#include "agent/node/this_node.h"
+#include "agent/plugin/device_type.h"
+#include "api/json_map.h"
+#include "api/node.h"
+#include "api/object.h"
+#include "api/patch.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/apply.h"
+#include "kube/clock.h"
+#include "kube/fetch.h"
+
+/* What is known of the pod that the lock names. */
+enum whose {
+	NOT_READ,
+	OURS,
+	NOT_OURS, /* HAMi's scheduler has not bound it to this node, or not for GPUs */
+};
+
+/* A container that waits for its GPUs. */
+struct job {
+	struct deferred *deferred;
+	char *resource;
+	size_t wanted;
+	uint64_t until_ms;
+	bool fresh; /* the API server itself has told the lock */
+	struct hami_lock lock;
+	enum whose whose;
+	char *uid;   /* of the pod */
+	char *wrote; /* what a patch has written, or may have; NULL: none was sent */
+	bool last;   /* nothing of the pod's is left then */
+	struct allocation given;
+	struct err trouble; /* why the API server is asked again */
+};
+
+struct hami_serve {
+	struct hami_serve_deps deps;
+	struct hami_settle *settle;
+	ARRAY(struct job *) jobs; /* the first one is under way if `busy` */
+	bool busy;
+	struct kube_call *call; /* under way; NULL: none */
+	struct clock_timer *deadline;
+	struct clock_timer *again;
+	struct clock_timer *next; /* begin with the next job */
+};
+
+static void read_lock(struct hami_serve *serve);
+static void read_pod(struct hami_serve *serve);
+
+static struct job *job_of(const struct hami_serve *serve)
+{
+	return serve->jobs.items[0];
+}
+
+static uint64_t now_ms(const struct hami_serve *serve)
+{
+	return clock_now_ms(serve->deps.node->clock);
+}
+
+/* --- the end of a job -------------------------------------------------------------------------------- */
+
+static void job_free(struct job *job)
+{
+	free(job->resource);
+	hami_lock_done(&job->lock);
+	free(job->uid);
+	free(job->wrote);
+	allocation_done(&job->given);
+	free(job);
+}
+
+static void job_end(struct hami_serve *serve)
+{
+	struct clock *clock = serve->deps.node->clock;
+
+	job_free(job_of(serve));
+	serve->jobs.len--;
+	memmove(serve->jobs.items, serve->jobs.items + 1, serve->jobs.len * sizeof(struct job *));
+	clock_timer_stop(clock, serve->deadline);
+	clock_timer_stop(clock, serve->again);
+	serve->busy = false;
+	clock_timer_start(clock, serve->next, 0);
+}
+
+/* -ESTALE: perhaps another pod's request, for which the lock's pod is not to blame. */
+static void refuse(struct hami_serve *serve, const struct err *err)
+{
+	struct job *job = job_of(serve);
+
+	deferred_refuse(job->deferred, err);
+	if (job->lock.text && job->whose != NOT_OURS)
+		hami_settle_add(serve->settle, &job->lock, job->uid, err->code == -ESTALE);
+	job_end(serve);
+}
+
+static void answer(struct hami_serve *serve)
+{
+	struct job *job = job_of(serve);
+
+	deferred_answer(job->deferred, &job->given);
+	if (job->last)
+		hami_node_release(serve->deps.annotations, job->lock.text);
+	job_end(serve);
+}
+
+/* --- the API server has no answer -------------------------------------------------------------------- */
+
+/* The deadline ends this. */
+static void try_again(struct hami_serve *serve, const struct err *err)
+{
+	job_of(serve)->trouble = *err;
+	clock_timer_start(serve->deps.node->clock, serve->again, HAMI_RETRY_MS);
+}
+
+static void on_again(void *arg)
+{
+	struct hami_serve *serve = arg;
+
+	if (job_of(serve)->lock.text)
+		read_pod(serve);
+	else
+		read_lock(serve);
+}
+
+static void on_deadline(void *arg)
+{
+	struct hami_serve *serve = arg;
+	const struct job *job = job_of(serve);
+	struct err err = { 0 };
+
+	if (serve->call)
+		kube_call_cancel(serve->call);
+	serve->call = NULL;
+	err_set(&err, ERR_RETRY, -ETIMEDOUT,
+		"the API server has not told within %d ms which GPUs the pod gets: %s",
+		HAMI_SERVE_MS, job->trouble.kind ? job->trouble.msg : "it has not answered");
+	refuse(serve, &err);
+}
+
+/* An error of a call, which the deadline has not ended. */
+static void take_error(struct hami_serve *serve, const struct err *err)
+{
+	if (err->kind == ERR_INVALID)
+		refuse(serve, err);
+	else
+		try_again(serve, err);
+}
+
+/* --- the pod ---------------------------------------------------------------------------------------- */
+
+static struct api_kind kind_of(const struct job *job)
+{
+	struct api_kind kind = hami_pod_kind;
+
+	kind.ns = job->lock.namespace;
+	return kind;
+}
+
+/* What was sent may have been done though it seems to have failed: reading the pod tells. */
+static void on_patched(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	struct hami_serve *serve = arg;
+
+	(void)response;
+	serve->call = NULL;
+	if (result == 0)
+		answer(serve);
+	else if (result == -ESTALE)
+		read_pod(serve);
+	else
+		take_error(serve, err);
+}
+
+static void patch_pod(struct hami_serve *serve, const struct hami_pod *pod)
+{
+	const struct job *job = job_of(serve);
+	auto_json json_t *body = patch_new(&pod->meta);
+	const struct api_kind kind = kind_of(job);
+	json_t *annotations = json_object();
+
+	json_put_text(annotations, HAMI_TO_ALLOCATE, job->wrote);
+	if (job->last)
+		json_put_text(annotations, HAMI_PHASE, HAMI_SUCCESS);
+	json_put(json_object_get(body, "metadata"), "annotations", annotations);
+	serve->call = apply_merge(serve->deps.node->client,
+				  &(struct apply_request){
+					  .kind = &kind,
+					  .name = job->lock.pod,
+					  .field_manager = "hostdev-agent",
+					  .object = body,
+				  },
+				  on_patched, serve);
+}
+
+/* What its next container gets. */
+static int grant(struct hami_serve *serve, const struct hami_pod *pod, struct err *err)
+{
+	const struct hami_serve_deps *deps = &serve->deps;
+	struct job *job = job_of(serve);
+	auto_free struct hami_asker *askers = NULL;
+	struct hami_request request;
+	size_t len, entry, asker;
+	int r;
+
+	if (hami_request_parse(api_meta_annotation(&pod->meta, HAMI_TO_ALLOCATE), &request, err) <
+	    0)
+		return err->code;
+	askers = hami_pod_askers(pod, job->resource, &len);
+	allocation_done(&job->given);
+	r = hami_request_next(&request, askers, len, job->wanted, &entry, &asker, err);
+	if (r == 0)
+		r = deps->grant(deps->arg, &request.items[entry], pod,
+				hami_pod_container(pod, asker), &job->given, err);
+	if (r == 0) {
+		free(job->wrote);
+		job->wrote = hami_request_without(&request, entry);
+		job->last = !hami_request_has_more(&request, entry);
+		log_info("GPUs of HAMi's scheduler given",
+			 log_str("namespace", job->lock.namespace), log_str("pod", job->lock.pod),
+			 log_str("container", askers[asker].name), log_int("gpus", job->wanted));
+	}
+	hami_request_done(&request);
+	return r;
+}
+
+/* Has a patch been done whose answer did not come? */
+static bool is_patched(const struct job *job, const struct hami_pod *pod)
+{
+	return job->wrote && str_match(job->uid, pod->meta.uid) &&
+	       str_match(api_meta_annotation(&pod->meta, HAMI_TO_ALLOCATE), job->wrote);
+}
+
+/* The lock of the cache may be older than the pod that the kubelet asks for. */
+static void doubt_lock(struct hami_serve *serve, const struct err *err)
+{
+	struct job *job = job_of(serve);
+
+	job->whose = NOT_OURS;
+	if (job->fresh) {
+		refuse(serve, err);
+		return;
+	}
+	hami_lock_done(&job->lock);
+	job->fresh = true;
+	read_lock(serve);
+}
+
+static void take_pod(struct hami_serve *serve, const struct hami_pod *pod)
+{
+	struct job *job = job_of(serve);
+	struct err err = { 0 };
+
+	if (is_patched(job, pod)) {
+		answer(serve);
+		return;
+	}
+	if (hami_pod_check(pod, serve->deps.node->name, &err) < 0) {
+		err_wrap(&err, "pod %s/%s, which the Node's annotation " HAMI_LOCK " names",
+			 job->lock.namespace, job->lock.pod);
+		doubt_lock(serve, &err);
+		return;
+	}
+	job->whose = OURS;
+	free(job->uid);
+	job->uid = xstrdup(pod->meta.uid);
+	if (!deferred_is_wanted(job->deferred))
+		err_set(&err, ERR_RETRY, -ESTALE, "the kubelet does not wait any more");
+	else if (grant(serve, pod, &err) == 0) {
+		patch_pod(serve, pod);
+		return;
+	}
+	err_wrap(&err, "pod %s/%s", job->lock.namespace, job->lock.pod);
+	refuse(serve, &err);
+}
+
+static void on_pod(void *arg, int result, const struct kube_response *response,
+		   const struct err *err)
+{
+	struct hami_serve *serve = arg;
+	auto_json json_t *json = NULL;
+	void *object = NULL;
+	struct err cause = *err;
+
+	serve->call = NULL;
+	if (result == -ENOENT && fetch_says_gone(response, job_of(serve)->lock.pod)) {
+		doubt_lock(serve, err);
+		return;
+	}
+	if (result == 0)
+		result = json_map_load(response->body, response->body_len, &json, &cause);
+	if (result == 0)
+		result = api_object_decode(&hami_pod_kind, json, &object, &cause);
+	if (result == -ENOENT)
+		cause.kind = ERR_RETRY; /* the path is not served */
+	if (result < 0) {
+		take_error(serve, &cause);
+		return;
+	}
+	take_pod(serve, object);
+	api_object_free(&hami_pod_kind, object);
+}
+
+static void read_pod(struct hami_serve *serve)
+{
+	const struct job *job = job_of(serve);
+	const struct api_kind kind = kind_of(job);
+
+	serve->call = fetch_object(serve->deps.node->client, &kind, job->lock.pod, on_pod, serve);
+}
+
+/* --- the lock ---------------------------------------------------------------------------------------- */
+
+static void take_lock(struct hami_serve *serve, const char *text)
+{
+	struct job *job = job_of(serve);
+	struct err err = { 0 };
+
+	if (!text) {
+		err_set(&err, ERR_INVALID, -ENOENT,
+			"no pod is to get GPUs here: the Node has no annotation " HAMI_LOCK
+			" (only HAMi's scheduler may bind pods that ask for this resource)");
+		refuse(serve, &err);
+	} else if (hami_lock_parse(text, &job->lock, &err) < 0) {
+		refuse(serve, &err);
+	} else {
+		job->whose = NOT_READ;
+		read_pod(serve);
+	}
+}
+
+static void on_node(void *arg, int result, const struct kube_response *response,
+		    const struct err *err)
+{
+	struct hami_serve *serve = arg;
+	auto_json json_t *json = NULL;
+	struct node *node = NULL;
+	void *object = NULL;
+	struct err cause = *err;
+	const char *lock;
+
+	serve->call = NULL;
+	if (result == 0)
+		result = json_map_load(response->body, response->body_len, &json, &cause);
+	if (result == 0)
+		result = api_object_decode(&node_kind, json, &object, &cause);
+	if (result < 0) {
+		take_error(serve, &cause);
+		return;
+	}
+	node = object;
+	lock = api_meta_annotation(&node->meta, HAMI_LOCK);
+	job_of(serve)->fresh = true;
+	take_lock(serve, hami_node_is_done(serve->deps.annotations, lock) ? NULL : lock);
+	api_object_free(&node_kind, object);
+}
+
+static void read_lock(struct hami_serve *serve)
+{
+	const struct this_node *node = serve->deps.node;
+	const char *cached = hami_node_lock(serve->deps.annotations);
+
+	if (cached && !job_of(serve)->fresh)
+		take_lock(serve, cached);
+	else
+		serve->call = fetch_object(node->client, &node_kind, node->name, on_node, serve);
+}
+
+/* --- one after the other ------------------------------------------------------------------------------ */
+
+static void on_next(void *arg)
+{
+	struct hami_serve *serve = arg;
+	uint64_t now = now_ms(serve);
+	const struct job *job;
+
+	if (serve->busy || serve->jobs.len == 0)
+		return;
+	job = job_of(serve);
+	serve->busy = true;
+	clock_timer_start(serve->deps.node->clock, serve->deadline,
+			  job->until_ms > now ? job->until_ms - now : 0);
+	read_lock(serve);
+}
+
+void hami_serve_add(struct hami_serve *serve, const char *resource, size_t wanted,
+		    struct deferred *deferred)
+{
+	struct job *job = xcalloc(1, sizeof(*job));
+
+	*job = (struct job){ .deferred = deferred,
+			     .resource = xstrdup(resource),
+			     .wanted = wanted,
+			     .until_ms = now_ms(serve) + HAMI_SERVE_MS };
+	*array_add(&serve->jobs) = job;
+	if (!serve->busy)
+		clock_timer_start(serve->deps.node->clock, serve->next, 0);
+}
+
+struct hami_serve *hami_serve_new(const struct hami_serve_deps *deps)
+{
+	struct hami_serve *serve = xcalloc(1, sizeof(*serve));
+	struct clock *clock = deps->node->clock;
+
+	serve->deps = *deps;
+	serve->settle = hami_settle_new(deps->node, deps->annotations);
+	serve->deadline = clock_timer_new(clock, on_deadline, serve);
+	serve->again = clock_timer_new(clock, on_again, serve);
+	serve->next = clock_timer_new(clock, on_next, serve);
+	return serve;
+}
+
+struct hami_serve *hami_serve_free(struct hami_serve *serve)
+{
+	struct err err = { 0 };
+	struct clock *clock;
+
+	if (!serve)
+		return NULL;
+	clock = serve->deps.node->clock;
+	if (serve->call)
+		kube_call_cancel(serve->call);
+	err_set(&err, ERR_RETRY, -ECANCELED, "the agent ends");
+	for (size_t i = 0; i < serve->jobs.len; i++) {
+		deferred_refuse(serve->jobs.items[i]->deferred, &err);
+		job_free(serve->jobs.items[i]);
+	}
+	array_done(&serve->jobs);
+	clock_timer_free(clock, serve->deadline);
+	clock_timer_free(clock, serve->again);
+	clock_timer_free(clock, serve->next);
+	hami_settle_free(serve->settle);
+	free(serve);
+	return NULL;
+}

@@ -1,0 +1,273 @@
+#include "agent/hami/hami_settle.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/hami/hami_lock.h"
+#include "agent/hami/hami_node.h"
+#include "agent/hami/hami_pod.h"
+#include "agent/node/this_node.h"
+#include "api/json_map.h"
+#include "api/object.h"
+#include "api/patch.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/apply.h"
+#include "kube/clock.h"
+#include "kube/fetch.h"
+#include "kube/workq_run.h"
+
+enum { PODS_MAX = 256 }; /* more have not been refused while the API server was away */
+
+/* A pod that is to be settled. */
+struct refused {
+	char *key; /* the lock's text: each lock is of one attempt */
+	struct hami_lock lock;
+	char *uid; /* NULL: not known */
+	bool doubt;
+	uint64_t since_ms;
+};
+
+struct hami_settle {
+	const struct this_node *node;
+	struct hami_node *annotations;
+	struct workq_run *queue;
+	ARRAY(struct refused) pods;
+
+	/* The key that runs; NULL: none does. */
+	char *key;
+	struct kube_call *call;
+	work_end_fn *end;
+	void *end_arg;
+};
+
+static struct refused *find(const struct hami_settle *settle, const char *key)
+{
+	for (size_t i = 0; i < settle->pods.len; i++) {
+		if (strcmp(settle->pods.items[i].key, key) == 0)
+			return &settle->pods.items[i];
+	}
+	return NULL;
+}
+
+static void refused_done(struct refused *pod)
+{
+	free(pod->key);
+	free(pod->uid);
+	hami_lock_done(&pod->lock);
+}
+
+/* --- the end of a run ------------------------------------------------------------------------------- */
+
+static void end_run(struct hami_settle *settle, int result, const struct err *err)
+{
+	auto_free char *key = take_ptr(settle->key);
+
+	assert(!settle->call && key);
+	settle->end(settle->end_arg, result, err);
+}
+
+/* Its lock may end, and it is forgotten. */
+static void finish(struct hami_settle *settle)
+{
+	struct refused *pod = find(settle, settle->key);
+
+	hami_node_release(settle->annotations, pod->lock.text);
+	refused_done(pod);
+	*pod = settle->pods.items[--settle->pods.len];
+	end_run(settle, 0, NULL);
+}
+
+/* It may still get its GPUs. */
+static void look_later(struct hami_settle *settle)
+{
+	const struct refused *pod = find(settle, settle->key);
+	uint64_t now_ms = clock_now_ms(settle->node->clock);
+
+	if (now_ms - pod->since_ms > HAMI_DOUBTS_MS) {
+		finish(settle);
+		return;
+	}
+	workq_run_add_after(settle->queue, settle->key, HAMI_DOUBT_MS);
+	end_run(settle, 0, NULL);
+}
+
+/* --- a run ------------------------------------------------------------------------------------------- */
+
+static struct api_kind kind_of(const struct refused *pod)
+{
+	struct api_kind kind = hami_pod_kind;
+
+	kind.ns = pod->lock.namespace;
+	return kind;
+}
+
+static void on_failed(void *arg, int result, const struct kube_response *response,
+		      const struct err *err)
+{
+	struct hami_settle *settle = arg;
+
+	(void)response;
+	settle->call = NULL;
+	if (result < 0 && result != -ENOENT) {
+		end_run(settle, result, err);
+		return;
+	}
+	log_warn("HAMi's scheduler is told that a pod did not get its GPUs",
+		 log_str("lock", settle->key));
+	finish(settle);
+}
+
+static void write_failed(struct hami_settle *settle, const struct refused *pod,
+			 const struct hami_pod *object)
+{
+	auto_json json_t *body = patch_new(&object->meta);
+	const struct api_kind kind = kind_of(pod);
+	json_t *annotations = json_object();
+
+	json_put_text(annotations, HAMI_PHASE, HAMI_FAILED);
+	json_put(json_object_get(body, "metadata"), "annotations", annotations);
+	settle->call = apply_merge(settle->node->client,
+				   &(struct apply_request){
+					   .kind = &kind,
+					   .name = pod->lock.pod,
+					   .field_manager = "hostdev-agent",
+					   .object = body,
+				   },
+				   on_failed, settle);
+}
+
+/* Is it the pod that was refused, which the scheduler still takes for waiting? Without its UID the
+ * lock says so: a pod that came after it has another one. */
+static bool is_meant(const struct hami_settle *settle, const struct refused *pod,
+		     const struct hami_pod *object)
+{
+	if (!str_match(object->spec.node_name, settle->node->name) ||
+	    !str_match(api_meta_annotation(&object->meta, HAMI_PHASE), HAMI_ALLOCATING))
+		return false;
+	if (pod->uid)
+		return str_match(object->meta.uid, pod->uid);
+	return str_match(hami_node_lock(settle->annotations), pod->lock.text);
+}
+
+static bool is_pending(const struct hami_pod *object)
+{
+	return !object->status.phase || strcmp(object->status.phase, "Pending") == 0;
+}
+
+static void take_pod(struct hami_settle *settle, const struct hami_pod *object)
+{
+	const struct refused *pod = find(settle, settle->key);
+
+	if (!is_meant(settle, pod, object))
+		finish(settle);
+	else if (pod->doubt && is_pending(object))
+		look_later(settle);
+	else
+		write_failed(settle, pod, object);
+}
+
+static void on_pod(void *arg, int result, const struct kube_response *response,
+		   const struct err *err)
+{
+	struct hami_settle *settle = arg;
+	auto_json json_t *json = NULL;
+	void *object = NULL;
+	struct err cause = *err;
+
+	settle->call = NULL;
+	if (result == -ENOENT && fetch_says_gone(response, find(settle, settle->key)->lock.pod)) {
+		finish(settle);
+		return;
+	}
+	if (result == 0)
+		result = json_map_load(response->body, response->body_len, &json, &cause);
+	if (result == 0)
+		result = api_object_decode(&hami_pod_kind, json, &object, &cause);
+	if (result < 0) {
+		cause.kind = ERR_RETRY;
+		end_run(settle, result, &cause);
+		return;
+	}
+	take_pod(settle, object);
+	api_object_free(&hami_pod_kind, object);
+}
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	struct hami_settle *settle = arg;
+	const struct refused *pod = find(settle, key);
+	struct api_kind kind;
+
+	if (!pod) {
+		end(end_arg, 0, NULL);
+		return;
+	}
+	kind = kind_of(pod);
+	settle->key = xstrdup(key);
+	settle->end = end;
+	settle->end_arg = end_arg;
+	settle->call = fetch_object(settle->node->client, &kind, pod->lock.pod, on_pod, settle);
+}
+
+/* --- life -------------------------------------------------------------------------------------------- */
+
+void hami_settle_add(struct hami_settle *settle, const struct hami_lock *lock, const char *uid,
+		     bool doubt)
+{
+	struct refused *pod = find(settle, lock->text);
+
+	if (!pod && settle->pods.len < PODS_MAX) {
+		pod = array_add(&settle->pods);
+		*pod = (struct refused){ .key = xstrdup(lock->text),
+					 .lock = { .text = xstrdup(lock->text),
+						   .namespace = xstrdup(lock->namespace),
+						   .pod = xstrdup(lock->pod) },
+					 .uid = xstrdup_or_null(uid),
+					 .doubt = doubt,
+					 .since_ms = clock_now_ms(settle->node->clock) };
+	} else if (pod) {
+		pod->doubt = pod->doubt && doubt;
+	}
+	if (pod)
+		workq_run_add(settle->queue, pod->key);
+}
+
+struct hami_settle *hami_settle_new(const struct this_node *node, struct hami_node *annotations)
+{
+	struct hami_settle *settle = xcalloc(1, sizeof(*settle));
+
+	settle->node = node;
+	settle->annotations = annotations;
+	settle->queue = workq_run_new(&(struct workq_run_spec){
+		.name = "hami-refused",
+		.max_running = 1,
+		.work = work,
+		.arg = settle,
+		.clock = node->clock,
+		.metrics = node->metrics,
+	});
+	return settle;
+}
+
+struct hami_settle *hami_settle_free(struct hami_settle *settle)
+{
+	if (!settle)
+		return NULL;
+	if (settle->call) {
+		kube_call_cancel(settle->call);
+		settle->call = NULL;
+		end_run(settle, 0, NULL);
+	}
+	workq_run_free(settle->queue);
+	for (size_t i = 0; i < settle->pods.len; i++)
+		refused_done(&settle->pods.items[i]);
+	array_done(&settle->pods);
+	free(settle);
+	return NULL;
+}

@@ -47,8 +47,10 @@ class World:
         library.parent.mkdir(parents=True)
         library.write_bytes(b"\x7fELF")
         (library.parent / "ld.so.preload").write_text(f"{HOOK}/libvgpu.so\n")
+        (self.root / "tmp").mkdir()
         identities = Identities(installed, rest, folder)
         self.closing.callback(identities.close)
+        permit(installed)
         self.proxy = FaultProxy(proxy_program, installed)
         self.closing.callback(self.proxy.stop)
         self.agent = Agent(rest, machine, NODE, identities.agent(NODE, self.proxy.server), folder,
@@ -59,7 +61,7 @@ class World:
     def start(self):
         self.agent.start()
         self.closing.callback(self.discharge)
-        wait_until(lambda: RESOURCE in self.kubelet.endpoints(), 30, "the GPUs are offered")
+        wait_until(lambda: RESOURCE in self.kubelet.endpoints(), 30, lambda: self.agent.log()[-4000:])
         self.gpus.wait_watch()
         messages = self.closing.enter_context(self.kubelet.messages(RESOURCE))
         wait_until(lambda: messages, 10, "a list")
@@ -94,6 +96,19 @@ class World:
 
     def wait_unlocked(self, seconds=20):
         wait_until(lambda: not self.node.annotation(LOCK), seconds, lambda: self.node.annotation(LOCK))
+
+
+def permit(cluster):
+    """What --hami needs beyond an agent's other rights."""
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "hostdev-agent-hami"},
+            "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]},
+                      {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "patch"]}]}
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+               "metadata": {"name": "hostdev-agent-hami"},
+               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "hostdev-agent-hami"},
+               "subjects": [{"kind": "ServiceAccount", "name": "hostdev-agent", "namespace": "hostdev-system"}]}
+    for one in role, binding:
+        cluster.kubectl("apply", "-f", "-", input=one)
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,14 @@ static const struct node *self(const struct hami_node *hami)
 	return store_object(informer_store(hami->node->self), hami->node->name);
 }
 
+static bool is_ours(void *arg, const char *key, const void *object)
+{
+	const struct hami_node *hami = arg;
+
+	(void)object;
+	return strcmp(key, hami->node->name) == 0;
+}
+
 static void plan(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	static const struct hami_gpu none;
@@ -211,6 +219,7 @@ struct hami_node *hami_node_new(const struct this_node *node, enum hami_form for
 		.objects = node->self,
 		.field_manager = "hostdev-agent",
 		.max_running = 1,
+		.is_ours = is_ours,
 		.plan = plan,
 		.arg = hami,
 		.client = node->client,

@@ -10,6 +10,7 @@
 #include "agent/hami/hami_pod.h"
 #include "agent/node/this_node.h"
 #include "api/json_map.h"
+#include "api/node.h"
 #include "api/object.h"
 #include "api/patch.h"
 #include "base/array.h"
@@ -42,6 +43,7 @@ struct hami_settle {
 	/* The key that runs; NULL: none does. */
 	char *key;
 	struct kube_call *call;
+	struct hami_pod *object; /* as it was read last */
 	work_end_fn *end;
 	void *end_arg;
 };
@@ -142,17 +144,11 @@ static void write_failed(struct hami_settle *settle, const struct refused *pod,
 				   on_failed, settle);
 }
 
-/* Is it the pod that was refused, which the scheduler still takes for waiting? Without its UID the
- * lock says so: a pod that came after it has another one. */
-static bool is_meant(const struct hami_settle *settle, const struct refused *pod,
-		     const struct hami_pod *object)
+/* Does the scheduler still take it for waiting here? */
+static bool is_waiting(const struct hami_settle *settle, const struct hami_pod *object)
 {
-	if (!str_match(object->spec.node_name, settle->node->name) ||
-	    !str_match(api_meta_annotation(&object->meta, HAMI_PHASE), HAMI_ALLOCATING))
-		return false;
-	if (pod->uid)
-		return str_match(object->meta.uid, pod->uid);
-	return str_match(hami_node_lock(settle->annotations), pod->lock.text);
+	return str_match(object->spec.node_name, settle->node->name) &&
+	       str_match(api_meta_annotation(&object->meta, HAMI_PHASE), HAMI_ALLOCATING);
 }
 
 static bool is_pending(const struct hami_pod *object)
@@ -160,42 +156,75 @@ static bool is_pending(const struct hami_pod *object)
 	return !object->status.phase || strcmp(object->status.phase, "Pending") == 0;
 }
 
+/* An object of @kind, which the caller frees; NULL: there is none in the answer, and the run has
+ * ended with that. */
+static void *take_answer(struct hami_settle *settle, const struct api_kind *kind, int result,
+			 const struct kube_response *response, const struct err *err)
+{
+	auto_json json_t *json = NULL;
+	void *object = NULL;
+	struct err cause = *err;
+
+	if (result == 0)
+		result = json_map_load(response->body, response->body_len, &json, &cause);
+	if (result == 0)
+		result = api_object_decode(kind, json, &object, &cause);
+	if (result < 0) {
+		cause.kind = ERR_RETRY;
+		end_run(settle, result, &cause);
+	}
+	return object;
+}
+
+static void on_node(void *arg, int result, const struct kube_response *response,
+		    const struct err *err)
+{
+	struct hami_settle *settle = arg;
+	const struct refused *pod = find(settle, settle->key);
+	struct node *node;
+
+	settle->call = NULL;
+	node = take_answer(settle, &node_kind, result, response, err);
+	if (!node)
+		return;
+	if (str_match(api_meta_annotation(&node->meta, HAMI_LOCK), pod->lock.text))
+		write_failed(settle, pod, settle->object);
+	else
+		finish(settle);
+	api_object_free(&node_kind, node);
+}
+
+/* Without the UID of the one that was refused, the lock tells whether it is that one: another one of
+ * its name that waits here has had a lock of its own before. So the lock is read after the pod. */
 static void take_pod(struct hami_settle *settle, const struct hami_pod *object)
 {
+	const struct this_node *node = settle->node;
 	const struct refused *pod = find(settle, settle->key);
 
-	if (!is_meant(settle, pod, object))
+	if (!is_waiting(settle, object) || (pod->uid && !str_match(object->meta.uid, pod->uid)))
 		finish(settle);
 	else if (pod->doubt && is_pending(object))
 		look_later(settle);
-	else
+	else if (pod->uid)
 		write_failed(settle, pod, object);
+	else
+		settle->call = fetch_object(node->client, &node_kind, node->name, on_node, settle);
 }
 
 static void on_pod(void *arg, int result, const struct kube_response *response,
 		   const struct err *err)
 {
 	struct hami_settle *settle = arg;
-	auto_json json_t *json = NULL;
-	void *object = NULL;
-	struct err cause = *err;
 
 	settle->call = NULL;
 	if (result == -ENOENT && fetch_says_gone(response, find(settle, settle->key)->lock.pod)) {
 		finish(settle);
 		return;
 	}
-	if (result == 0)
-		result = json_map_load(response->body, response->body_len, &json, &cause);
-	if (result == 0)
-		result = api_object_decode(&hami_pod_kind, json, &object, &cause);
-	if (result < 0) {
-		cause.kind = ERR_RETRY;
-		end_run(settle, result, &cause);
-		return;
-	}
-	take_pod(settle, object);
-	api_object_free(&hami_pod_kind, object);
+	api_object_free(&hami_pod_kind, settle->object);
+	settle->object = take_answer(settle, &hami_pod_kind, result, response, err);
+	if (settle->object)
+		take_pod(settle, settle->object);
 }
 
 static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
@@ -265,6 +294,7 @@ struct hami_settle *hami_settle_free(struct hami_settle *settle)
 		end_run(settle, 0, NULL);
 	}
 	workq_run_free(settle->queue);
+	api_object_free(&hami_pod_kind, settle->object);
 	for (size_t i = 0; i < settle->pods.len; i++)
 		refused_done(&settle->pods.items[i]);
 	array_done(&settle->pods);

@@ -121,6 +121,10 @@ class Node:
     def pod_annotation(self, name, key):
         return self.pod(name)["metadata"].get("annotations", {}).get(key)
 
+    def annotate_pod(self, name, key, value):
+        status, answer = self.rest.request("PATCH", f"{PODS}/{name}", {"metadata": {"annotations": {key: value}}}, MERGE)
+        assert status == 200, answer
+
     def bound(self, name):
         return self.pod(name)["spec"].get("nodeName")
 

@@ -16,7 +16,8 @@ from cluster import wait_until
 from fake_kubelet import FakeKubelet
 from faultproxy import FaultProxy
 from hami import NAMESPACE, PODS, Node, Schedulers, container
-from hami_extender import GIVEN, LEFT, LOCK, PHASE, REGISTER, RESOURCE, VERSIONS, now
+from hami_extender import (
+    GIVEN, LEFT, LOCK, PHASE, REGISTER, RESOURCE, VERSIONS, Unreadable, now, read_json, read_text)
 from identities import Identities
 from machine import Machine
 from programs import Agent
@@ -83,12 +84,24 @@ class World:
                        for event in self.agent.written(self.cluster) if event["objectRef"]["resource"] in ("nodes", "pods"))
 
     def entries(self, name):
-        """The devices that HAMi's scheduler has given to the pod, by container: [[UUID, type, memory, cores]]."""
-        text = self.node.pod_annotation(name, GIVEN)
-        return [[entry.split(",") for entry in one.split(":") if entry] for one in text.split(";")[:-1]]
+        """The devices that the scheduler has given to the pod, by container that gets any: [[UUID, type, memory, cores]]."""
+        slots = self.node.pod_annotation(name, GIVEN).split(";")
+        found = [[entry.split(",") for entry in one.split(":") if entry.strip(",0")] for one in slots]
+        return [one for one in found if one]
 
-    def succeeded(self, name):
-        return self.node.pod_annotation(name, PHASE) == "success" and not self.node.annotation(LOCK)
+    def use(self, version):
+        """That version of HAMi's scheduler; the agent goes on in the form that the annotation has."""
+        read = VERSIONS[version].read
+        if read != self.schedulers.extender.version.read:
+            self.node.annotate(REGISTER, f"{UUIDS[0]},1,1,1,NVIDIA,0,true:" if read == read_text else None)
+        self.schedulers.extender.version = VERSIONS[version]
+
+        def is_read():
+            try:
+                return [one["id"] for one in read(self.node.annotation(REGISTER) or "")] == UUIDS
+            except Unreadable:
+                return False
+        wait_until(is_read, 10, lambda: self.node.annotation(REGISTER))
 
     def wait_phase(self, name, phase, seconds=20):
         wait_until(lambda: self.node.pod_annotation(name, PHASE) == phase, seconds,
@@ -127,6 +140,7 @@ def node(world):
     world.proxy.rules([])
     world.node.close()
     world.node.annotate(LOCK, None)
+    world.use("2.10")
 
 
 def limits(answer):
@@ -143,6 +157,26 @@ def visible(answer):
 
 def mounts(answer):
     return {inside: (outside, read_only) for inside, outside, read_only in answer["mounts"]}
+
+
+JSON = '[{"id":"GPU-0","index":1,"count":10,"devmem":40960,"devcore":100,"type":"NVIDIA A100","health":true}]'
+TEXT = "GPU-0,10,40960,100,NVIDIA-NVIDIA A100,0,true,1,hami-core:"
+
+
+def test_what_the_stand_in_reads():
+    for found in (read_json(JSON), read_text(TEXT)):
+        assert [(one["id"], one["index"], one["count"], one["devmem"], one["devcore"], one["health"]) for one in found] == [
+            ("GPU-0", 1, 10, 40960, 100, True)]
+
+
+@pytest.mark.parametrize("read, text", [
+    (read_json, TEXT), (read_json, "[]"), (read_json, "{}"), (read_json, JSON.replace("10", '"10"')),
+    (read_json, JSON.replace("40960", "40960.5")), (read_json, JSON.replace("true", "1")),
+    (read_text, JSON), (read_text, ""), (read_text, TEXT.replace(",1,", ",")), (read_text, TEXT.replace("40960", "40960.5")),
+    (read_text, TEXT.replace("true", "yes"))])
+def test_what_the_stand_in_does_not_read(read, text):
+    with pytest.raises(Unreadable):
+        read(text)
 
 
 def test_the_scheduler_reads_the_gpus_of_the_node(world, node):
@@ -182,8 +216,10 @@ def test_a_container_gets_its_share_and_two_writes_are_all(world, node):
     assert world.written() - before == Counter({("pods", None): 1, ("nodes", None): 1})
 
 
-def test_each_container_gets_its_own_entry(world, node):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_container_gets_its_own_entry(world, node, version):
     """Init containers and side-cars have entries as well; who wants no GPU has none, or an empty one."""
+    world.use(version)
     answers = node.run(
         "mixed", container("a", gpus=2, memory=3000, cores=30), container("plain"),
         container("b", gpus=1, memory=1000, env={"CUDA_DISABLE_CONTROL": "true"}), container("c", gpus=1, memory=4000),
@@ -191,7 +227,7 @@ def test_each_container_gets_its_own_entry(world, node):
               container("beside", gpus=1, memory=2000, cores=10, side_car=True)])
     assert {name: limits(answer)[0] for name, answer in answers.items()} == {
         "fetch": [5000], "beside": [2000], "a": [3000, 3000], "b": [1000], "c": [4000]}
-    given = [[uuid for uuid, *_ in one] for one in world.entries("mixed") if one]
+    given = [[uuid for uuid, *_ in one] for one in world.entries("mixed")]
     assert [visible(answers[name]) for name in ("fetch", "beside", "a", "b", "c")] == given
     assert [name for name, answer in answers.items() if "/etc/ld.so.preload" not in mounts(answer)] == ["b"]
     uid = node.pod("mixed")["metadata"]["uid"]
@@ -201,12 +237,10 @@ def test_each_container_gets_its_own_entry(world, node):
     world.wait_unlocked()
 
 
-def test_a_pod_whose_init_container_alone_wants_a_gpu(world, node):
-    """HAMi's scheduler may take no lock for it: its entry is found all the same."""
-    answers = node.run("early", container("plain"), init=[container("fetch", gpus=1, memory=2000)])
-    assert limits(answers["fetch"])[0] == [2000]
-    world.wait_phase("early", "success")
-    world.wait_unlocked()
+def test_a_pod_that_hami_takes_no_lock_for_is_refused(world, node):
+    """Its scheduler takes none where init containers alone want GPUs, and anybody could say to be such a pod."""
+    with pytest.raises(AssertionError, match="no annotation hami.io/mutex.lock"):
+        node.run("early", container("plain"), init=[container("fetch", gpus=1, memory=2000)])
 
 
 def test_twenty_pods_at_once(world, node):
@@ -220,7 +254,7 @@ def test_twenty_pods_at_once(world, node):
             if node.bound(name):
                 answers[name] = node.admit(name)["main"]
         return len(answers) == len(wanted)
-    wait_until(admit, 90, lambda: [(name, node.events(name)[-2:]) for name in wanted.keys() - answers.keys()])
+    wait_until(admit, 120, lambda: [(name, node.events(name)[-2:]) for name in wanted.keys() - answers.keys()])
     assert {name: limits(answer)[0] for name, answer in answers.items()} == {
         name: [memory] for name, memory in wanted.items()}
     assert {name: [visible(answer)] for name, answer in answers.items()} == {
@@ -238,14 +272,26 @@ def test_the_lock_of_a_pod_that_is_gone_holds_nobody_up(world, node):
     world.wait_unlocked()
 
 
-def test_the_lock_of_another_pod_is_left_to_it(world, node):
-    """The kubelet comes late: its pod's lock has run out, and another pod has it now."""
+def test_a_request_that_is_not_the_lock_s_pod_s_costs_it_nothing(world, node):
+    """The kubelet does not say for which pod it asks: by the number of GPUs it is another one's."""
+    node.create("holder", container("a", gpus=2, memory=1000))
+    wait_until(lambda: node.bound("holder"), 30, lambda: node.events("holder"))
+    node.create("stranger", container("a", gpus=1), nodeName=NODE)
+    with pytest.raises(AssertionError, match="holder"):
+        node.admit("stranger")
+    assert limits(node.admit("holder")["a"])[0] == [1000, 1000]
+    world.wait_phase("holder", "success")
+    world.wait_unlocked()
+
+
+def test_a_lock_whose_pod_is_gone_is_left_to_the_scheduler(world, node):
+    """The lock of the pod that the kubelet asks for has run out, and another pod has taken it."""
     node.create("late", container("a", gpus=1, memory=1000))
     wait_until(lambda: node.bound("late"), 30, lambda: node.events("late"))
     other = f"{now()},{NAMESPACE},other"
     node.annotate(LOCK, other)
-    assert limits(node.admit("late")["a"])[0] == [1000]
-    world.wait_phase("late", "success")
+    with pytest.raises(AssertionError, match="other"):
+        node.admit("late")
     assert node.annotation(LOCK) == other
 
 
@@ -292,26 +338,31 @@ FORGED = {
 }
 
 
-@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
-def test_forged_annotations_are_refused_and_the_true_pod_is_served(world, node, forged):
-    """A pod that names the node itself, and says of itself what HAMi's scheduler says of others."""
-    node.create("forged", container("a", gpus=1, memory=1000), nodeName=NODE, annotations={
-        "hami.io/vgpu-node": NODE, "hami.io/vgpu-time": str(int(time.time())), "hami.io/bind-time": str(int(time.time())),
-        PHASE: "allocating", LEFT: forged, GIVEN: forged})
+@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+def test_a_forged_annotation_is_refused_and_the_next_pod_served(world, node, text):
+    """Who may write a pod can change what the scheduler has written there."""
+    node.create("forged", container("a", gpus=1, memory=1000))
+    wait_until(lambda: node.bound("forged"), 30, lambda: node.events("forged"))
+    node.annotate_pod("forged", LEFT, text)
     with pytest.raises(AssertionError, match="forged"):
         node.admit("forged")
-    answer = node.run("true", container("a", gpus=1, memory=2000))["a"]
-    assert limits(answer)[0] == [2000]
+    assert limits(node.run("true", container("a", gpus=1, memory=2000))["a"])[0] == [2000]
+    world.wait_phase("forged", "failed")
     world.wait_phase("true", "success")
     world.wait_unlocked()
     world.agent.assert_alive()
 
 
-def test_a_pod_that_no_scheduler_of_hami_has_placed_gets_nothing(world, node):
-    node.create("bare", container("a", gpus=1), nodeName=NODE)
-    with pytest.raises(AssertionError, match="bare|HAMi"):
-        node.admit("bare")
-    assert not node.annotation(LOCK)
+def test_a_pod_that_says_of_itself_that_it_was_placed_gets_nothing(world, node):
+    """It names the node itself, and has the annotations of HAMi's scheduler, but not the Node's lock."""
+    seconds = str(int(time.time()))
+    node.create("forged", container("a", gpus=1, memory=1000), nodeName=NODE, annotations={
+        "hami.io/vgpu-node": NODE, "hami.io/vgpu-time": seconds, "hami.io/bind-time": seconds, PHASE: "allocating",
+        LEFT: GOOD, GIVEN: GOOD})
+    before = world.written()
+    with pytest.raises(AssertionError, match="only HAMi's scheduler may bind pods that ask for this resource"):
+        node.admit("forged")
+    assert world.written() == before
 
 
 def test_a_lost_gpu_is_told_within_a_second_and_no_other_is_touched(world, node):

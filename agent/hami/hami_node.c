@@ -30,6 +30,7 @@ struct hami_node {
 	ARRAY(struct hami_gpu) gpus;
 	struct json_strs texts; /* theirs */
 	char *done;             /* the lock that is to end; NULL: none */
+	bool met;               /* the cache has shown that lock       */
 	char *handshake;        /* of the Node, as last seen */
 	uint64_t seen_ms;
 };
@@ -150,9 +151,24 @@ static void note_handshake(struct hami_node *hami)
 	hami->seen_ms = clock_now_ms(hami->node->clock);
 }
 
+/* Forgets a lock that has ended. */
+static void note_lock(struct hami_node *hami)
+{
+	const struct node *node = self(hami);
+	const char *lock = node ? api_meta_annotation(&node->meta, HAMI_LOCK) : NULL;
+	bool there = hami->done && str_match(lock, hami->done);
+
+	if (!there && hami->met) {
+		free(hami->done);
+		hami->done = NULL;
+	}
+	hami->met = there;
+}
+
 void hami_node_changed(struct hami_node *hami)
 {
 	note_handshake(hami);
+	note_lock(hami);
 	reconcile_changed(hami->reconcile, hami->node->name);
 }
 
@@ -191,12 +207,9 @@ void hami_node_release(struct hami_node *hami, const char *lock)
 
 	free(hami->done);
 	hami->done = copy;
+	hami->met = false;
+	note_lock(hami);
 	reconcile_enqueue(hami->reconcile, hami->node->name);
-}
-
-bool hami_node_is_done(const struct hami_node *hami, const char *lock)
-{
-	return str_match(lock, hami->done);
 }
 
 const char *hami_node_lock(const struct hami_node *hami)
@@ -204,7 +217,7 @@ const char *hami_node_lock(const struct hami_node *hami)
 	const struct node *node = self(hami);
 	const char *lock = node ? api_meta_annotation(&node->meta, HAMI_LOCK) : NULL;
 
-	return hami_node_is_done(hami, lock) ? NULL : lock;
+	return str_match(lock, hami->done) ? NULL : lock;
 }
 
 struct hami_node *hami_node_new(const struct this_node *node, enum hami_form form)

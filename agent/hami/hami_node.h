@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,14 +50,12 @@ struct hami_node *hami_node_free(struct hami_node *hami);
 /* These are the node's GPUs; copied. NULL: nothing is written about GPUs. */
 void hami_node_set(struct hami_node *hami, const struct hami_gpu *gpus, size_t len);
 
-/* The lock with exactly this text is to end. */
+/* The lock with exactly this text is to end. Once it has, one that reads the same is another pod's:
+ * it has the time in seconds. */
 void hami_node_release(struct hami_node *hami, const char *lock);
 
 /* The Node changed in the cache, or its list is there. */
 void hami_node_changed(struct hami_node *hami);
-
-/* Is @lock (may be NULL) the one that is to end? */
-bool hami_node_is_done(const struct hami_node *hami, const char *lock);
 
 /* The lock of the Node in the cache; NULL: it has none, or one that is to end. */
 const char *hami_node_lock(const struct hami_node *hami);

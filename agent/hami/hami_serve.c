@@ -365,7 +365,7 @@ static void on_node(void *arg, int result, const struct kube_response *response,
 	node = object;
 	lock = api_meta_annotation(&node->meta, HAMI_LOCK);
 	job_of(serve)->fresh = true;
-	take_lock(serve, hami_node_is_done(serve->deps.annotations, lock) ? NULL : lock);
+	take_lock(serve, lock); /* of one that has ended, the pod says so */
 	api_object_free(&node_kind, object);
 }
 

@@ -7,21 +7,35 @@ import yaml
 
 from cluster import wait_until
 from hami_extender import CORES, MEMORY, PERCENT, REGISTER, RESOURCE, Extender
-from rest import MERGE, Refused
+from rest import MERGE, Refused, Rest
 
 NAME = "hami-scheduler"
+SYSTEM = "kube-system"  # where HAMi's chart puts it
 NAMESPACE, ACCOUNT = "default", "hami-pods"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+ACCOUNTS = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
 HOSTNAME = "kubernetes.io/hostname"
 MANAGED = (RESOURCE, MEMORY, CORES, PERCENT, "nvidia.com/priority")
 
 
 class Schedulers:
-    """kube-scheduler as a process, with the rights of the administrator, and its extender; who asks for NAME gets them."""
+    """kube-scheduler as a process, and its extender with the rights of HAMi's scheduler; who asks for NAME gets them."""
 
-    def __init__(self, cluster, folder, version="2.10"):
-        self.cluster, self.folder = cluster, folder
-        self.extender = Extender(cluster.kubeconfig, version)
+    def __init__(self, cluster, identities, folder):
+        self.cluster, self.folder, self.made = cluster, folder, []
+        self.extender = Extender(identities.kubeconfig(NAME, {"token": self._token()}))
+
+    def _token(self):
+        self.admin = Rest(self.cluster.kubeconfig)
+        accounts = f"/api/v1/namespaces/{SYSTEM}/serviceaccounts"
+        role = {"metadata": {"name": NAME}, "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": SYSTEM}],
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}}
+        for collection, body in ((accounts, {"metadata": {"name": NAME}}),
+                                 ("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", role)):
+            status, answer = self.admin.request("POST", collection, body)
+            assert status == 201, answer
+            self.made.append(f"{collection}/{NAME}")
+        return self.admin.request("POST", f"{accounts}/{NAME}/token", {"spec": {}})[1]["status"]["token"]
 
     def __enter__(self):
         config, self.log_file = self.folder / "scheduler.yaml", self.folder / "scheduler.log"
@@ -39,7 +53,7 @@ class Schedulers:
                     "managedResources": [{"name": name, "ignoredByScheduler": True} for name in MANAGED]}
         return {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
                 "leaderElection": {"leaderElect": False},
-                "clientConnection": {"kubeconfig": str(self.cluster.kubeconfig)},
+                "clientConnection": {"kubeconfig": str(self.cluster.folder / "pki/scheduler.kubeconfig")},
                 "podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1,
                 "profiles": [{"schedulerName": NAME}], "extenders": [extender]}
 
@@ -47,6 +61,8 @@ class Schedulers:
         self.process.kill()
         self.process.wait()
         self.extender.__exit__()
+        for path in self.made:
+            self.admin.remove(path)
 
     def log(self):
         return self.log_file.read_text()[-4000:]
@@ -75,8 +91,8 @@ class Node:
         """devices: what the agent offers, {ID: healthy}, as often as it is called."""
         self.rest, self.kubelet, self.name, self.devices = rest, kubelet, name, devices
         self.path, self.held = f"/api/v1/nodes/{name}", {}
-        account = {"metadata": {"name": ACCOUNT}}
-        assert rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", account)[0] in (201, 409)
+        status, answer = rest.request("POST", ACCOUNTS, {"metadata": {"name": ACCOUNT}})
+        assert status == 201, answer
 
     # --- the Node ---
 
@@ -104,16 +120,19 @@ class Node:
 
     # --- pods ---
 
-    def create(self, name, *containers, init=(), annotations=None, **spec):
+    def create(self, *words, **more):
         """One that HAMi's scheduler places on this Node."""
+        status, answer = self.request_pod(*words, **more)
+        assert status == 201, answer
+        self.held[words[0]] = set()
+
+    def request_pod(self, name, *containers, init=(), annotations=None, **spec):
         meta = {"name": name, "annotations": annotations or {}}
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": meta,
                 "spec": {"schedulerName": NAME, "nodeSelector": {HOSTNAME: self.name},
                          "serviceAccountName": ACCOUNT, "automountServiceAccountToken": False,
                          "initContainers": list(init), "containers": list(containers), **spec}}
-        status, answer = self.rest.request("POST", PODS, body)
-        assert status == 201, answer
-        self.held[name] = set()
+        return self.rest.request("POST", PODS, body)
 
     def pod(self, name):
         return self.rest.get(f"{PODS}/{name}")
@@ -121,20 +140,27 @@ class Node:
     def pod_annotation(self, name, key):
         return self.pod(name)["metadata"].get("annotations", {}).get(key)
 
-    def annotate_pod(self, name, key, value):
-        status, answer = self.rest.request("PATCH", f"{PODS}/{name}", {"metadata": {"annotations": {key: value}}}, MERGE)
-        assert status == 200, answer
+    def patch_pod(self, name, body):
+        return self.rest.request("PATCH", f"{PODS}/{name}", body, MERGE)
 
     def bound(self, name):
         return self.pod(name)["spec"].get("nodeName")
+
+    def all_bound(self):
+        """The names of those that are."""
+        return [one["metadata"]["name"] for one in self.rest.get(PODS, fieldSelector=f"spec.nodeName={self.name}")["items"]]
 
     def delete(self, name):
         self.rest.remove(f"{PODS}/{name}")
         self.held.pop(name, None)
 
-    def close(self):
+    def clear(self):
         for name in list(self.held):
             self.delete(name)
+
+    def close(self):
+        self.clear()
+        self.rest.remove(f"{ACCOUNTS}/{ACCOUNT}")
 
     # --- the kubelet ---
 

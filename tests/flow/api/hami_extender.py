@@ -103,12 +103,11 @@ def devices_of(text):
 
 
 class Extender:
-    """Serves /filter and /bind, one call at a time, with the rights of the administrator."""
+    """Serves /filter and /bind, one call at a time."""
 
     def __init__(self, kubeconfig, version="2.10"):
         self.rest = Rest(kubeconfig)
         self.version = VERSIONS[version]
-        self.refusals = []  # texts, as kube-scheduler was told them
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -224,7 +223,6 @@ class Extender:
                     self._patch(node, {"metadata": {"annotations": {LOCK: None}}})
                 raise
         except Refused as error:
-            self.refusals.append(str(error))
             return {"Error": str(error)}
         return {}
 

@@ -6,16 +6,18 @@ One node for all tests; its agent reaches the API server through a proxy that mi
 """
 
 import json
+import os
+import signal
 import time
 from collections import Counter
 from contextlib import ExitStack
 
 import pytest
 
-from cluster import wait_until
+from cluster import ROOT, wait_until
 from fake_kubelet import FakeKubelet
 from faultproxy import FaultProxy
-from hami import NAMESPACE, PODS, Node, Schedulers, container
+from hami import ACCOUNT, NAMESPACE, PODS, Node, Schedulers, container
 from hami_extender import (
     GIVEN, LEFT, LOCK, PHASE, REGISTER, RESOURCE, VERSIONS, Unreadable, now, read_json, read_text)
 from identities import Identities
@@ -28,6 +30,8 @@ NODE = "hami-node"
 SPLIT = 10  # units of each GPU
 MEMORY = 40960  # MiB, of each
 HOOK = "/usr/local/vgpu"
+MANIFESTS = ROOT / "manifests/components/hami"
+FENCE = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/hostdev-hami-pods"
 ANSWER_S = 5  # of an Allocate without an API server
 LOST_S = 1
 UNITS = {f"{uuid}-{i}": True for uuid in UUIDS for i in range(SPLIT)}
@@ -49,12 +53,14 @@ class World:
         library.write_bytes(b"\x7fELF")
         (library.parent / "ld.so.preload").write_text(f"{HOOK}/libvgpu.so\n")
         (self.root / "tmp").mkdir()
-        identities = Identities(installed, rest, folder)
-        self.closing.callback(identities.close)
-        permit(installed)
+        self.identities = Identities(installed, rest, folder)
+        self.closing.callback(self.identities.close)
+        fences = [f"-f{MANIFESTS}/{name}.yaml" for name in ("rbac", "policy-agents", "policy-pods")]
+        installed.kubectl("apply", *fences)
+        self.closing.callback(lambda: installed.kubectl("delete", "--ignore-not-found", *fences))
         self.proxy = FaultProxy(proxy_program, installed)
         self.closing.callback(self.proxy.stop)
-        self.agent = Agent(rest, machine, NODE, identities.agent(NODE, self.proxy.server), folder,
+        self.agent = Agent(rest, machine, NODE, self.identities.agent(NODE, self.proxy.server), folder,
                            [*self.kubelet.flags, *self.gpus.flags, "--hami", "--host-root", self.root])
         self.agent.env["HOSTDEV_FAKE_NVML"] = str(self.gpus.folder)
         self.folder = folder
@@ -70,7 +76,7 @@ class World:
         self.closing.callback(self.node.close)
         self.node.ready(len(messages[-1]))
         wait_until(self.node.registered, 10, "the register annotation")
-        self.schedulers = self.closing.enter_context(Schedulers(self.cluster, self.folder))
+        self.schedulers = self.closing.enter_context(Schedulers(self.cluster, self.identities, self.folder))
         return self
 
     def discharge(self):
@@ -111,19 +117,6 @@ class World:
         wait_until(lambda: not self.node.annotation(LOCK), seconds, lambda: self.node.annotation(LOCK))
 
 
-def permit(cluster):
-    """What --hami needs beyond an agent's other rights."""
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "hostdev-agent-hami"},
-            "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]},
-                      {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "patch"]}]}
-    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-               "metadata": {"name": "hostdev-agent-hami"},
-               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "hostdev-agent-hami"},
-               "subjects": [{"kind": "ServiceAccount", "name": "hostdev-agent", "namespace": "hostdev-system"}]}
-    for one in role, binding:
-        cluster.kubectl("apply", "-f", "-", input=one)
-
-
 @pytest.fixture(scope="module")
 def world(installed, rest, faultproxy_program, tmp_path_factory):
     made = World(installed, rest, tmp_path_factory.mktemp("hami"), faultproxy_program)
@@ -138,7 +131,7 @@ def node(world):
     """The node, without pods and locks of the test before."""
     yield world.node
     world.proxy.rules([])
-    world.node.close()
+    world.node.clear()
     world.node.annotate(LOCK, None)
     world.use("2.10")
 
@@ -250,8 +243,8 @@ def test_twenty_pods_at_once(world, node):
     answers = {}
 
     def admit():
-        for name in wanted.keys() - answers.keys():
-            if node.bound(name):
+        for name in node.all_bound():
+            if name not in answers:
                 answers[name] = node.admit(name)["main"]
         return len(answers) == len(wanted)
     wait_until(admit, 120, lambda: [(name, node.events(name)[-2:]) for name in wanted.keys() - answers.keys()])
@@ -272,18 +265,6 @@ def test_the_lock_of_a_pod_that_is_gone_holds_nobody_up(world, node):
     world.wait_unlocked()
 
 
-def test_a_request_that_is_not_the_lock_s_pod_s_costs_it_nothing(world, node):
-    """The kubelet does not say for which pod it asks: by the number of GPUs it is another one's."""
-    node.create("holder", container("a", gpus=2, memory=1000))
-    wait_until(lambda: node.bound("holder"), 30, lambda: node.events("holder"))
-    node.create("stranger", container("a", gpus=1), nodeName=NODE)
-    with pytest.raises(AssertionError, match="holder"):
-        node.admit("stranger")
-    assert limits(node.admit("holder")["a"])[0] == [1000, 1000]
-    world.wait_phase("holder", "success")
-    world.wait_unlocked()
-
-
 def test_a_lock_whose_pod_is_gone_is_left_to_the_scheduler(world, node):
     """The lock of the pod that the kubelet asks for has run out, and another pod has taken it."""
     node.create("late", container("a", gpus=1, memory=1000))
@@ -295,16 +276,22 @@ def test_a_lock_whose_pod_is_gone_is_left_to_the_scheduler(world, node):
     assert node.annotation(LOCK) == other
 
 
-@pytest.mark.parametrize("fault", ["hang", "reset"])
-def test_the_api_server_is_away_between_bind_and_allocate(world, node, fault):
+@pytest.mark.parametrize("way", ["silent", "reset"])
+def test_the_api_server_is_away_between_bind_and_allocate(world, node, way):
     node.create("unlucky", container("a", gpus=1, memory=1000))
     wait_until(lambda: node.bound("unlucky"), 30, lambda: node.events("unlucky"))
-    world.proxy.rules([{"fault": fault}])
-    began = time.monotonic()
-    with pytest.raises(AssertionError, match="API server"):
-        node.admit("unlucky")
-    assert time.monotonic() - began < ANSWER_S + 1
-    assert node.annotation(LOCK), "nothing was written"
+    if way == "silent":
+        os.kill(world.proxy.process.pid, signal.SIGSTOP)
+    else:
+        world.proxy.rules([{"fault": "reset"}])
+    try:
+        began = time.monotonic()
+        with pytest.raises(AssertionError, match="API server"):
+            node.admit("unlucky")
+        assert time.monotonic() - began < ANSWER_S + 1
+        assert node.annotation(LOCK), "nothing was written"
+    finally:
+        os.kill(world.proxy.process.pid, signal.SIGCONT)
     world.proxy.rules([])
     world.wait_phase("unlucky", "failed", 40)
     world.wait_unlocked()
@@ -324,47 +311,6 @@ def test_a_conflict_at_the_first_patch(world, node, what):
     assert [rule["met"] for rule in world.proxy.rules()] == [1]
 
 
-GOOD = f"{UUIDS[0]},NVIDIA,1000,0:;"
-FORGED = {
-    "a GPU that the node has not": GOOD.replace(UUIDS[0], "GPU-ffffffff-0000-0000-0000-000000000000"),
-    "negative memory": GOOD.replace("1000", "-1000"),
-    "more memory than the GPU has": GOOD.replace("1000", "99999999"),
-    "more cores than there are": GOOD.replace(",0:", ",1000:"),
-    "no entry": ";;;;",
-    "a path": GOOD.replace(UUIDS[0], "../../../etc"),
-    "200 kB": GOOD * (200000 // len(GOOD)),
-    "two for one": GOOD.replace(";", GOOD),
-    "no text that HAMi writes": "\u202e\\x00{{}}",
-}
-
-
-@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
-def test_a_forged_annotation_is_refused_and_the_next_pod_served(world, node, text):
-    """Who may write a pod can change what the scheduler has written there."""
-    node.create("forged", container("a", gpus=1, memory=1000))
-    wait_until(lambda: node.bound("forged"), 30, lambda: node.events("forged"))
-    node.annotate_pod("forged", LEFT, text)
-    with pytest.raises(AssertionError, match="forged"):
-        node.admit("forged")
-    assert limits(node.run("true", container("a", gpus=1, memory=2000))["a"])[0] == [2000]
-    world.wait_phase("forged", "failed")
-    world.wait_phase("true", "success")
-    world.wait_unlocked()
-    world.agent.assert_alive()
-
-
-def test_a_pod_that_says_of_itself_that_it_was_placed_gets_nothing(world, node):
-    """It names the node itself, and has the annotations of HAMi's scheduler, but not the Node's lock."""
-    seconds = str(int(time.time()))
-    node.create("forged", container("a", gpus=1, memory=1000), nodeName=NODE, annotations={
-        "hami.io/vgpu-node": NODE, "hami.io/vgpu-time": seconds, "hami.io/bind-time": seconds, PHASE: "allocating",
-        LEFT: GOOD, GIVEN: GOOD})
-    before = world.written()
-    with pytest.raises(AssertionError, match="only HAMi's scheduler may bind pods that ask for this resource"):
-        node.admit("forged")
-    assert world.written() == before
-
-
 def test_a_lost_gpu_is_told_within_a_second_and_no_other_is_touched(world, node):
     before = node.registered()
     world.gpus.scene("lost 2\n")
@@ -381,3 +327,69 @@ def test_a_lost_gpu_is_told_within_a_second_and_no_other_is_touched(world, node)
     finally:
         world.gpus.scene()
     wait_until(lambda: node.registered() == before, 30, node.registered)
+
+
+# --- without the fence of pods, which keeps all of this out (test_policies_hami.py) -----------------------
+
+
+@pytest.fixture(scope="module")
+def unfenced(world):
+    """A cluster without the policy of pods."""
+    assert world.rest.request("DELETE", FENCE)[0] == 200
+    body = {"metadata": {"name": "try", "annotations": {LEFT: ";"}}, "spec": {
+        "containers": [{"name": "a", "image": "a"}], "serviceAccountName": ACCOUNT, "automountServiceAccountToken": False}}
+    wait_until(lambda: world.rest.request("POST", f"{PODS}?dryRun=All", body)[0] == 201, 30, "the policy has gone")
+    return world
+
+
+def test_a_request_that_is_not_the_lock_s_pod_s_costs_it_nothing(unfenced, node):
+    """The kubelet does not say for which pod it asks: by the number of GPUs it is another one's."""
+    node.create("holder", container("a", gpus=2, memory=1000))
+    wait_until(lambda: node.bound("holder"), 30, lambda: node.events("holder"))
+    node.create("stranger", container("a", gpus=1), nodeName=NODE)
+    with pytest.raises(AssertionError, match="holder"):
+        node.admit("stranger")
+    assert limits(node.admit("holder")["a"])[0] == [1000, 1000]
+    unfenced.wait_phase("holder", "success")
+    unfenced.wait_unlocked()
+
+
+GOOD = f"{UUIDS[0]},NVIDIA,1000,0:;"
+FORGED = {
+    "a GPU that the node has not": GOOD.replace(UUIDS[0], "GPU-ffffffff-0000-0000-0000-000000000000"),
+    "negative memory": GOOD.replace("1000", "-1000"),
+    "more memory than the GPU has": GOOD.replace("1000", "99999999"),
+    "more cores than there are": GOOD.replace(",0:", ",1000:"),
+    "no entry": ";;;;",
+    "a path": GOOD.replace(UUIDS[0], "../../../etc"),
+    "200 kB": GOOD * (200000 // len(GOOD)),
+    "two for one": GOOD.replace(";", GOOD),
+    "no text that HAMi writes": "\u202e\\x00{{}}",
+}
+
+
+@pytest.mark.parametrize("text", FORGED.values(), ids=FORGED)
+def test_a_forged_annotation_is_refused_and_the_next_pod_served(unfenced, node, text):
+    """Who may write a pod can change what the scheduler has written there."""
+    node.create("forged", container("a", gpus=1, memory=1000))
+    wait_until(lambda: node.bound("forged"), 30, lambda: node.events("forged"))
+    assert node.patch_pod("forged", {"metadata": {"annotations": {LEFT: text}}})[0] == 200
+    with pytest.raises(AssertionError, match="forged"):
+        node.admit("forged")
+    assert limits(node.run("true", container("a", gpus=1, memory=2000))["a"])[0] == [2000]
+    unfenced.wait_phase("forged", "failed")
+    unfenced.wait_phase("true", "success")
+    unfenced.wait_unlocked()
+    unfenced.agent.assert_alive()
+
+
+def test_a_pod_that_says_of_itself_that_it_was_placed_gets_nothing(unfenced, node):
+    """It names the node itself, and has the annotations of HAMi's scheduler, but not the Node's lock."""
+    seconds = str(int(time.time()))
+    node.create("forged", container("a", gpus=1, memory=1000), nodeName=NODE, annotations={
+        "hami.io/vgpu-node": NODE, "hami.io/vgpu-time": seconds, "hami.io/bind-time": seconds, PHASE: "allocating",
+        LEFT: GOOD, GIVEN: GOOD})
+    before = unfenced.written()
+    with pytest.raises(AssertionError, match="only HAMi's scheduler may bind pods that ask for this resource"):
+        node.admit("forged")
+    assert unfenced.written() == before

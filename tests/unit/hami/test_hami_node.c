@@ -252,6 +252,23 @@ static void a_lock_is_released_once(void **state)
 	assert_string_equal(hami_node_lock(b->annotations), "2026-11-27T20:00:05Z,default,train");
 }
 
+/* A pod that is deleted and made again within a second. */
+static void a_lock_that_reads_the_same_is_the_next_one(void **state)
+{
+	struct hami_bench *b = *state;
+
+	fake_server_write(b->nodes, "node1", LOCKED);
+	hami_bench_settle(b);
+	hami_node_release(b->annotations, TIME ",default,train");
+	hami_bench_settle(b);
+	assert_string_equal(hami_bench_annotation(b->nodes, "node1", HAMI_LOCK), "");
+	fake_server_write(b->nodes, "node1", LOCKED);
+	hami_bench_settle(b);
+	assert_string_equal(hami_node_lock(b->annotations), TIME ",default,train");
+	assert_string_equal(hami_bench_annotation(b->nodes, "node1", HAMI_LOCK),
+			    TIME ",default,train");
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -267,5 +284,7 @@ int main(void)
 	suite_add(&suite, "an old scheduler is answered within its minute",
 		  an_old_scheduler_is_answered_within_its_minute, NULL);
 	suite_add(&suite, "a lock is released once", a_lock_is_released_once, NULL);
+	suite_add(&suite, "a lock that reads the same is the next one",
+		  a_lock_that_reads_the_same_is_the_next_one, NULL);
 	return suite_run(&suite, "hami_node");
 }

@@ -85,7 +85,7 @@ int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err
 }
 
 /* A quantity that is no plain number fits no request of the kubelet's. */
-static uint64_t asks(const struct hami_pod_container *container, const char *resource)
+static uint64_t requests(const struct hami_pod_container *container, const char *resource)
 {
 	const char *text = json_pairs_get(&container->resources.limits, resource);
 	uint64_t count;
@@ -104,19 +104,20 @@ const struct hami_pod_container *hami_pod_container(const struct hami_pod *pod, 
 	return &spec->containers.items[i - spec->init_containers.len];
 }
 
-struct hami_asker *hami_pod_askers(const struct hami_pod *pod, const char *resource,
-				   size_t *ret_len)
+struct hami_requester *hami_pod_requesters(const struct hami_pod *pod, const char *resource,
+					   size_t *ret_len)
 {
 	size_t len = pod->spec.init_containers.len + pod->spec.containers.len;
-	struct hami_asker *askers = xcalloc(len + 1, sizeof(*askers));
+	struct hami_requester *requesters = xcalloc(len + 1, sizeof(*requesters));
 
 	for (size_t i = 0; i < len; i++) {
 		const struct hami_pod_container *container = hami_pod_container(pod, i);
 
-		askers[i] = (struct hami_asker){ container->name, asks(container, resource) };
+		requesters[i] =
+			(struct hami_requester){ container->name, requests(container, resource) };
 	}
 	*ret_len = len;
-	return askers;
+	return requesters;
 }
 
 /* The words that HAMi's plugin takes for true. */

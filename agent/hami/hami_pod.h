@@ -65,8 +65,8 @@ int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err
 
 /* Its containers, init containers first, and how many of @resource each asks for; the names stay the
  * pod's. The caller frees the array; *@ret_len items. */
-struct hami_asker *hami_pod_askers(const struct hami_pod *pod, const char *resource,
-				   size_t *ret_len);
+struct hami_requester *hami_pod_requesters(const struct hami_pod *pod, const char *resource,
+					   size_t *ret_len);
 
 /* The container @i of these. */
 const struct hami_pod_container *hami_pod_container(const struct hami_pod *pod, size_t i);

@@ -168,36 +168,36 @@ static size_t rank(const struct hami_request *request, size_t i)
 	return n;
 }
 
-/* The @n-th container that asks for GPUs; @len: there are not so many. */
-static size_t find_asker(const struct hami_asker *askers, size_t len, size_t n)
+/* The @n-th container that requests GPUs; @len: there are not so many. */
+static size_t find_requester(const struct hami_requester *requesters, size_t len, size_t n)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (askers[i].asks > 0 && n-- == 0)
+		if (requesters[i].requests > 0 && n-- == 0)
 			return i;
 	}
 	return len;
 }
 
-static size_t count_askers(const struct hami_asker *askers, size_t len)
+static size_t count_requesters(const struct hami_requester *requesters, size_t len)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < len; i++)
-		n += askers[i].asks > 0;
+		n += requesters[i].requests > 0;
 	return n;
 }
 
 /* An entry stays in its place when it is erased, so these numbers stay the same, too. */
 static int find_container(const struct hami_request *request, size_t entry,
-			  const struct hami_asker *askers, size_t len, size_t *ret_asker,
-			  struct err *err)
+			  const struct hami_requester *requesters, size_t len,
+			  size_t *ret_requester, struct err *err)
 {
-	size_t asking = count_askers(askers, len);
+	size_t asking = count_requesters(requesters, len);
 
 	if (request->len == len)
-		*ret_asker = entry;
+		*ret_requester = entry;
 	else if (rank(request, request->len) == asking)
-		*ret_asker = find_asker(askers, len, rank(request, entry));
+		*ret_requester = find_requester(requesters, len, rank(request, entry));
 	else
 		return err_set(err, ERR_INVALID, -EINVAL,
 			       HAMI_TO_ALLOCATE
@@ -207,35 +207,35 @@ static int find_container(const struct hami_request *request, size_t entry,
 	return 0;
 }
 
-int hami_request_next(const struct hami_request *request, const struct hami_asker *askers,
-		      size_t len, size_t wanted, size_t *ret_entry, size_t *ret_asker,
+int hami_request_next(const struct hami_request *request, const struct hami_requester *requesters,
+		      size_t len, size_t wanted, size_t *ret_entry, size_t *ret_requester,
 		      struct err *err)
 {
 	size_t entry = 0;
-	size_t asker = 0;
+	size_t requester = 0;
 
 	while (entry < request->len && request->items[entry].len == 0)
 		entry++;
 	if (entry == request->len)
 		return err_set(err, ERR_INVALID, -ENODATA,
 			       "all of " HAMI_TO_ALLOCATE " has been allocated");
-	if (find_container(request, entry, askers, len, &asker, err) < 0)
+	if (find_container(request, entry, requesters, len, &requester, err) < 0)
 		return err->code;
-	if (askers[asker].asks == 0)
+	if (requesters[requester].requests == 0)
 		return err_set(err, ERR_INVALID, -EINVAL,
 			       HAMI_TO_ALLOCATE
-			       " has GPUs for the container '%.64s', which asks for "
+			       " has GPUs for the container '%.64s', which requests "
 			       "none",
-			       askers[asker].name);
-	if (askers[asker].asks != wanted || request->items[entry].len != wanted)
-		return err_set(
-			err, ERR_INVALID, -ESTALE,
-			"the kubelet asks for %zu GPUs, the next container, '%.64s', for %llu, "
-			"and HAMi's scheduler has chosen %zu for it",
-			wanted, askers[asker].name, (unsigned long long)askers[asker].asks,
-			request->items[entry].len);
+			       requesters[requester].name);
+	if (requesters[requester].requests != wanted || request->items[entry].len != wanted)
+		return err_set(err, ERR_INVALID, -ESTALE,
+			       "the kubelet requests %zu GPUs, the next container, '%.64s', %llu, "
+			       "and HAMi's scheduler has chosen %zu for it",
+			       wanted, requesters[requester].name,
+			       (unsigned long long)requesters[requester].requests,
+			       request->items[entry].len);
 	*ret_entry = entry;
-	*ret_asker = asker;
+	*ret_requester = requester;
 	return 0;
 }
 

@@ -51,9 +51,9 @@ struct hami_request {
 };
 
 /* One of a pod's containers, init containers first. Borrowed. */
-struct hami_asker {
+struct hami_requester {
 	const char *name;
-	uint64_t asks; /* for so many GPUs */
+	uint64_t requests; /* so many GPUs */
 };
 
 /* Read @text (NULL: the pod has no such annotation). 0, or ERR_INVALID with nothing to release. */
@@ -62,13 +62,13 @@ int hami_request_parse(const char *text, struct hami_request *ret_request, struc
 void hami_request_done(struct hami_request *request);
 
 /*
- * Which entry is the next to be allocated, and for which of the @len @askers, if the kubelet asks
- * for @wanted GPUs: it asks for one container after the other, in their order. Errors, ERR_INVALID:
- * -ENODATA nothing is left; -ESTALE the next entry or its container has another number of GPUs;
- * -EINVAL the entries do not fit the containers.
+ * Which entry is the next to be allocated, and for which of the @len @requesters, if the kubelet
+ * requests @wanted GPUs: it does so for one container after the other, in their order. Errors,
+ * ERR_INVALID: -ENODATA nothing is left; -ESTALE the next entry or its container has another number
+ * of GPUs; -EINVAL the entries do not fit the containers.
  */
-int hami_request_next(const struct hami_request *request, const struct hami_asker *askers,
-		      size_t len, size_t wanted, size_t *ret_entry, size_t *ret_asker,
+int hami_request_next(const struct hami_request *request, const struct hami_requester *requesters,
+		      size_t len, size_t wanted, size_t *ret_entry, size_t *ret_requester,
 		      struct err *err);
 
 /* The text without what is in the entry @i: as many ';' as before. The caller frees. */

@@ -7,8 +7,8 @@
 #include "agent/hami/hami_lock.h"
 #include "agent/hami/hami_node.h"
 #include "agent/hami/hami_pod.h"
+#include "agent/hami/hami_refusals.h"
 #include "agent/hami/hami_request.h"
-#include "agent/hami/hami_settle.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
 #include "api/json_map.h"
@@ -49,7 +49,7 @@ struct job {
 
 struct hami_serve {
 	struct hami_serve_deps deps;
-	struct hami_settle *settle;
+	struct hami_refusals *refusals;
 	ARRAY(struct job *) jobs; /* the first one is under way if `busy` */
 	bool busy;
 	struct kube_call *call; /* under way; NULL: none */
@@ -103,7 +103,7 @@ static void refuse(struct hami_serve *serve, const struct err *err)
 
 	deferred_refuse(job->deferred, err);
 	if (job->lock.text && job->whose != NOT_OURS)
-		hami_settle_add(serve->settle, &job->lock, job->uid, err->code == -ESTALE);
+		hami_refusals_add(serve->refusals, &job->lock, job->uid, err->code == -ESTALE);
 	job_end(serve);
 }
 
@@ -212,27 +212,28 @@ static int grant(struct hami_serve *serve, const struct hami_pod *pod, struct er
 {
 	const struct hami_serve_deps *deps = &serve->deps;
 	struct job *job = job_of(serve);
-	auto_free struct hami_asker *askers = NULL;
+	auto_free struct hami_requester *requesters = NULL;
 	struct hami_request request;
-	size_t len, entry, asker;
+	size_t len, entry, requester;
 	int r;
 
 	if (hami_request_parse(api_meta_annotation(&pod->meta, HAMI_TO_ALLOCATE), &request, err) <
 	    0)
 		return err->code;
-	askers = hami_pod_askers(pod, job->resource, &len);
+	requesters = hami_pod_requesters(pod, job->resource, &len);
 	allocation_done(&job->given);
-	r = hami_request_next(&request, askers, len, job->wanted, &entry, &asker, err);
+	r = hami_request_next(&request, requesters, len, job->wanted, &entry, &requester, err);
 	if (r == 0)
 		r = deps->grant(deps->arg, &request.items[entry], pod,
-				hami_pod_container(pod, asker), &job->given, err);
+				hami_pod_container(pod, requester), &job->given, err);
 	if (r == 0) {
 		free(job->wrote);
 		job->wrote = hami_request_without(&request, entry);
 		job->last = !hami_request_has_more(&request, entry);
 		log_info("GPUs of HAMi's scheduler given",
 			 log_str("namespace", job->lock.namespace), log_str("pod", job->lock.pod),
-			 log_str("container", askers[asker].name), log_int("gpus", job->wanted));
+			 log_str("container", requesters[requester].name),
+			 log_int("gpus", job->wanted));
 	}
 	hami_request_done(&request);
 	return r;
@@ -417,7 +418,7 @@ struct hami_serve *hami_serve_new(const struct hami_serve_deps *deps)
 	struct clock *clock = deps->node->clock;
 
 	serve->deps = *deps;
-	serve->settle = hami_settle_new(deps->node, deps->annotations);
+	serve->refusals = hami_refusals_new(deps->node, deps->annotations);
 	serve->deadline = clock_timer_new(clock, on_deadline, serve);
 	serve->again = clock_timer_new(clock, on_again, serve);
 	serve->next = clock_timer_new(clock, on_next, serve);
@@ -443,7 +444,7 @@ struct hami_serve *hami_serve_free(struct hami_serve *serve)
 	clock_timer_free(clock, serve->deadline);
 	clock_timer_free(clock, serve->again);
 	clock_timer_free(clock, serve->next);
-	hami_settle_free(serve->settle);
+	hami_refusals_free(serve->refusals);
 	free(serve);
 	return NULL;
 }

@@ -6,7 +6,7 @@
  *	lock of the Node (the cache's, else read) -> read the pod -> grant -> patch the pod -> answer
  *
  * With the last container of a pod, its bind-phase becomes success, and the lock ends. A pod that is
- * refused is settled (hami_settle.h). The API server's time counts: after HAMI_SERVE_MS the kubelet
+ * refused is told to the scheduler (hami_refusals.h). The API server's time counts: after HAMI_SERVE_MS the kubelet
  * gets an error.
  */
 #pragma once

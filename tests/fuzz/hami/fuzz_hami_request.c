@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ASKERS_MAX = 8 };
+enum { REQUESTERS_MAX = 8 };
 
 static void check(const struct hami_request *request)
 {
@@ -42,15 +42,15 @@ static size_t separators(const char *text)
 	return n;
 }
 
-/* The kubelet asks for one container after the other. */
-static void allocate(const char *text, const struct hami_asker *askers, size_t len)
+/* The kubelet requests for one container after the other. */
+static void allocate(const char *text, const struct hami_requester *requesters, size_t len)
 {
 	auto_free char *left = xstrdup(text);
 
 	for (size_t rounds = 0;; rounds++) {
 		struct hami_request request;
 		struct err err = { 0 };
-		size_t entry, asker;
+		size_t entry, requester;
 		char *rest;
 
 		assert(rounds <= HAMI_ENTRIES_MAX);
@@ -59,12 +59,13 @@ static void allocate(const char *text, const struct hami_asker *askers, size_t l
 			return;
 		}
 		check(&request);
-		if (hami_request_next(&request, askers, len, 1, &entry, &asker, &err) < 0) {
+		if (hami_request_next(&request, requesters, len, 1, &entry, &requester, &err) < 0) {
 			assert(err.kind == ERR_INVALID && err.msg[0]);
 			hami_request_done(&request);
 			return;
 		}
-		assert(entry < request.len && asker < len && askers[asker].asks == 1);
+		assert(entry < request.len && requester < len &&
+		       requesters[requester].requests == 1);
 		rest = hami_request_without(&request, entry);
 		assert(strlen(rest) < strlen(left) && separators(rest) == separators(left));
 		hami_request_done(&request);
@@ -90,16 +91,16 @@ static void read_lock(const char *text)
 /* The first byte is the pod: which of up to eight containers ask for a GPU. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct hami_asker askers[ASKERS_MAX];
+	struct hami_requester requesters[REQUESTERS_MAX];
 	auto_free char *text = NULL;
 	size_t len = 0;
 
 	if (size == 0)
 		return 0;
 	text = xstrndup((const char *)data + 1, size - 1);
-	for (unsigned pod = data[0]; len < ASKERS_MAX && pod; pod >>= 1)
-		askers[len++] = (struct hami_asker){ "c", pod & 1 };
-	allocate(text, askers, len);
+	for (unsigned pod = data[0]; len < REQUESTERS_MAX && pod; pod >>= 1)
+		requesters[len++] = (struct hami_requester){ "c", pod & 1 };
+	allocate(text, requesters, len);
 	read_lock(text);
 	return 0;
 }

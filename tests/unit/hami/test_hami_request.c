@@ -120,7 +120,7 @@ static void sizes_are_bounded(void **state)
 
 /* --- which is next -------------------------------------------------------------------------------- */
 
-/* A pod: a letter is a container that asks for one GPU, a capital one for two, '-' for none. */
+/* A pod: a letter is a container that requests for one GPU, a capital one for two, '-' for none. */
 static struct next_case {
 	const char *name;
 	const char *pod;
@@ -135,37 +135,38 @@ static struct next_case {
 	  "ab: all of" },
 	{ "several GPUs", "A-b", TWO ";;" ONE ";", "Ab: all of" },
 	{ "an init container and a side-car", "i-s-c", ONE ";" ONE ";" ONE ";", "isc: all of" },
-	{ "more entries than askers", "a-", ONE ";" ONE ";" ONE ";",
+	{ "more entries than requesters", "a-", ONE ";" ONE ";" ONE ";",
 	  ": " HAMI_TO_ALLOCATE " has 3 entries" },
 	{ "fewer", "ab-", ONE ";", ": " HAMI_TO_ALLOCATE " has 1 entries" },
-	{ "an entry for a container that asks for nothing", "a-", ";" ONE ";", ": " },
+	{ "an entry for a container that requests for nothing", "a-", ";" ONE ";", ": " },
 	{ "nothing was chosen", "a", ";", ": all of" },
 	{ "no entries at all", "a", "", ": all of" },
-	{ "two GPUs for one that asks for one", "a", TWO ";", ": the kubelet asks for 1 GPUs" },
-	{ "one for one that asks for two", "A", ONE ";", ": the kubelet asks for 2 GPUs" },
+	{ "two GPUs for one that requests for one", "a", TWO ";", ": the kubelet requests 1 GPUs" },
+	{ "one for one that requests for two", "A", ONE ";", ": the kubelet requests 2 GPUs" },
 	{ "a pod without containers", "", ONE ";", ": " HAMI_TO_ALLOCATE " has 1 entries" },
 };
 
-static size_t make_askers(const char *pod, struct hami_asker askers[8], char names[8][2])
+static size_t make_requesters(const char *pod, struct hami_requester requesters[8],
+			      char names[8][2])
 {
 	size_t len = strlen(pod);
 
 	for (size_t i = 0; i < len; i++) {
 		names[i][0] = pod[i];
 		names[i][1] = '\0';
-		askers[i] = (struct hami_asker){ names[i], pod[i] == '-'  ? 0
-							   : pod[i] < 'a' ? 2
-									  : 1 };
+		requesters[i] = (struct hami_requester){ names[i], pod[i] == '-'  ? 0
+								   : pod[i] < 'a' ? 2
+										  : 1 };
 	}
 	return len;
 }
 
-/* The next container in the order of the pod that asks and has not been served. */
-static size_t kubelet_asks(const struct hami_asker *askers, size_t len, size_t served)
+/* The next container in the order of the pod that requests and has not been served. */
+static size_t kubelet_asks(const struct hami_requester *requesters, size_t len, size_t served)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (askers[i].asks > 0 && served-- == 0)
-			return askers[i].asks;
+		if (requesters[i].requests > 0 && served-- == 0)
+			return requesters[i].requests;
 	}
 	return 1;
 }
@@ -173,9 +174,9 @@ static size_t kubelet_asks(const struct hami_asker *askers, size_t len, size_t s
 static void next_matches_table(void **state)
 {
 	const struct next_case *c = *state;
-	struct hami_asker askers[8];
+	struct hami_requester requesters[8];
 	char names[8][2];
-	size_t len = make_askers(c->pod, askers, names);
+	size_t len = make_requesters(c->pod, requesters, names);
 	struct str served = STR_INIT;
 	struct err err = { 0 };
 	char *text = xstrdup(c->text);
@@ -183,16 +184,17 @@ static void next_matches_table(void **state)
 
 	for (;;) {
 		struct hami_request request;
-		size_t entry, asker;
+		size_t entry, requester;
 		char *rest;
 
 		assert_int_equal(hami_request_parse(text, &request, &err), 0);
-		if (hami_request_next(&request, askers, len, kubelet_asks(askers, len, served.len),
-				      &entry, &asker, &err) < 0) {
+		if (hami_request_next(&request, requesters, len,
+				      kubelet_asks(requesters, len, served.len), &entry, &requester,
+				      &err) < 0) {
 			hami_request_done(&request);
 			break;
 		}
-		str_add(&served, askers[asker].name);
+		str_add(&served, requesters[requester].name);
 		rest = hami_request_without(&request, entry);
 		assert_true(strlen(rest) < strlen(text));
 		for (const char *s = rest; *s; s++)
@@ -227,14 +229,15 @@ static void what_is_left_is_known(void **state)
 
 static void a_wrong_number_may_be_another_pods_request(void **state)
 {
-	const struct hami_asker asker = { "a", 1 };
+	const struct hami_requester requester = { "a", 1 };
 	struct hami_request request;
 	struct err err = { 0 };
 	size_t entry, who;
 
 	assert_int_equal(hami_request_parse(ONE ";", &request, &err), 0);
-	assert_int_equal(hami_request_next(&request, &asker, 1, 3, &entry, &who, &err), -ESTALE);
-	assert_int_equal(hami_request_next(&request, &asker, 1, 1, &entry, &who, &err), 0);
+	assert_int_equal(hami_request_next(&request, &requester, 1, 3, &entry, &who, &err),
+			 -ESTALE);
+	assert_int_equal(hami_request_next(&request, &requester, 1, 1, &entry, &who, &err), 0);
 	hami_request_done(&request);
 }
 

@@ -503,7 +503,7 @@ static void another_pods_request_does_not_fail_the_lock_s_pod(void **state)
 	lock_train(b);
 	other = ask(b, 2);
 	settle(b);
-	refused(other, "the kubelet asks for 2 GPUs, the next container, 'c0', for 1");
+	refused(other, "the kubelet requests 2 GPUs, the next container, 'c0', 1,");
 	assert_string_equal(of_pod(b, HAMI_PHASE), HAMI_ALLOCATING);
 	own = ask(b, 1);
 	settle(b);

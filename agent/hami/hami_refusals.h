@@ -1,5 +1,5 @@
 /*
- * hami_settle: tells HAMi's scheduler of pods that did not get their GPUs: sets their bind-phase to
+ * hami_refusals: tells HAMi's scheduler of pods that did not get their GPUs: sets their bind-phase to
  * failed, and then has the node's lock end, so that the next pod can be bound. While the API server
  * is away, it tries again.
  */
@@ -10,7 +10,7 @@
 
 struct hami_lock;
 struct hami_node;
-struct hami_settle;
+struct hami_refusals;
 struct this_node;
 
 enum {
@@ -19,14 +19,15 @@ enum {
 };
 
 /* Both outlive it. */
-struct hami_settle *hami_settle_new(const struct this_node *node, struct hami_node *annotations);
+struct hami_refusals *hami_refusals_new(const struct this_node *node,
+					struct hami_node *annotations);
 /* Takes NULL, returns NULL. */
-struct hami_settle *hami_settle_free(struct hami_settle *settle);
+struct hami_refusals *hami_refusals_free(struct hami_refusals *refusals);
 
 /*
  * The pod of @lock, with @uid (NULL: the pod was never read), was refused. @doubt: the kubelet may
- * have asked for another pod; then it is settled once the kubelet has failed it. A pod of that name
+ * have asked for another pod; then it is told once the kubelet has failed the pod. A pod of that name
  * with another UID, and one whose bind-phase is not allocating, is left alone.
  */
-void hami_settle_add(struct hami_settle *settle, const struct hami_lock *lock, const char *uid,
-		     bool doubt);
+void hami_refusals_add(struct hami_refusals *refusals, const struct hami_lock *lock,
+		       const char *uid, bool doubt);

@@ -1,4 +1,4 @@
-#include "agent/hami/hami_settle.h"
+#include "agent/hami/hami_refusals.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 enum { PODS_MAX = 256 }; /* more have not been refused while the API server was away */
 
-/* A pod that is to be settled. */
+/* A pod that was refused, of which the scheduler does not know yet. */
 struct refused {
 	char *key; /* the lock's text: each lock is of one attempt */
 	struct hami_lock lock;
@@ -34,7 +34,7 @@ struct refused {
 	uint64_t since_ms;
 };
 
-struct hami_settle {
+struct hami_refusals {
 	const struct this_node *node;
 	struct hami_node *annotations;
 	struct workq_run *queue;
@@ -48,11 +48,11 @@ struct hami_settle {
 	void *end_arg;
 };
 
-static struct refused *find(const struct hami_settle *settle, const char *key)
+static struct refused *find(const struct hami_refusals *refusals, const char *key)
 {
-	for (size_t i = 0; i < settle->pods.len; i++) {
-		if (strcmp(settle->pods.items[i].key, key) == 0)
-			return &settle->pods.items[i];
+	for (size_t i = 0; i < refusals->pods.len; i++) {
+		if (strcmp(refusals->pods.items[i].key, key) == 0)
+			return &refusals->pods.items[i];
 	}
 	return NULL;
 }
@@ -66,37 +66,37 @@ static void refused_done(struct refused *pod)
 
 /* --- the end of a run ------------------------------------------------------------------------------- */
 
-static void end_run(struct hami_settle *settle, int result, const struct err *err)
+static void end_run(struct hami_refusals *refusals, int result, const struct err *err)
 {
-	auto_free char *key = take_ptr(settle->key);
+	auto_free char *key = take_ptr(refusals->key);
 
-	assert(!settle->call && key);
-	settle->end(settle->end_arg, result, err);
+	assert(!refusals->call && key);
+	refusals->end(refusals->end_arg, result, err);
 }
 
 /* Its lock may end, and it is forgotten. */
-static void finish(struct hami_settle *settle)
+static void finish(struct hami_refusals *refusals)
 {
-	struct refused *pod = find(settle, settle->key);
+	struct refused *pod = find(refusals, refusals->key);
 
-	hami_node_release(settle->annotations, pod->lock.text);
+	hami_node_release(refusals->annotations, pod->lock.text);
 	refused_done(pod);
-	*pod = settle->pods.items[--settle->pods.len];
-	end_run(settle, 0, NULL);
+	*pod = refusals->pods.items[--refusals->pods.len];
+	end_run(refusals, 0, NULL);
 }
 
 /* It may still get its GPUs. */
-static void look_later(struct hami_settle *settle)
+static void look_later(struct hami_refusals *refusals)
 {
-	const struct refused *pod = find(settle, settle->key);
-	uint64_t now_ms = clock_now_ms(settle->node->clock);
+	const struct refused *pod = find(refusals, refusals->key);
+	uint64_t now_ms = clock_now_ms(refusals->node->clock);
 
 	if (now_ms - pod->since_ms > HAMI_DOUBTS_MS) {
-		finish(settle);
+		finish(refusals);
 		return;
 	}
-	workq_run_add_after(settle->queue, settle->key, HAMI_DOUBT_MS);
-	end_run(settle, 0, NULL);
+	workq_run_add_after(refusals->queue, refusals->key, HAMI_DOUBT_MS);
+	end_run(refusals, 0, NULL);
 }
 
 /* --- a run ------------------------------------------------------------------------------------------- */
@@ -112,20 +112,20 @@ static struct api_kind kind_of(const struct refused *pod)
 static void on_failed(void *arg, int result, const struct kube_response *response,
 		      const struct err *err)
 {
-	struct hami_settle *settle = arg;
+	struct hami_refusals *refusals = arg;
 
 	(void)response;
-	settle->call = NULL;
+	refusals->call = NULL;
 	if (result < 0 && result != -ENOENT) {
-		end_run(settle, result, err);
+		end_run(refusals, result, err);
 		return;
 	}
 	log_warn("HAMi's scheduler is told that a pod did not get its GPUs",
-		 log_str("lock", settle->key));
-	finish(settle);
+		 log_str("lock", refusals->key));
+	finish(refusals);
 }
 
-static void write_failed(struct hami_settle *settle, const struct refused *pod,
+static void write_failed(struct hami_refusals *refusals, const struct refused *pod,
 			 const struct hami_pod *object)
 {
 	auto_json json_t *body = patch_new(&object->meta);
@@ -134,20 +134,20 @@ static void write_failed(struct hami_settle *settle, const struct refused *pod,
 
 	json_put_text(annotations, HAMI_PHASE, HAMI_FAILED);
 	json_put(json_object_get(body, "metadata"), "annotations", annotations);
-	settle->call = apply_merge(settle->node->client,
-				   &(struct apply_request){
-					   .kind = &kind,
-					   .name = pod->lock.pod,
-					   .field_manager = "hostdev-agent",
-					   .object = body,
-				   },
-				   on_failed, settle);
+	refusals->call = apply_merge(refusals->node->client,
+				     &(struct apply_request){
+					     .kind = &kind,
+					     .name = pod->lock.pod,
+					     .field_manager = "hostdev-agent",
+					     .object = body,
+				     },
+				     on_failed, refusals);
 }
 
 /* Does the scheduler still take it for waiting here? */
-static bool is_waiting(const struct hami_settle *settle, const struct hami_pod *object)
+static bool is_waiting(const struct hami_refusals *refusals, const struct hami_pod *object)
 {
-	return str_match(object->spec.node_name, settle->node->name) &&
+	return str_match(object->spec.node_name, refusals->node->name) &&
 	       str_match(api_meta_annotation(&object->meta, HAMI_PHASE), HAMI_ALLOCATING);
 }
 
@@ -158,7 +158,7 @@ static bool is_pending(const struct hami_pod *object)
 
 /* An object of @kind, which the caller frees; NULL: there is none in the answer, and the run has
  * ended with that. */
-static void *take_answer(struct hami_settle *settle, const struct api_kind *kind, int result,
+static void *take_answer(struct hami_refusals *refusals, const struct api_kind *kind, int result,
 			 const struct kube_response *response, const struct err *err)
 {
 	auto_json json_t *json = NULL;
@@ -171,7 +171,7 @@ static void *take_answer(struct hami_settle *settle, const struct api_kind *kind
 		result = api_object_decode(kind, json, &object, &cause);
 	if (result < 0) {
 		cause.kind = ERR_RETRY;
-		end_run(settle, result, &cause);
+		end_run(refusals, result, &cause);
 	}
 	return object;
 }
@@ -179,58 +179,60 @@ static void *take_answer(struct hami_settle *settle, const struct api_kind *kind
 static void on_node(void *arg, int result, const struct kube_response *response,
 		    const struct err *err)
 {
-	struct hami_settle *settle = arg;
-	const struct refused *pod = find(settle, settle->key);
+	struct hami_refusals *refusals = arg;
+	const struct refused *pod = find(refusals, refusals->key);
 	struct node *node;
 
-	settle->call = NULL;
-	node = take_answer(settle, &node_kind, result, response, err);
+	refusals->call = NULL;
+	node = take_answer(refusals, &node_kind, result, response, err);
 	if (!node)
 		return;
 	if (str_match(api_meta_annotation(&node->meta, HAMI_LOCK), pod->lock.text))
-		write_failed(settle, pod, settle->object);
+		write_failed(refusals, pod, refusals->object);
 	else
-		finish(settle);
+		finish(refusals);
 	api_object_free(&node_kind, node);
 }
 
 /* Without the UID of the one that was refused, the lock tells whether it is that one: another one of
  * its name that waits here has had a lock of its own before. So the lock is read after the pod. */
-static void take_pod(struct hami_settle *settle, const struct hami_pod *object)
+static void take_pod(struct hami_refusals *refusals, const struct hami_pod *object)
 {
-	const struct this_node *node = settle->node;
-	const struct refused *pod = find(settle, settle->key);
+	const struct this_node *node = refusals->node;
+	const struct refused *pod = find(refusals, refusals->key);
 
-	if (!is_waiting(settle, object) || (pod->uid && !str_match(object->meta.uid, pod->uid)))
-		finish(settle);
+	if (!is_waiting(refusals, object) || (pod->uid && !str_match(object->meta.uid, pod->uid)))
+		finish(refusals);
 	else if (pod->doubt && is_pending(object))
-		look_later(settle);
+		look_later(refusals);
 	else if (pod->uid)
-		write_failed(settle, pod, object);
+		write_failed(refusals, pod, object);
 	else
-		settle->call = fetch_object(node->client, &node_kind, node->name, on_node, settle);
+		refusals->call =
+			fetch_object(node->client, &node_kind, node->name, on_node, refusals);
 }
 
 static void on_pod(void *arg, int result, const struct kube_response *response,
 		   const struct err *err)
 {
-	struct hami_settle *settle = arg;
+	struct hami_refusals *refusals = arg;
 
-	settle->call = NULL;
-	if (result == -ENOENT && fetch_says_gone(response, find(settle, settle->key)->lock.pod)) {
-		finish(settle);
+	refusals->call = NULL;
+	if (result == -ENOENT &&
+	    fetch_says_gone(response, find(refusals, refusals->key)->lock.pod)) {
+		finish(refusals);
 		return;
 	}
-	api_object_free(&hami_pod_kind, settle->object);
-	settle->object = take_answer(settle, &hami_pod_kind, result, response, err);
-	if (settle->object)
-		take_pod(settle, settle->object);
+	api_object_free(&hami_pod_kind, refusals->object);
+	refusals->object = take_answer(refusals, &hami_pod_kind, result, response, err);
+	if (refusals->object)
+		take_pod(refusals, refusals->object);
 }
 
 static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 {
-	struct hami_settle *settle = arg;
-	const struct refused *pod = find(settle, key);
+	struct hami_refusals *refusals = arg;
+	const struct refused *pod = find(refusals, key);
 	struct api_kind kind;
 
 	if (!pod) {
@@ -238,66 +240,67 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 		return;
 	}
 	kind = kind_of(pod);
-	settle->key = xstrdup(key);
-	settle->end = end;
-	settle->end_arg = end_arg;
-	settle->call = fetch_object(settle->node->client, &kind, pod->lock.pod, on_pod, settle);
+	refusals->key = xstrdup(key);
+	refusals->end = end;
+	refusals->end_arg = end_arg;
+	refusals->call =
+		fetch_object(refusals->node->client, &kind, pod->lock.pod, on_pod, refusals);
 }
 
 /* --- life -------------------------------------------------------------------------------------------- */
 
-void hami_settle_add(struct hami_settle *settle, const struct hami_lock *lock, const char *uid,
-		     bool doubt)
+void hami_refusals_add(struct hami_refusals *refusals, const struct hami_lock *lock,
+		       const char *uid, bool doubt)
 {
-	struct refused *pod = find(settle, lock->text);
+	struct refused *pod = find(refusals, lock->text);
 
-	if (!pod && settle->pods.len < PODS_MAX) {
-		pod = array_add(&settle->pods);
+	if (!pod && refusals->pods.len < PODS_MAX) {
+		pod = array_add(&refusals->pods);
 		*pod = (struct refused){ .key = xstrdup(lock->text),
 					 .lock = { .text = xstrdup(lock->text),
 						   .namespace = xstrdup(lock->namespace),
 						   .pod = xstrdup(lock->pod) },
 					 .uid = xstrdup_or_null(uid),
 					 .doubt = doubt,
-					 .since_ms = clock_now_ms(settle->node->clock) };
+					 .since_ms = clock_now_ms(refusals->node->clock) };
 	} else if (pod) {
 		pod->doubt = pod->doubt && doubt;
 	}
 	if (pod)
-		workq_run_add(settle->queue, pod->key);
+		workq_run_add(refusals->queue, pod->key);
 }
 
-struct hami_settle *hami_settle_new(const struct this_node *node, struct hami_node *annotations)
+struct hami_refusals *hami_refusals_new(const struct this_node *node, struct hami_node *annotations)
 {
-	struct hami_settle *settle = xcalloc(1, sizeof(*settle));
+	struct hami_refusals *refusals = xcalloc(1, sizeof(*refusals));
 
-	settle->node = node;
-	settle->annotations = annotations;
-	settle->queue = workq_run_new(&(struct workq_run_spec){
+	refusals->node = node;
+	refusals->annotations = annotations;
+	refusals->queue = workq_run_new(&(struct workq_run_spec){
 		.name = "hami-refused",
 		.max_running = 1,
 		.work = work,
-		.arg = settle,
+		.arg = refusals,
 		.clock = node->clock,
 		.metrics = node->metrics,
 	});
-	return settle;
+	return refusals;
 }
 
-struct hami_settle *hami_settle_free(struct hami_settle *settle)
+struct hami_refusals *hami_refusals_free(struct hami_refusals *refusals)
 {
-	if (!settle)
+	if (!refusals)
 		return NULL;
-	if (settle->call) {
-		kube_call_cancel(settle->call);
-		settle->call = NULL;
-		end_run(settle, 0, NULL);
+	if (refusals->call) {
+		kube_call_cancel(refusals->call);
+		refusals->call = NULL;
+		end_run(refusals, 0, NULL);
 	}
-	workq_run_free(settle->queue);
-	api_object_free(&hami_pod_kind, settle->object);
-	for (size_t i = 0; i < settle->pods.len; i++)
-		refused_done(&settle->pods.items[i]);
-	array_done(&settle->pods);
-	free(settle);
+	workq_run_free(refusals->queue);
+	api_object_free(&hami_pod_kind, refusals->object);
+	for (size_t i = 0; i < refusals->pods.len; i++)
+		refused_done(&refusals->pods.items[i]);
+	array_done(&refusals->pods);
+	free(refusals);
 	return NULL;
 }

@@ -48,46 +48,44 @@ struct hami {
 
 /* --- the configuration -------------------------------------------------------------------------------- */
 
-/* @path NULL: there is no such file. */
-static int read_text(const char *path, char **ret_text, size_t *ret_len, struct err *err)
+/* A file as it is now; no text: there is none. */
+struct text {
+	char *text;
+	size_t len;
+};
+
+static int read_text(const char *path, struct text *ret_text, struct err *err)
 {
-	*ret_text = NULL;
-	*ret_len = 0;
 	if (!path)
 		return 0;
-	return file_read(AT_FDCWD, path, HAMI_CONFIG_MAX, ret_text, ret_len, err);
+	return file_read(AT_FDCWD, path, HAMI_CONFIG_MAX, &ret_text->text, &ret_text->len, err);
 }
 
-static int parse(const struct hami *hami, const char *cluster, size_t cluster_len, const char *own,
-		 size_t own_len, struct hami_config *config, struct err *err)
+/* @config is that without files. */
+static int parse(const struct hami *hami, const struct text *cluster, const struct text *own,
+		 struct hami_config *config, struct err *err)
 {
 	const struct hami_options *options = &hami->options;
 
-	if (cluster &&
-	    hami_config_take_cluster(options->config_file, cluster, cluster_len, config, err) < 0)
+	if (cluster->text && hami_config_take_cluster(options->config_file, cluster->text,
+						      cluster->len, config, err) < 0)
 		return err->code;
-	if (own && hami_config_take_node(options->node_config_file, own, own_len, hami->node->name,
-					 config, err) < 0)
+	if (own->text && hami_config_take_node(options->node_config_file, own->text, own->len,
+					       hami->node->name, config, err) < 0)
 		return err->code;
 	return 0;
 }
 
 /* 1: it is another than before; 0: it is not. */
-static int read_config(struct hami *hami, struct err *err)
+static int use_texts(struct hami *hami, struct text *cluster, struct text *own, struct err *err)
 {
-	auto_free char *cluster = NULL;
-	auto_free char *own = NULL;
-	size_t cluster_len, own_len;
 	struct hami_config config;
 
-	if (read_text(hami->options.config_file, &cluster, &cluster_len, err) < 0 ||
-	    read_text(hami->options.node_config_file, &own, &own_len, err) < 0)
-		return err->code;
-	if (hami->is_read && str_equal(cluster, hami->cluster_text) &&
-	    str_equal(own, hami->node_text))
+	if (hami->is_read && str_equal(cluster->text, hami->cluster_text) &&
+	    str_equal(own->text, hami->node_text))
 		return 0;
 	hami_config_init(&config);
-	if (parse(hami, cluster, cluster_len, own, own_len, &config, err) < 0) {
+	if (parse(hami, cluster, own, &config, err) < 0) {
 		hami_config_done(&config);
 		return err->code;
 	}
@@ -95,10 +93,25 @@ static int read_config(struct hami *hami, struct err *err)
 	hami->config = config;
 	free(hami->cluster_text);
 	free(hami->node_text);
-	hami->cluster_text = take_ptr(cluster);
-	hami->node_text = take_ptr(own);
+	hami->cluster_text = take_ptr(cluster->text);
+	hami->node_text = take_ptr(own->text);
 	hami->is_read = true;
 	return 1;
+}
+
+static int read_config(struct hami *hami, struct err *err)
+{
+	struct text cluster = { 0 };
+	struct text own = { 0 };
+	int r = read_text(hami->options.config_file, &cluster, err);
+
+	if (r == 0)
+		r = read_text(hami->options.node_config_file, &own, err);
+	if (r == 0)
+		r = use_texts(hami, &cluster, &own, err);
+	free(cluster.text);
+	free(own.text);
+	return r;
 }
 
 /* Once as long as it stays the same. */
@@ -154,27 +167,25 @@ static void log_left_out(struct hami *hami, struct json_strs *now)
 	*now = (struct json_strs){ 0 };
 }
 
+/* The units of all GPUs, in the order of @ids. */
 static void offer_units(struct hami *hami, const struct hami_units *units, struct plugins *plugins)
 {
 	ARRAY(struct plugin_device) devices = { 0 };
 	struct json_strs ids = { 0 };
 	struct plugin_resource resource = { .name = hami->config.resource };
 
-	for (size_t i = 0; i < units->len; i++) {
-		const struct hami_gpu *gpu = &units->items[i];
+	for (size_t i = 0; i < units->len * hami->config.split; i++) {
+		const struct hami_gpu *gpu = &units->items[i / hami->config.split];
 
-		for (unsigned k = 0; k < gpu->count; k++) {
-			*array_add(&ids) = hami_unit_id(gpu, k);
-			*array_add(&devices) = (struct plugin_device){
-				.healthy = !gpu->trouble,
-				.numa_node = hami->config.numa ? gpu->numa_node : -1,
-				.card = gpu->uuid,
-				.trouble = gpu->trouble,
-			};
-		}
+		*array_add(&ids) = hami_unit_id(gpu, (unsigned)(i % hami->config.split));
+		*array_add(&devices) = (struct plugin_device){
+			.id = ids.items[i],
+			.healthy = !gpu->trouble,
+			.numa_node = hami->config.numa ? gpu->numa_node : -1,
+			.card = gpu->uuid,
+			.trouble = gpu->trouble,
+		};
 	}
-	for (size_t i = 0; i < devices.len; i++)
-		devices.items[i].id = ids.items[i];
 	resource.devices = devices.items;
 	resource.ndevices = devices.len;
 	plugins_set(plugins, &device_type, hami, &resource, devices.len > 0);

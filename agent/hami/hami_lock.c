@@ -12,8 +12,8 @@
 
 int hami_lock_parse(const char *text, struct hami_lock *ret_lock, struct err *err)
 {
-	auto_free char *copy = NULL;
-	char *rest;
+	auto_free char *copy = xstrndup(text, HAMI_LOCK_MAX + 1);
+	char *rest = copy;
 	const char *time;
 	const char *namespace;
 	const char *pod;
@@ -23,7 +23,6 @@ int hami_lock_parse(const char *text, struct hami_lock *ret_lock, struct err *er
 		return err_set(err, ERR_INVALID, -EFBIG,
 			       "the Node's annotation " HAMI_LOCK " has more than %d bytes",
 			       HAMI_LOCK_MAX);
-	rest = copy = xstrdup(text);
 	time = strsep(&rest, ",");
 	namespace = strsep(&rest, ",");
 	pod = strsep(&rest, ",");

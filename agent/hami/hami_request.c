@@ -192,50 +192,53 @@ static int find_container(const struct hami_request *request, size_t entry,
 			  const struct hami_requester *requesters, size_t len,
 			  size_t *ret_requester, struct err *err)
 {
-	size_t asking = count_requesters(requesters, len);
+	size_t requesting = count_requesters(requesters, len);
 
 	if (request->len == len)
 		*ret_requester = entry;
-	else if (rank(request, request->len) == asking)
+	else if (rank(request, request->len) == requesting)
 		*ret_requester = find_requester(requesters, len, rank(request, entry));
 	else
+		return err_set(
+			err, ERR_INVALID, -EINVAL,
+			HAMI_TO_ALLOCATE
+			" has %zu entries, the pod %zu containers, of which %zu request GPUs",
+			request->len, len, requesting);
+	return 0;
+}
+
+static int check_numbers(const struct hami_requester *requester, size_t chosen, size_t wanted,
+			 struct err *err)
+{
+	if (requester->requests == 0)
 		return err_set(err, ERR_INVALID, -EINVAL,
 			       HAMI_TO_ALLOCATE
-			       " has %zu entries, the pod %zu containers, of which "
-			       "%zu ask for GPUs",
-			       request->len, len, asking);
+			       " has GPUs for the container '%.64s', which requests none",
+			       requester->name);
+	if (requester->requests != wanted || chosen != wanted)
+		return err_set(err, ERR_INVALID, -ESTALE,
+			       "the kubelet requests %zu GPUs, the next container, '%.64s', %llu, "
+			       "and HAMi's scheduler has chosen %zu for it",
+			       wanted, requester->name, (unsigned long long)requester->requests,
+			       chosen);
 	return 0;
 }
 
 int hami_request_next(const struct hami_request *request, const struct hami_requester *requesters,
-		      size_t len, size_t wanted, size_t *ret_entry, size_t *ret_requester,
-		      struct err *err)
+		      size_t len, size_t wanted, struct hami_next *ret_next, struct err *err)
 {
-	size_t entry = 0;
-	size_t requester = 0;
+	struct hami_next next = { 0 };
 
-	while (entry < request->len && request->items[entry].len == 0)
-		entry++;
-	if (entry == request->len)
+	while (next.entry < request->len && request->items[next.entry].len == 0)
+		next.entry++;
+	if (next.entry == request->len)
 		return err_set(err, ERR_INVALID, -ENODATA,
 			       "all of " HAMI_TO_ALLOCATE " has been allocated");
-	if (find_container(request, entry, requesters, len, &requester, err) < 0)
+	if (find_container(request, next.entry, requesters, len, &next.requester, err) < 0 ||
+	    check_numbers(&requesters[next.requester], request->items[next.entry].len, wanted,
+			  err) < 0)
 		return err->code;
-	if (requesters[requester].requests == 0)
-		return err_set(err, ERR_INVALID, -EINVAL,
-			       HAMI_TO_ALLOCATE
-			       " has GPUs for the container '%.64s', which requests "
-			       "none",
-			       requesters[requester].name);
-	if (requesters[requester].requests != wanted || request->items[entry].len != wanted)
-		return err_set(err, ERR_INVALID, -ESTALE,
-			       "the kubelet requests %zu GPUs, the next container, '%.64s', %llu, "
-			       "and HAMi's scheduler has chosen %zu for it",
-			       wanted, requesters[requester].name,
-			       (unsigned long long)requesters[requester].requests,
-			       request->items[entry].len);
-	*ret_entry = entry;
-	*ret_requester = requester;
+	*ret_next = next;
 	return 0;
 }
 

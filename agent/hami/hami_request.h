@@ -56,6 +56,12 @@ struct hami_requester {
 	uint64_t requests; /* so many GPUs */
 };
 
+/* What is to be allocated next. */
+struct hami_next {
+	size_t entry;
+	size_t requester;
+};
+
 /* Read @text (NULL: the pod has no such annotation). 0, or ERR_INVALID with nothing to release. */
 int hami_request_parse(const char *text, struct hami_request *ret_request, struct err *err);
 /* Release. */
@@ -68,8 +74,7 @@ void hami_request_done(struct hami_request *request);
  * of GPUs; -EINVAL the entries do not fit the containers.
  */
 int hami_request_next(const struct hami_request *request, const struct hami_requester *requesters,
-		      size_t len, size_t wanted, size_t *ret_entry, size_t *ret_requester,
-		      struct err *err);
+		      size_t len, size_t wanted, struct hami_next *ret_next, struct err *err);
 
 /* The text without what is in the entry @i: as many ';' as before. The caller frees. */
 char *hami_request_without(const struct hami_request *request, size_t i);

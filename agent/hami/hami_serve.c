@@ -47,10 +47,15 @@ struct job {
 	struct err trouble; /* why the API server is asked again */
 };
 
+/* In the order of the kubelet's calls. */
+struct waiting {
+	struct job *job;
+};
+
 struct hami_serve {
 	struct hami_serve_deps deps;
 	struct hami_refusals *refusals;
-	ARRAY(struct job *) jobs; /* the first one is under way if `busy` */
+	ARRAY(struct waiting) jobs; /* the first one is under way if `busy` */
 	bool busy;
 	struct kube_call *call; /* under way; NULL: none */
 	struct clock_timer *deadline;
@@ -63,7 +68,7 @@ static void read_pod(struct hami_serve *serve);
 
 static struct job *job_of(const struct hami_serve *serve)
 {
-	return serve->jobs.items[0];
+	return serve->jobs.items[0].job;
 }
 
 static uint64_t now_ms(const struct hami_serve *serve)
@@ -89,7 +94,8 @@ static void job_end(struct hami_serve *serve)
 
 	job_free(job_of(serve));
 	serve->jobs.len--;
-	memmove(serve->jobs.items, serve->jobs.items + 1, serve->jobs.len * sizeof(struct job *));
+	memmove(serve->jobs.items, serve->jobs.items + 1,
+		serve->jobs.len * sizeof(*serve->jobs.items));
 	clock_timer_stop(clock, serve->deadline);
 	clock_timer_stop(clock, serve->again);
 	serve->busy = false;
@@ -214,7 +220,8 @@ static int grant(struct hami_serve *serve, const struct hami_pod *pod, struct er
 	struct job *job = job_of(serve);
 	auto_free struct hami_requester *requesters = NULL;
 	struct hami_request request;
-	size_t len, entry, requester;
+	struct hami_next next;
+	size_t len;
 	int r;
 
 	if (hami_request_parse(api_meta_annotation(&pod->meta, HAMI_TO_ALLOCATE), &request, err) <
@@ -222,17 +229,17 @@ static int grant(struct hami_serve *serve, const struct hami_pod *pod, struct er
 		return err->code;
 	requesters = hami_pod_requesters(pod, job->resource, &len);
 	allocation_done(&job->given);
-	r = hami_request_next(&request, requesters, len, job->wanted, &entry, &requester, err);
+	r = hami_request_next(&request, requesters, len, job->wanted, &next, err);
 	if (r == 0)
-		r = deps->grant(deps->arg, &request.items[entry], pod,
-				hami_pod_container(pod, requester), &job->given, err);
+		r = deps->grant(deps->arg, &request.items[next.entry], pod,
+				hami_pod_container(pod, next.requester), &job->given, err);
 	if (r == 0) {
 		free(job->wrote);
-		job->wrote = hami_request_without(&request, entry);
-		job->last = !hami_request_has_more(&request, entry);
+		job->wrote = hami_request_without(&request, next.entry);
+		job->last = !hami_request_has_more(&request, next.entry);
 		log_info("GPUs of HAMi's scheduler given",
 			 log_str("namespace", job->lock.namespace), log_str("pod", job->lock.pod),
-			 log_str("container", requesters[requester].name),
+			 log_str("container", requesters[next.requester].name),
 			 log_int("gpus", job->wanted));
 	}
 	hami_request_done(&request);
@@ -289,31 +296,41 @@ static void take_pod(struct hami_serve *serve, const struct hami_pod *pod)
 	refuse(serve, &err);
 }
 
+/* An object of @kind, which the caller frees; NULL: there is none in the answer, and that has been
+ * dealt with. */
+static void *take_answer(struct hami_serve *serve, const struct api_kind *kind, int result,
+			 const struct kube_response *response, const struct err *err)
+{
+	auto_json json_t *json = NULL;
+	void *object = NULL;
+	struct err cause = *err;
+
+	if (result == 0)
+		result = json_map_load(response->body, response->body_len, &json, &cause);
+	if (result == 0)
+		result = api_object_decode(kind, json, &object, &cause);
+	if (result == -ENOENT)
+		cause.kind = ERR_RETRY; /* the path is not served */
+	if (result < 0)
+		take_error(serve, &cause);
+	return object;
+}
+
 static void on_pod(void *arg, int result, const struct kube_response *response,
 		   const struct err *err)
 {
 	struct hami_serve *serve = arg;
-	auto_json json_t *json = NULL;
-	void *object = NULL;
-	struct err cause = *err;
+	struct hami_pod *pod;
 
 	serve->call = NULL;
 	if (result == -ENOENT && fetch_says_gone(response, job_of(serve)->lock.pod)) {
 		doubt_lock(serve, err);
 		return;
 	}
-	if (result == 0)
-		result = json_map_load(response->body, response->body_len, &json, &cause);
-	if (result == 0)
-		result = api_object_decode(&hami_pod_kind, json, &object, &cause);
-	if (result == -ENOENT)
-		cause.kind = ERR_RETRY; /* the path is not served */
-	if (result < 0) {
-		take_error(serve, &cause);
-		return;
-	}
-	take_pod(serve, object);
-	api_object_free(&hami_pod_kind, object);
+	pod = take_answer(serve, &hami_pod_kind, result, response, err);
+	if (pod)
+		take_pod(serve, pod);
+	api_object_free(&hami_pod_kind, pod);
 }
 
 static void read_pod(struct hami_serve *serve)
@@ -348,26 +365,17 @@ static void on_node(void *arg, int result, const struct kube_response *response,
 		    const struct err *err)
 {
 	struct hami_serve *serve = arg;
-	auto_json json_t *json = NULL;
-	struct node *node = NULL;
-	void *object = NULL;
-	struct err cause = *err;
+	struct node *node;
 	const char *lock;
 
 	serve->call = NULL;
-	if (result == 0)
-		result = json_map_load(response->body, response->body_len, &json, &cause);
-	if (result == 0)
-		result = api_object_decode(&node_kind, json, &object, &cause);
-	if (result < 0) {
-		take_error(serve, &cause);
+	node = take_answer(serve, &node_kind, result, response, err);
+	if (!node)
 		return;
-	}
-	node = object;
 	lock = api_meta_annotation(&node->meta, HAMI_LOCK);
 	job_of(serve)->fresh = true;
 	take_lock(serve, lock); /* of one that has ended, the pod says so */
-	api_object_free(&node_kind, object);
+	api_object_free(&node_kind, node);
 }
 
 static void read_lock(struct hami_serve *serve)
@@ -407,7 +415,7 @@ void hami_serve_add(struct hami_serve *serve, const char *resource, size_t wante
 			     .resource = xstrdup(resource),
 			     .wanted = wanted,
 			     .until_ms = now_ms(serve) + HAMI_SERVE_MS };
-	*array_add(&serve->jobs) = job;
+	array_add(&serve->jobs)->job = job;
 	if (!serve->busy)
 		clock_timer_start(serve->deps.node->clock, serve->next, 0);
 }
@@ -437,8 +445,8 @@ struct hami_serve *hami_serve_free(struct hami_serve *serve)
 		kube_call_cancel(serve->call);
 	err_set(&err, ERR_RETRY, -ECANCELED, "the agent ends");
 	for (size_t i = 0; i < serve->jobs.len; i++) {
-		deferred_refuse(serve->jobs.items[i]->deferred, &err);
-		job_free(serve->jobs.items[i]);
+		deferred_refuse(serve->jobs.items[i].job->deferred, &err);
+		job_free(serve->jobs.items[i].job);
 	}
 	array_done(&serve->jobs);
 	clock_timer_free(clock, serve->deadline);

@@ -50,7 +50,7 @@ static void allocate(const char *text, const struct hami_requester *requesters, 
 	for (size_t rounds = 0;; rounds++) {
 		struct hami_request request;
 		struct err err = { 0 };
-		size_t entry, requester;
+		struct hami_next next;
 		char *rest;
 
 		assert(rounds <= HAMI_ENTRIES_MAX);
@@ -59,14 +59,14 @@ static void allocate(const char *text, const struct hami_requester *requesters, 
 			return;
 		}
 		check(&request);
-		if (hami_request_next(&request, requesters, len, 1, &entry, &requester, &err) < 0) {
+		if (hami_request_next(&request, requesters, len, 1, &next, &err) < 0) {
 			assert(err.kind == ERR_INVALID && err.msg[0]);
 			hami_request_done(&request);
 			return;
 		}
 		assert(entry < request.len && requester < len &&
 		       requesters[requester].requests == 1);
-		rest = hami_request_without(&request, entry);
+		rest = hami_request_without(&request, next.entry);
 		assert(strlen(rest) < strlen(left) && separators(rest) == separators(left));
 		hami_request_done(&request);
 		free(left);

@@ -184,18 +184,17 @@ static void next_matches_table(void **state)
 
 	for (;;) {
 		struct hami_request request;
-		size_t entry, requester;
+		struct hami_next next;
 		char *rest;
 
 		assert_int_equal(hami_request_parse(text, &request, &err), 0);
 		if (hami_request_next(&request, requesters, len,
-				      kubelet_asks(requesters, len, served.len), &entry, &requester,
-				      &err) < 0) {
+				      kubelet_asks(requesters, len, served.len), &next, &err) < 0) {
 			hami_request_done(&request);
 			break;
 		}
-		str_add(&served, requesters[requester].name);
-		rest = hami_request_without(&request, entry);
+		str_add(&served, requesters[next.requester].name);
+		rest = hami_request_without(&request, next.entry);
 		assert_true(strlen(rest) < strlen(text));
 		for (const char *s = rest; *s; s++)
 			commas += *s == ';';
@@ -232,12 +231,11 @@ static void a_wrong_number_may_be_another_pods_request(void **state)
 	const struct hami_requester requester = { "a", 1 };
 	struct hami_request request;
 	struct err err = { 0 };
-	size_t entry, who;
+	struct hami_next next;
 
 	assert_int_equal(hami_request_parse(ONE ";", &request, &err), 0);
-	assert_int_equal(hami_request_next(&request, &requester, 1, 3, &entry, &who, &err),
-			 -ESTALE);
-	assert_int_equal(hami_request_next(&request, &requester, 1, 1, &entry, &who, &err), 0);
+	assert_int_equal(hami_request_next(&request, &requester, 1, 3, &next, &err), -ESTALE);
+	assert_int_equal(hami_request_next(&request, &requester, 1, 1, &next, &err), 0);
 	hami_request_done(&request);
 }
 

@@ -42,7 +42,7 @@ static size_t separators(const char *text)
 	return n;
 }
 
-/* The kubelet requests for one container after the other. */
+/* The kubelet requests GPUs for one container after the other. */
 static void allocate(const char *text, const struct hami_requester *requesters, size_t len)
 {
 	auto_free char *left = xstrdup(text);
@@ -64,8 +64,8 @@ static void allocate(const char *text, const struct hami_requester *requesters, 
 			hami_request_done(&request);
 			return;
 		}
-		assert(entry < request.len && requester < len &&
-		       requesters[requester].requests == 1);
+		assert(next.entry < request.len && next.requester < len);
+		assert(requesters[next.requester].requests == 1);
 		rest = hami_request_without(&request, next.entry);
 		assert(strlen(rest) < strlen(left) && separators(rest) == separators(left));
 		hami_request_done(&request);

@@ -120,7 +120,7 @@ static void sizes_are_bounded(void **state)
 
 /* --- which is next -------------------------------------------------------------------------------- */
 
-/* A pod: a letter is a container that requests for one GPU, a capital one for two, '-' for none. */
+/* A pod: a letter is a container that requests one GPU, a capital one for two, '-' for none. */
 static struct next_case {
 	const char *name;
 	const char *pod;
@@ -138,11 +138,11 @@ static struct next_case {
 	{ "more entries than requesters", "a-", ONE ";" ONE ";" ONE ";",
 	  ": " HAMI_TO_ALLOCATE " has 3 entries" },
 	{ "fewer", "ab-", ONE ";", ": " HAMI_TO_ALLOCATE " has 1 entries" },
-	{ "an entry for a container that requests for nothing", "a-", ";" ONE ";", ": " },
+	{ "an entry for a container that requests nothing", "a-", ";" ONE ";", ": " },
 	{ "nothing was chosen", "a", ";", ": all of" },
 	{ "no entries at all", "a", "", ": all of" },
-	{ "two GPUs for one that requests for one", "a", TWO ";", ": the kubelet requests 1 GPUs" },
-	{ "one for one that requests for two", "A", ONE ";", ": the kubelet requests 2 GPUs" },
+	{ "two GPUs for one that requests one", "a", TWO ";", ": the kubelet requests 1 GPUs" },
+	{ "one for one that requests two", "A", ONE ";", ": the kubelet requests 2 GPUs" },
 	{ "a pod without containers", "", ONE ";", ": " HAMI_TO_ALLOCATE " has 1 entries" },
 };
 

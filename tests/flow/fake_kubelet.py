@@ -13,6 +13,7 @@ from cluster import ROOT
 PROBE = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "bin/grpc-probe"
 TIMEOUT_MS = 20000
 STREAM_MS = 600000
+SHOWN = 1 << 20  # bytes of a message
 
 
 def fields(data):
@@ -55,8 +56,8 @@ def texts(data):
     return {number: value.decode() if isinstance(value, bytes) else value for number, value in fields(data)}
 
 
-def command(path, request, stream):
-    return f"call {path} {TIMEOUT_MS} {'stream' if stream else 'unary'} {request.hex() or '-'}\n"
+def command(path, request=b"", stream=False, timeout_ms=TIMEOUT_MS):
+    return f"show {SHOWN}\ncall {path} {timeout_ms} {'stream' if stream else 'unary'} {request.hex() or '-'}\n"
 
 
 def answered(line):
@@ -128,7 +129,7 @@ class FakeKubelet:
             assert probe.stdout.readline() == "ready\n"
             reader = threading.Thread(target=read, args=[probe.stdout])
             reader.start()
-            probe.stdin.write(f"call /v1beta1.DevicePlugin/ListAndWatch {STREAM_MS} stream -\n")
+            probe.stdin.write(command("/v1beta1.DevicePlugin/ListAndWatch", stream=True, timeout_ms=STREAM_MS))
             probe.stdin.flush()
             try:
                 yield got
@@ -150,7 +151,7 @@ class FakeKubelet:
         with subprocess.Popen([PROBE, "call", self.endpoints()[resource]], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as probe:
             assert probe.stdout.readline() == "ready\n"
-            probe.stdin.write(f"call /v1beta1.DevicePlugin/ListAndWatch {STREAM_MS} stream -\n")
+            probe.stdin.write(command("/v1beta1.DevicePlugin/ListAndWatch", stream=True, timeout_ms=STREAM_MS))
             probe.stdin.flush()
             answered(probe.stdout.readline())
             yield

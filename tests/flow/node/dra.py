@@ -6,7 +6,6 @@ import io
 import json
 import subprocess
 import tarfile
-import time
 from urllib.parse import urlencode
 
 from cluster import ROOT, wait_until
@@ -21,7 +20,7 @@ SOCKET = f"{PLUGIN}/dra.sock"
 BUS_ID = "resource.kubernetes.io/pciBusID"
 API = "resource.k8s.io/v1"
 SLICES = f"/apis/{API}/{{}}?{HOURS}&" + urlencode({"fieldSelector": f"spec.driver={DRIVER}"})
-# The classes of devices of the guest that claims may have.
+# Models of the guest's cards that DRA offers once they are claimed.
 CARDS = {"e1000e": "8086:10d3", "rtl8139": "10ec:8139"}
 REFUSED = "FailedPrepareDynamicResources"
 
@@ -160,8 +159,7 @@ class Dra:
 
     def files(self):
         """{path: content} of what is prepared on the node: CDI files, metadata and checkpoints."""
-        folders = f"{CDI} {PLUGIN}/dra-device-metadata {PLUGIN}/claims"
-        text = self.guest.sh(f"find {folders} -type f -name '*.json' 2>/dev/null | sort | xargs -r tar -cPf - | base64")
+        text = self.guest.sh(f"find {CDI} {PLUGIN} -type f -name '*.json' 2>/dev/null | sort | xargs -r tar -cPf - | base64")
         with tarfile.open(fileobj=io.BytesIO(base64.b64decode(text))) as archive:
             return {member.name: archive.extractfile(member).read() for member in archive}
 
@@ -219,12 +217,3 @@ class TwicePrepared:
 
 def devices_of(slices):
     return {device["name"]: device for one in slices for device in one["spec"].get("devices", [])}
-
-
-def seconds_between(first, second):
-    """Of two events of a watch."""
-    return second.seen - first.seen
-
-
-def now():
-    return time.monotonic()

@@ -1,8 +1,8 @@
-// peer is a DRA driver as drivers are usually written: on Kubernetes' own helper, kubeletplugin. For the PCI functions of its
-// arguments it does what hostdev does for claimed ones: a slice, CDI files with the nodes of VFIO, metadata. Unlike hostdev it
+// peer is a DRA driver as drivers are usually written: on Kubernetes' own helper, kubeletplugin. For the PCI functions that it
+// is told it does what hostdev does for claimed ones: a slice, CDI files with the nodes of VFIO, metadata. Unlike hostdev it
 // keeps no checkpoint, so that a claim does not survive it.
 //
-//	peer [-qps N] -kubeconfig FILE -node NAME [-kubelet-dir DIR] [-cdi-dir DIR] [-sysfs-root DIR] ADDRESS...
+//	peer [-qps N] -kubeconfig FILE -node NAME -devices ADDRESS,... [-kubelet-dir DIR] [-cdi-dir DIR] [-sysfs-root DIR]
 package main
 
 import (
@@ -37,6 +37,7 @@ var (
 	qps        = flag.Float64("qps", 0, "requests to the API server per second; 0 is client-go's default")
 	kubeconfig = flag.String("kubeconfig", "", "the API server and who asks it")
 	node       = flag.String("node", "", "name of the node")
+	addresses  = flag.String("devices", "", "PCI addresses of its devices, with commas")
 	kubeletDir = flag.String("kubelet-dir", "/var/lib/kubelet", "the kubelet's folder")
 	cdiDir     = flag.String("cdi-dir", "/var/run/cdi", "folder of the CDI files")
 	sysfs      = flag.String("sysfs-root", "/sys", "where sysfs is")
@@ -160,7 +161,7 @@ func main() {
 	defer stop()
 	p := &peer{addresses: map[string]string{}, prepared: map[types.UID][]kubeletplugin.Device{},
 		holders: map[string]types.UID{}}
-	for _, address := range flag.Args() {
+	for _, address := range strings.Split(*addresses, ",") {
 		p.addresses["pci-"+strings.NewReplacer(":", "-", ".", "-").Replace(address)] = address
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)

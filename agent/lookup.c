@@ -212,6 +212,7 @@ void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_
 					   .taken = answer.owner != NULL,
 					   .group_taken = answer.group_taken,
 					   .held = answer.held,
+					   .dra = answer.dra,
 					   .denied = answer.denied };
 }
 

@@ -56,6 +56,7 @@ struct claim_offer {
 	bool taken;           /* claimed devices of another type have the resource           */
 	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
 	bool held;            /* a pod has it                                                */
+	bool dra;             /* by DRA, not by the kubelet                                  */
 	const char *denied;   /* NODE_UNREADABLE: what the API server answers                */
 };
 

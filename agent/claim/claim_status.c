@@ -259,7 +259,8 @@ static char *offered_message(const struct sketch *s)
 	const struct api_condition *old = old_offered(s);
 
 	if (offer->resource)
-		return xasprintf("node %s offers it as %s", s->c->node_name, offer->resource);
+		return xasprintf("node %s offers it as %s%s", s->c->node_name, offer->resource,
+				 offer->dra ? ", by DRA" : "");
 	return xstrdup(old && old->message ? old->message : "");
 }
 

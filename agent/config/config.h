@@ -40,12 +40,19 @@ enum {
 
 /* Each entry's index is its place in its list of the spec, for reports. */
 
+/* What Dynamic Resource Allocation offers of an entry's devices. */
+enum config_dra {
+	CONFIG_DRA_OFF,     /* nothing: the device plugin does                          */
+	CONFIG_DRA_CLAIMED, /* those that a claim has, or that need none; others nobody */
+};
+
 /* Functions that are bound to a vfio driver. Entries may share a resource: it is their pool. */
 struct config_pci {
 	size_t index;
 	char *resource;
 	uint16_t vendor, device;
 	bool external; /* another plugin serves it: never offered by us */
+	enum config_dra dra;
 };
 
 struct config_usb_selector {
@@ -63,6 +70,7 @@ struct config_usb {
 		size_t len, cap;
 	} selectors;
 	bool external;
+	enum config_dra dra;
 };
 
 /* Entries may share a resource. */
@@ -71,6 +79,7 @@ struct config_mdev {
 	char *resource;
 	char *type;    /* a type's name with '_' for blanks, or its id */
 	bool external; /* protects the type from removal, too */
+	enum config_dra dra;
 };
 
 /* The types wanted on the nodes that have all of these labels. */
@@ -147,6 +156,7 @@ struct config_nvidia {
 #define CONFIG_NO_DEVICE       "NoDevice"     /* nothing that there is is what is selected */
 #define CONFIG_DEVICES_TAKEN   "DevicesTaken" /* offered by another entry or claim         */
 #define CONFIG_DEVICES_REFUSED "DevicesRefused" /* no selected device is claimable */
+#define CONFIG_NO_CDI          "NoCDI" /* DRA: the container runtime would leave the devices out */
 #define CONFIG_FILE_USED       "FileUsed" /* the agent's command line names a file, which goes first */
 
 /* One entry that is left out. */

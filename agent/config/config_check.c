@@ -179,6 +179,20 @@ int config_check_labels(const struct json_pairs *labels, struct err *err)
 	return 0;
 }
 
+int config_check_dra(const char *mode, bool external, enum config_dra *ret_dra, struct err *err)
+{
+	bool claimed = mode && strcmp(mode, "Claimed") == 0;
+
+	if (mode && !claimed && strcmp(mode, "Off") != 0)
+		return wrong(err, "dra.mode", mode, "must be Off or Claimed");
+	if (claimed && external)
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "dra.mode Claimed: another device plugin serves the entry "
+			       "(externalResourceProvider): remove one of the two fields");
+	*ret_dra = claimed ? CONFIG_DRA_CLAIMED : CONFIG_DRA_OFF;
+	return 0;
+}
+
 int config_check_type(const char *text, char **ret_type, struct err *err)
 {
 	char *type;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/config/config.h"
 #include "api/json_values.h"
 
 struct err;
@@ -30,6 +31,10 @@ int config_check_permissions(const char *text, struct err *err);
 /* The number of devices; 0 means CONFIG_COUNT_DEFAULT. */
 int config_check_count(int64_t count, unsigned *ret_count, struct err *err);
 int config_check_labels(const struct json_pairs *labels, struct err *err);
+
+/* The mode of `dra`; missing is off. @external: another device plugin serves the entry, which
+ * leaves nothing for DRA. */
+int config_check_dra(const char *mode, bool external, enum config_dra *ret_dra, struct err *err);
 
 /* The type of a mediated device as KubeVirt writes it: trimmed, '_' for each blank. Into
  * *@ret_type, which the caller frees. */

@@ -30,8 +30,9 @@ struct mdev_type {
 struct mdev_offer {
 	const struct mediateddevice *device;
 	const char *resource;
-	bool claimed;  /* else by the HostDeviceConfig */
-	char *trouble; /* NULL: it is healthy */
+	bool claimed;  /* else by the HostDeviceConfig      */
+	bool dra;      /* offered by DRA, not to the kubelet */
+	char *trouble; /* NULL: it is healthy                */
 };
 
 struct mdev_offers {
@@ -78,10 +79,11 @@ static char *own_trouble(const struct mdev_view *view, const struct mediateddevi
 }
 
 /* False: it is not offered. Under two names the kubelet could allocate it to two pods, so it keeps
- * the resource while a pod has it. */
+ * the resource while a pod has it; and a pod that got it from the kubelet keeps it from DRA. */
 static bool find_offer(const struct mdev_view *view, const struct mediateddevice *device,
 		       struct mdev_offer *ret_offer)
 {
+	const struct config_mdev *entry = entry_for(view->config, &device->status);
 	const char *uuid = device->status.uuid;
 	const char *resource = mdev_type_resource(view, device);
 	bool ours = false;
@@ -89,9 +91,11 @@ static bool find_offer(const struct mdev_view *view, const struct mediateddevice
 
 	if (!resource)
 		return false;
-	*ret_offer = (struct mdev_offer){ .device = device,
-					  .resource = held && ours ? held : resource,
-					  .claimed = !entry_for(view->config, &device->status) };
+	*ret_offer =
+		(struct mdev_offer){ .device = device,
+				     .resource = held && ours ? held : resource,
+				     .claimed = !entry,
+				     .dra = entry && entry->dra == CONFIG_DRA_CLAIMED && !held };
 	ret_offer->trouble = held && strcmp(held, ret_offer->resource) != 0
 				     ? xasprintf("a pod has it as %s", held)
 				     : own_trouble(view, device);
@@ -135,7 +139,8 @@ static void set_resources(struct mdev_type *type, const struct mdev_offers *offe
 		devices[i] = (struct plugin_device){ .id = offer->device->status.uuid,
 						     .healthy = !offer->trouble,
 						     .numa_node = offer->device->status.numa_node,
-						     .trouble = offer->trouble };
+						     .trouble = offer->trouble,
+						     .dra = offer->dra };
 		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
 			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };

@@ -4,7 +4,8 @@
  *
  * An ID is the instance's UUID. An instance is healthy while it exists, is not being removed, and
  * the node of its IOMMU group exists. Each offer is computed from the view alone; nothing is
- * remembered.
+ * remembered. An instance whose entry has DRA offer it is marked so, and is in no list of the
+ * kubelet.
  */
 #pragma once
 

@@ -18,6 +18,7 @@ void this_node_init(struct this_node *node, const char *name, struct uv_loop_s *
 		.kubelet_dir = options->kubelet_dir,
 		.host_root = options->host_root,
 		.vfio_drivers = options->vfio_drivers,
+		.cdi = options->cdi,
 	};
 	node->helper.metrics = metrics;
 	node->events = events_new(&(struct events_deps){

@@ -25,6 +25,13 @@ struct kube_client;
 struct metrics;
 struct uv_loop_s;
 
+/* Does the node's container runtime add CDI devices to containers? */
+enum cdi_mode {
+	CDI_AUTO, /* as its version says: agent/dra/runtime_cdi.h */
+	CDI_ON,
+	CDI_OFF,
+};
+
 /* What several parts are configured with. The texts are borrowed. */
 struct this_node_options {
 	struct helper_place helper;
@@ -32,6 +39,7 @@ struct this_node_options {
 	const char *kubelet_dir;
 	const char *host_root;
 	struct json_strs vfio_drivers;
+	enum cdi_mode cdi;
 };
 
 struct this_node {
@@ -47,6 +55,7 @@ struct this_node {
 	const char *kubelet_dir;       /* "/var/lib/kubelet"                            */
 	const char *host_root;         /* NULL: /                                       */
 	struct json_strs vfio_drivers; /* that claims may name beside vfio-pci          */
+	enum cdi_mode cdi;
 
 	/* The caches: the objects of this node's devices, and the claims of all nodes (NULL: the
 	 * kind has no claims). */

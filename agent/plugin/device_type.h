@@ -26,6 +26,7 @@ struct plugin_device {
 	const char *group;   /* devices that best go to one container; NULL: none   */
 	const char *card;    /* the device of which it is a share; NULL: a whole device */
 	const char *trouble; /* why it is not healthy, for messages; NULL: not known */
+	bool dra;            /* offered by DRA: in no list of the kubelet               */
 };
 
 /* --- the allocation of a container ------------------------------------------------------------ */

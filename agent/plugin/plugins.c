@@ -379,6 +379,51 @@ static void reconcile(struct plugins *plugins)
 	}
 }
 
+/* --- devices that DRA offers ------------------------------------------------------------------ */
+
+/* The resources of a type with the devices for the kubelet, or with those for DRA. */
+struct part {
+	struct plugin_resource *items;
+	size_t len, cap;
+	struct plugin_device *devices; /* of all of them */
+};
+
+/* The texts stay borrowed. A resource without devices at all is the kubelet's. */
+static void part_init(struct part *part, const struct plugin_resource *resources, size_t len,
+		      bool dra)
+{
+	struct plugin_device *next;
+	size_t ndevices = 0;
+
+	for (size_t i = 0; i < len; i++)
+		ndevices += resources[i].ndevices;
+	next = xcalloc(ndevices + 1, sizeof(*next));
+	*part = (struct part){ .devices = next };
+	for (size_t i = 0; i < len; i++) {
+		const struct plugin_resource *resource = &resources[i];
+		struct plugin_resource *copy;
+		size_t n = 0;
+
+		for (size_t k = 0; k < resource->ndevices; k++) {
+			if (resource->devices[k].dra == dra)
+				next[n++] = resource->devices[k];
+		}
+		if (n == 0 && (dra || resource->ndevices > 0))
+			continue;
+		copy = array_add(part);
+		*copy = *resource;
+		copy->devices = next;
+		copy->ndevices = n;
+		next += n;
+	}
+}
+
+static void part_done(struct part *part)
+{
+	array_done(part);
+	free(part->devices);
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 /* What cannot be read does not exist yet. */
@@ -448,15 +493,24 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	struct family *family = family_of(plugins, type, type_arg);
 	struct wants before = family->wants;
 	struct wants now = { 0 };
+	struct part listed;
+	struct part dra;
 
 	assert(!plugins->stopped);
+	part_init(&listed, resources, len, false);
+	part_init(&dra, resources, len, true);
 	refusals_begin(family->refusals);
-	for (size_t i = 0; i < len; i++)
-		want_add(family, &now, &resources[i]);
+	for (size_t i = 0; i < listed.len; i++)
+		want_add(family, &now, &listed.items[i]);
 	family->wants = now;
 	reconcile(plugins);
 	refusals_end(family->refusals);
 	wants_done(&before);
+	/* Once the kubelet's lists are without them. */
+	if (plugins->deps.dra)
+		plugins->deps.dra(plugins->deps.arg, type, type_arg, dra.items, dra.len);
+	part_done(&listed);
+	part_done(&dra);
 }
 
 bool plugins_offer(const struct plugins *plugins, const char *resource)

@@ -17,6 +17,7 @@
 #include "agent/plugin/plugin_event.h"
 #include "agent/plugin/registration.h"
 
+struct plugin_resource;
 struct plugins;
 
 struct plugins_deps {
@@ -28,7 +29,13 @@ struct plugins_deps {
 	const char *checkpoint_path; /* the kubelet's, copied; NULL: none */
 	/* Told what happens, also from inside of plugins_set(). */
 	plugin_event_fn *fn;
-	void *arg;
+	/* Told in each plugins_set() which devices of @type DRA offers: all of its resources that
+	 * have such devices, with no others in them; @len may be 0. What it is given is borrowed
+	 * for the call, the types and their @type_arg for as long as the plugins. NULL: nobody
+	 * offers such devices. */
+	void (*dra)(void *arg, const struct device_type *type, void *type_arg,
+		    const struct plugin_resource *resources, size_t len);
+	void *arg; /* of both */
 };
 
 /* One resource and all of its devices; borrowed. */
@@ -48,7 +55,8 @@ struct plugins *plugins_free(struct plugins *plugins);
 /*
  * Set all resources of @type: new ones are started, missing ones withdrawn, changed ones sent;
  * unchanged ones cost nothing. Everything is copied except the type and its @type_arg, which is the
- * same each time.
+ * same each time. Devices that DRA offers go to plugins_deps.dra; a resource that has no others is
+ * not offered to the kubelet.
  *
  * Skipped with PLUGIN_REFUSED: a resource whose name a kubelet would refuse, that appears twice or
  * belongs to another type; devices as in device_list.h; and a list that is longer than a kubelet

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "agent/plugin/direct.h"
+#include "agent/plugin/registration_codec.h"
 #include "agent/plugin/registry.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -79,6 +80,19 @@ static bool on_clear(void *arg)
 
 static const struct registration_ops way_ops = { on_state, on_begins, on_clear };
 
+static struct registry *registry_begin(struct registration *r,
+				       const struct registration_deps *deps,
+				       const char *socket_path)
+{
+	auto_free char *path = registry_socket_path(deps->registry_dir, r->resource);
+	const struct plugin_info info = { .type = "DevicePlugin",
+					  .name = r->resource,
+					  .endpoint = socket_path,
+					  .versions = { PLUGIN_API_VERSION } };
+
+	return registry_new(deps, &info, path, &way_ops, r);
+}
+
 enum registration_mode registration_way(enum registration_mode mode, const char *registry_dir)
 {
 	struct stat st;
@@ -101,7 +115,7 @@ struct registration *registration_new(const struct registration_deps *deps, cons
 	r->registrations = metrics_family(deps->metrics, &registrations_desc);
 	r->registered = metrics_family(deps->metrics, &registered_desc);
 	if (registration_way(deps->mode, deps->registry_dir) == REGISTRATION_REGISTRY)
-		r->registry = registry_new(deps, resource, socket_path, &way_ops, r);
+		r->registry = registry_begin(r, deps, socket_path);
 	else
 		r->direct = direct_new(deps, resource, socket_path, &way_ops, r);
 	registration_show(r);

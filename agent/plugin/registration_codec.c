@@ -33,18 +33,22 @@ int register_request_pack(const char *resource, const char *endpoint, struct str
 	return grpc_message_pack(&request.base, GRPC_LIMITS.message_max, out, err);
 }
 
-int plugin_info_pack(const char *resource, const char *endpoint, struct str *out, struct err *err)
+int plugin_info_pack(const struct plugin_info *info, struct str *out, struct err *err)
 {
-	char *versions[] = { unconst(PLUGIN_API_VERSION) };
-	Pluginregistration__PluginInfo info;
+	char *versions[PLUGIN_VERSIONS_MAX] = { 0 };
+	Pluginregistration__PluginInfo message;
 
-	pluginregistration__plugin_info__init(&info);
-	info.type = unconst("DevicePlugin");
-	info.name = unconst(resource);
-	info.endpoint = unconst(endpoint);
-	info.supported_versions = versions;
-	info.n_supported_versions = 1;
-	return grpc_message_pack(&info.base, GRPC_LIMITS.message_max, out, err);
+	pluginregistration__plugin_info__init(&message);
+	message.type = unconst(info->type);
+	message.name = unconst(info->name);
+	message.endpoint = unconst(info->endpoint);
+	message.supported_versions = versions;
+	while (info->versions[message.n_supported_versions]) {
+		versions[message.n_supported_versions] =
+			unconst(info->versions[message.n_supported_versions]);
+		message.n_supported_versions++;
+	}
+	return grpc_message_pack(&message.base, GRPC_LIMITS.message_max, out, err);
 }
 
 int registration_status_unpack(const char *data, size_t len, bool *ret_registered, char **ret_error,

@@ -1,4 +1,4 @@
-/* registration_codec: the messages with which a kubelet comes to know a device plugin. */
+/* registration_codec: the messages with which a kubelet comes to know a plugin. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,18 @@ struct str;
 int register_request_pack(const char *resource, const char *endpoint, struct str *out,
 			  struct err *err);
 
-/* Append what GetInfo answers: @endpoint is the whole path of the service's socket. */
-int plugin_info_pack(const char *resource, const char *endpoint, struct str *out, struct err *err);
+enum { PLUGIN_VERSIONS_MAX = 4 };
+
+/* What a plugin is, as GetInfo answers it. */
+struct plugin_info {
+	const char *type;     /* "DevicePlugin", "DRAPlugin"                           */
+	const char *name;     /* of a device plugin its resource; else that of a driver */
+	const char *endpoint; /* the whole path of the service's socket                 */
+	const char *versions[PLUGIN_VERSIONS_MAX + 1]; /* best first, ended by NULL; static */
+};
+
+/* Append it. */
+int plugin_info_pack(const struct plugin_info *info, struct str *out, struct err *err);
 
 /* Read NotifyRegistrationStatus; *@ret_error, clean text and never NULL, is freed by the caller.
  * - BADMSG if it has no status. */

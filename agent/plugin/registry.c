@@ -31,8 +31,8 @@ struct registry {
 	uv_loop_t *loop;
 	struct clock *clock;
 	struct kubelet_listener *listener;
-	char *resource;
-	char *endpoint;
+	struct plugin_info info;
+	char *type, *name, *endpoint; /* the texts that it borrows */
 	char *path;
 	const struct registration_ops *ops;
 	void *arg;
@@ -59,7 +59,7 @@ static void on_get_info(void *arg, struct grpc_call *call, const char *request, 
 	/* It comes by itself: no need to make it come. */
 	clock_timer_stop(r->clock, r->timer);
 	r->ops->begins(r->arg);
-	if (plugin_info_pack(r->resource, r->endpoint, &answer, &err) < 0)
+	if (plugin_info_pack(&r->info, &answer, &err) < 0)
 		grpc_call_finish(call, GRPC_INTERNAL, err.msg);
 	else
 		grpc_call_answer(call, str_cstr(&answer), answer.len);
@@ -81,7 +81,7 @@ static void on_notify(void *arg, struct grpc_call *call, const char *request, si
 	r->reported = true;
 	if (!registered) {
 		err_set(&err, ERR_RETRY, -EPROTO, "the kubelet refuses to register '%s': %s",
-			r->resource, error);
+			r->name, error);
 		r->ops->on_state(r->arg, REGISTRATION_WAITING, &err);
 		return;
 	}
@@ -211,17 +211,21 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 
 /* --- life ------------------------------------------------------------------------ */
 
-struct registry *registry_new(const struct registration_deps *deps, const char *resource,
-			      const char *socket_path, const struct registration_ops *ops,
-			      void *arg)
+struct registry *registry_new(const struct registration_deps *deps, const struct plugin_info *info,
+			      const char *path, const struct registration_ops *ops, void *arg)
 {
 	struct registry *r = xcalloc(1, sizeof(*r));
 
 	r->loop = deps->loop;
 	r->clock = deps->clock;
-	r->resource = xstrdup(resource);
-	r->endpoint = xstrdup(socket_path);
-	r->path = registry_socket_path(deps->registry_dir, resource);
+	r->type = xstrdup(info->type);
+	r->name = xstrdup(info->name);
+	r->endpoint = xstrdup(info->endpoint);
+	r->info = *info;
+	r->info.type = r->type;
+	r->info.name = r->name;
+	r->info.endpoint = r->endpoint;
+	r->path = xstrdup(path);
 	r->ops = ops;
 	r->arg = arg;
 	r->service = (struct grpc_service){ methods, ARRAY_LEN(methods), r };
@@ -243,7 +247,8 @@ struct registry *registry_free(struct registry *r)
 	kubelet_listener_free(r->listener);
 	clock_timer_free(r->clock, r->timer);
 	grpc_uv_server_free(r->server);
-	free(r->resource);
+	free(r->type);
+	free(r->name);
 	free(r->endpoint);
 	free(r->path);
 	free(r);

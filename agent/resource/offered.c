@@ -74,6 +74,12 @@ static struct offered_answer answer(const struct offered *offered, const char *a
 	answer.trouble = last->by_claim ? NULL : last->trouble;
 	answer.group_taken = last->group_taken;
 	answer.held = offered->ops->held(offered->arg, address);
+	answer.dra = last->dra;
+	if (last->dra) {
+		if (offered->node != NODE_GONE)
+			answer.state = last->trouble ? OFFERED_NOT_YET : OFFERED;
+		return answer;
+	}
 	answer.owner = offered->ops->owner(offered->arg, last->resource);
 	if (offered->node == NODE_LISTS && !last->trouble && !answer.owner &&
 	    count_of(offered, last->resource) >= last->healthy &&
@@ -95,7 +101,7 @@ static bool is_changed(const struct asked *asked, const struct offered_answer *n
 	bool lapsed = before->state == OFFERED && now->state == OFFERED_NOT_YET;
 
 	return (now->state != before->state && !lapsed) || now->held != before->held ||
-	       !str_equal(now->resource, asked->resource) ||
+	       now->dra != before->dra || !str_equal(now->resource, asked->resource) ||
 	       !str_equal(now->trouble, asked->trouble) || !str_equal(now->owner, before->owner);
 }
 

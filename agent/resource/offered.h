@@ -1,5 +1,6 @@
 /*
- * offered: does the node's kubelet offer the PCI functions that this agent offers it? The answer
+ * offered: does the node's kubelet offer the PCI functions that this agent offers it? One that DRA
+ * offers has no kubelet to wait for: it is offered as long as it is healthy. The answer
  * follows the Node's status.allocatable, which the scheduler uses, and the kubelet's list from the
  * device plugin.
  *
@@ -30,6 +31,7 @@ struct offered_answer {
 	const char *trouble;  /* why it is listed as unhealthy; NULL: it is healthy            */
 	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group   */
 	bool held;            /* a pod has it                                                 */
+	bool dra;             /* DRA offers it, not the kubelet                               */
 	const char *owner;    /* the type of devices that has that resource instead; NULL: none */
 	const char *denied;   /* NODE_UNREADABLE: what the API server answers                 */
 };

@@ -42,17 +42,34 @@ static bool matches(const struct config_pci *entry, const struct pcidevice *devi
 	       id == entry->device;
 }
 
-const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device)
+/* Two entries never select the same devices. */
+static const struct config_pci *entry_for(const struct pci_view *view,
+					  const struct pcidevice *device)
 {
 	const struct config *config = view->config;
 
-	if (!config || !is_passthrough(view, device) || store_get(view->claims, device->meta.name))
-		return NULL;
-	for (size_t i = 0; i < config->pci.len; i++) {
+	for (size_t i = 0; config && i < config->pci.len; i++) {
 		if (matches(&config->pci.items[i], device))
-			return config->pci.items[i].resource;
+			return &config->pci.items[i];
 	}
 	return NULL;
+}
+
+const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct config_pci *entry = entry_for(view, device);
+
+	if (!entry || entry->dra != CONFIG_DRA_OFF || !is_passthrough(view, device) ||
+	    store_get(view->claims, device->meta.name))
+		return NULL;
+	return entry->resource;
+}
+
+bool pci_selected_for_dra(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct config_pci *entry = entry_for(view, device);
+
+	return entry && entry->dra == CONFIG_DRA_CLAIMED;
 }
 
 bool pci_selected_hinders(const struct pci_view *view, const char *address, const char *driver)

@@ -12,9 +12,12 @@ struct pci_view;
 struct pcidevice;
 struct plugins;
 
-/* The resource under which @device is offered; NULL: the config does not select it, it is on no
- * VFIO driver, or it has a claim. Valid as long as the view's config. */
+/* The resource under which @device is offered; NULL: the config does not select it, or only for
+ * DRA, it is on no VFIO driver, or it has a claim. Valid as long as the view's config. */
 const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device);
+
+/* Does an entry of the config have DRA offer @device, once a claim has bound it? */
+bool pci_selected_for_dra(const struct pci_view *view, const struct pcidevice *device);
 
 /* Why its IOMMU group prevents an offer; NULL: it does not. The caller frees. */
 char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *device);

@@ -151,6 +151,7 @@ struct pci_offer {
 	char *trouble;    /* NULL: it is healthy                                   */
 	bool group_taken; /* the trouble: a pod has another function of its group */
 	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
+	bool dra;         /* offered by DRA, not to the kubelet                   */
 };
 
 struct pci_offers {
@@ -255,19 +256,24 @@ static bool find_claimed_offer(const struct pci_view *view, const struct pcidevi
 					 .device = device,
 					 .claimed = true,
 					 .resource = resource,
+					 .dra = pci_selected_for_dra(view, device),
 					 .trouble = trouble_of(view, device, claim),
 					 .by_claim = claim->meta.deletion_timestamp ||
 						     !pcideviceclaim_is_ready_to_offer(claim) };
 	return true;
 }
 
-/* Under two names the kubelet would allocate it to two pods. */
+/* Under two names the kubelet would allocate it to two pods. A pod that got it from the kubelet
+ * keeps it from DRA. */
 static void keep_name(const struct pci_view *view, struct pci_offer *offer)
 {
 	bool ours = false;
 	const char *held = view->held_as ? view->held_as(view->arg, offer->address, &ours) : NULL;
 
-	if (!held || strcmp(held, offer->resource) == 0)
+	if (!held)
+		return;
+	offer->dra = false;
+	if (strcmp(held, offer->resource) == 0)
 		return;
 	if (!ours) {
 		free(offer->trouble);
@@ -338,7 +344,8 @@ static void set_resources(struct pci_type *type, const struct pci_offers *offers
 						     .numa_node = offer->device->status.numa_node,
 						     .root = offer->root,
 						     .group = offer->device->status.iommu_group,
-						     .trouble = offer->trouble };
+						     .trouble = offer->trouble,
+						     .dra = offer->dra };
 		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
 			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };
@@ -412,8 +419,9 @@ static void remember_offers(struct pci_type *type, const struct pci_offers *offe
 						 .trouble = xstrdup_or_null(offer->trouble),
 						 .group_taken = offer->group_taken,
 						 .by_claim = offer->by_claim,
-						 .claimed = offer->claimed };
-		healthy += !offer->trouble;
+						 .claimed = offer->claimed,
+						 .dra = offer->dra };
+		healthy += !offer->trouble && !offer->dra;
 		for (; last && from <= i; from++)
 			type->offered.items[from].healthy = healthy;
 		if (last)

@@ -2,7 +2,8 @@
  * pci_type: offers PCI functions to pods through the kubelet.
  *
  * A function is offered when its claim has bound it, or when it has no claim and the
- * HostDeviceConfig selects it (pci_selected.h); its ID is its address. A claimed function is
+ * HostDeviceConfig selects it (pci_selected.h); its ID is its address. A claimed function that an
+ * entry of the HostDeviceConfig has DRA offer is marked so, and is in no list of the kubelet. A claimed function is
  * healthy while its claim is not being deleted and is Ready (or waits only for the kubelet), the
  * function is on the claim's driver, and its VFIO node exists. All of this is read back, and again
  * from the kernel before an allocation. Each offer is computed from the view alone. If a resource
@@ -68,7 +69,8 @@ struct pci_last_offer {
 	bool group_taken; /* the trouble: a pod has another function of its group */
 	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
 	bool claimed;     /* else the HostDeviceConfig selects it                  */
-	size_t healthy;   /* functions of its resource                             */
+	bool dra;         /* offered by DRA: not in the kubelet's list            */
+	size_t healthy;   /* functions of its resource in the kubelet's list       */
 };
 
 /* How the function @address was offered last; NULL: it was not. Valid until the next offer. */

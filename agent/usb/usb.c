@@ -162,7 +162,8 @@ static bool is_offered(void *arg, const char *name, const char *port)
 	const struct usb *usb = arg;
 	auto_free char *resource = resource_name_usb(name);
 
-	return offers_can_allocate(usb->deps.offers, &usb_device_type, resource, port);
+	return usb_type_offers_by_dra(usb->type, port) ||
+	       offers_can_allocate(usb->deps.offers, &usb_device_type, resource, port);
 }
 
 static bool is_out_of_reach(void *arg, const char *port)

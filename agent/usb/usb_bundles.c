@@ -202,7 +202,13 @@ static bool make_bundle(struct making *making, const struct config_usb *entry)
 	return false;
 }
 
-/* A device that another plugin serves is not offered. */
+/* Without a claim, its devices are another plugin's, or nobody's. */
+static bool is_left(const struct config_usb *entry)
+{
+	return entry->external || entry->dra != CONFIG_DRA_OFF;
+}
+
+/* Nor does a later entry offer them. */
 static void leave(struct making *making, const struct config_usb *entry)
 {
 	for (size_t i = 0; i < entry->selectors.len; i++) {
@@ -307,7 +313,7 @@ char *usb_bundles_unmet(const struct config_usb *entry, const struct usb_candida
 	struct usb_candidate *picked;
 	char *text = NULL;
 
-	if (entry->external || has_bundle(bundles, entry->resource))
+	if (is_left(entry) || has_bundle(bundles, entry->resource))
 		return NULL;
 	for (size_t i = 0; i < candidates->len; i++)
 		*array_add(&copy) = candidates->items[i];
@@ -322,6 +328,19 @@ char *usb_bundles_unmet(const struct config_usb *entry, const struct usb_candida
 	return text;
 }
 
+bool usb_bundles_for_dra(const struct config *config, const struct usbdevice *device)
+{
+	for (size_t i = 0; config && i < config->usb.len; i++) {
+		const struct config_usb *entry = &config->usb.items[i];
+
+		for (size_t k = 0; k < entry->selectors.len; k++) {
+			if (matches(&entry->selectors.items[k], device))
+				return entry->dra == CONFIG_DRA_CLAIMED;
+		}
+	}
+	return false;
+}
+
 void usb_bundles_make(const struct config *config, struct usb_candidates *candidates,
 		      struct usb_bundles *bundles)
 {
@@ -334,7 +353,7 @@ void usb_bundles_make(const struct config *config, struct usb_candidates *candid
 	for (size_t i = 0; i < len; i++) {
 		const struct config_usb *entry = &config->usb.items[i];
 
-		if (entry->external)
+		if (is_left(entry))
 			leave(&making, entry);
 		else
 			keep_bundles(&making, entry);
@@ -342,7 +361,7 @@ void usb_bundles_make(const struct config *config, struct usb_candidates *candid
 	for (size_t i = 0; i < len; i++) {
 		const struct config_usb *entry = &config->usb.items[i];
 
-		while (!entry->external && entry->selectors.len > 0 && make_bundle(&making, entry))
+		while (!is_left(entry) && entry->selectors.len > 0 && make_bundle(&making, entry))
 			;
 	}
 	usb_bundles_done(bundles);

@@ -61,10 +61,14 @@ void usb_bundles_make(const struct config *config, struct usb_candidates *candid
 /*
  * Explain why @entry of the HostDeviceConfig has no bundle on this node. Call it after
  * usb_bundles_make() with the same arguments. The caller frees the text. NULL: it has a bundle, or
- * another device plugin offers the resource. *@ret_reason is one of config.h's.
+ * nothing is to be offered by it without a claim. *@ret_reason is one of config.h's.
  */
 char *usb_bundles_unmet(const struct config_usb *entry, const struct usb_candidates *candidates,
 			const struct usb_bundles *bundles, const char **ret_reason);
+
+/* Does an entry of the config have DRA offer @device, once it is claimed? The first one that selects
+ * it decides. */
+bool usb_bundles_for_dra(const struct config *config, const struct usbdevice *device);
 
 /* Free the bundles and leave an empty list. */
 void usb_bundles_done(struct usb_bundles *bundles);

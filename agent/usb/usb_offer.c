@@ -112,6 +112,21 @@ static void add_device(struct usb_offer *offer, const struct usbdevice *device)
 	offer->devices[offer->len++] = device;
 }
 
+/* By the device that the claim is for, there or not. A pod that got it from the kubelet keeps it
+ * from DRA. */
+static bool is_for_dra(const struct usb_view *view, const struct usbdeviceclaim *claim)
+{
+	const struct usbdeviceclaim_status *is = &claim->status;
+	const struct usbdevice device = { .status = { .vendor_id = is->vendor_id,
+						      .product_id = is->product_id,
+						      .serial_number = is->serial_number,
+						      .port_path = is->port_path } };
+	bool ours = false;
+
+	return usb_bundles_for_dra(view->config, &device) &&
+	       !offers_resource(view->offers, is->port_path, &ours);
+}
+
 static void add_claims(const struct usb_view *view, struct usb_offers *offers)
 {
 	const struct entry *entry;
@@ -130,6 +145,7 @@ static void add_claims(const struct usb_view *view, struct usb_offers *offers)
 		*offer = (struct usb_offer){ .id = claim->status.port_path,
 					     .resource = resource_name_usb(claim->meta.name),
 					     .claimed = true,
+					     .dra = is_for_dra(view, claim),
 					     .trouble = claim_trouble(view, claim, &seen) };
 		if (seen.sight == USB_HERE)
 			add_device(offer, seen.device);
@@ -321,7 +337,8 @@ static void add_unmet(const struct usb_view *view, const struct usb_candidates *
 		const char *reason = NULL;
 		auto_free char *text = usb_bundles_unmet(entry, candidates, bundles, &reason);
 
-		if (!entry->external && is_claims(offers, entry->resource))
+		if (!entry->external && entry->dra == CONFIG_DRA_OFF &&
+		    is_claims(offers, entry->resource))
 			add_trouble(
 				entry, CONFIG_NAME_TAKEN,
 				"the resource is that of a USBDeviceClaim on this node: give it "
@@ -329,7 +346,7 @@ static void add_unmet(const struct usb_view *view, const struct usb_candidates *
 				troubles);
 		else if (text)
 			add_trouble(entry, reason, text, troubles);
-		else if (!entry->external)
+		else if (!entry->external && entry->dra == CONFIG_DRA_OFF)
 			add_node_troubles(view, entry, bundles, troubles);
 	}
 }

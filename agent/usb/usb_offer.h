@@ -15,6 +15,7 @@ struct usb_offer {
 	const char *id;
 	char *resource;
 	bool claimed;                     /* else by the HostDeviceConfig */
+	bool dra;                         /* by DRA, not to the kubelet; claimed */
 	char *trouble;                    /* NULL: it is healthy                                  */
 	const struct usbdevice **devices; /* of the inventory; one that is not there is left out */
 	size_t len;

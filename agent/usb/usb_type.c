@@ -33,6 +33,7 @@ struct usb_selected_list {
 struct usb_type {
 	const struct usb_view *view;
 	struct usb_selected_list selected;
+	struct json_strs by_dra; /* ports of healthy devices */
 	struct usb_bundles bundles;
 	struct usb_owners *owners;
 	struct map *seen; /* port path -> uint64_t *: inode of its node when it was scanned */
@@ -172,7 +173,8 @@ static void set_resources(struct usb_type *type, const struct usb_offers *offers
 		devices[i] = (struct plugin_device){ .id = offer->id,
 						     .healthy = !offer->trouble,
 						     .numa_node = -1,
-						     .trouble = offer->trouble };
+						     .trouble = offer->trouble,
+						     .dra = offer->dra };
 		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
 			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };
@@ -233,6 +235,20 @@ static bool remember_selected(struct usb_type *type, const struct usb_offers *of
 	return changed;
 }
 
+static void remember_dra(struct usb_type *type, const struct usb_offers *offers)
+{
+	json_strs_done(&type->by_dra);
+	for (size_t i = 0; i < offers->len; i++) {
+		if (offers->items[i].dra && !offers->items[i].trouble)
+			json_strs_add(&type->by_dra, offers->items[i].id);
+	}
+}
+
+bool usb_type_offers_by_dra(const struct usb_type *type, const char *port_path)
+{
+	return json_strs_has(&type->by_dra, port_path);
+}
+
 bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 		    struct config_troubles *troubles)
 {
@@ -243,6 +259,7 @@ bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 	set_resources(type, &offers, plugins);
 	chown_all_again(type, &offers);
 	changed = remember_selected(type, &offers);
+	remember_dra(type, &offers);
 	usb_offers_done(&offers);
 	return changed;
 }
@@ -392,6 +409,7 @@ struct usb_type *usb_type_free(struct usb_type *type)
 	inodes_free(type->seen);
 	usb_bundles_done(&type->bundles);
 	selected_list_done(&type->selected);
+	json_strs_done(&type->by_dra);
 	free(type);
 	return NULL;
 }

@@ -4,7 +4,8 @@
  *
  * An ID is the device's port path, or those of a bundle joined by ','. It stays the same when the
  * kernel enumerates the device again. A claimed device is healthy while it is in its port, is
- * claimable, and its node exists; the node shows that it was unplugged.
+ * claimable, and its node exists; the node shows that it was unplugged. One that an entry of the
+ * HostDeviceConfig has DRA offer is marked so, and is in no list of the kubelet.
  *
  * Allocate changes the owner of the node to QEMU's. The old owner is restored when no pod has the
  * device any more, according to the kubelet's list. A pod that was missing from the list for a
@@ -59,6 +60,9 @@ struct usb_selected {
 /* The device in this socket, as usb_type_offer() offered it last; NULL: the HostDeviceConfig does
  * not select it. Borrowed until the next usb_type_offer(). */
 const struct usb_selected *usb_type_selected(const struct usb_type *type, const char *port_path);
+
+/* Does DRA offer the claimed device in this port, as usb_type_offer() had it last, as healthy? */
+bool usb_type_offers_by_dra(const struct usb_type *type, const char *port_path);
 
 /* Restore the owners of nodes that no pod has any more. Call it after offers has the offer, when
  * the allocations of all offered devices are known. */

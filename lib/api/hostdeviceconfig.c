@@ -2,6 +2,7 @@
 
 #include "api/names.h"
 
+#define DRA    struct hostdeviceconfig_dra
 #define PCI    struct hostdeviceconfig_pci
 #define SELECT struct hostdeviceconfig_usb_selector
 #define USB    struct hostdeviceconfig_usb
@@ -18,10 +19,16 @@
 #define NSTATE struct hostdeviceconfig_node
 #define STATUS struct hostdeviceconfig_status
 
+static const struct json_row dra_map[] = {
+	JSON_STR(DRA, mode, "mode", JSON_OPTIONAL),
+	JSON_END,
+};
+
 static const struct json_row pci_map[] = {
 	JSON_STR(PCI, resource_name, "resourceName", JSON_ALWAYS),
 	JSON_STR(PCI, pci_vendor_selector, "pciVendorSelector", JSON_ALWAYS),
 	JSON_BOOL(PCI, external_resource_provider, "externalResourceProvider", JSON_OPTIONAL),
+	JSON_STRUCT(PCI, dra, "dra", JSON_OPTIONAL, DRA, dra_map),
 	JSON_END,
 };
 
@@ -37,6 +44,7 @@ static const struct json_row usb_map[] = {
 	JSON_STR(USB, resource_name, "resourceName", JSON_ALWAYS),
 	JSON_LIST(USB, selectors, "selectors", JSON_ALWAYS, SELECT, selector_map),
 	JSON_BOOL(USB, external_resource_provider, "externalResourceProvider", JSON_OPTIONAL),
+	JSON_STRUCT(USB, dra, "dra", JSON_OPTIONAL, DRA, dra_map),
 	JSON_END,
 };
 
@@ -44,6 +52,7 @@ static const struct json_row mdev_map[] = {
 	JSON_STR(MDEV, resource_name, "resourceName", JSON_ALWAYS),
 	JSON_STR(MDEV, mdev_name_selector, "mdevNameSelector", JSON_ALWAYS),
 	JSON_BOOL(MDEV, external_resource_provider, "externalResourceProvider", JSON_OPTIONAL),
+	JSON_STRUCT(MDEV, dra, "dra", JSON_OPTIONAL, DRA, dra_map),
 	JSON_END,
 };
 

@@ -12,10 +12,16 @@
 
 #define HOSTDEVICECONFIG_NAME "default"
 
+/* Whether Dynamic Resource Allocation offers the devices of an entry. */
+struct hostdeviceconfig_dra {
+	char *mode; /* "Off", "Claimed"; NULL: "Off" */
+};
+
 struct hostdeviceconfig_pci {
 	char *resource_name;
 	char *pci_vendor_selector; /* "8086:10d3" */
 	bool external_resource_provider;
+	struct hostdeviceconfig_dra dra;
 };
 
 struct hostdeviceconfig_usb_selector {
@@ -32,12 +38,14 @@ struct hostdeviceconfig_usb {
 		size_t len, cap;
 	} selectors;
 	bool external_resource_provider;
+	struct hostdeviceconfig_dra dra;
 };
 
 struct hostdeviceconfig_mdev {
 	char *resource_name;
 	char *mdev_name_selector;
 	bool external_resource_provider;
+	struct hostdeviceconfig_dra dra;
 };
 
 struct hostdeviceconfig_node_types {

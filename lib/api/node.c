@@ -23,6 +23,7 @@ static const struct json_row condition_map[] = {
 static const struct json_row info_map[] = {
 	JSON_STR(struct node_info, kernel, "kernelVersion", JSON_OPTIONAL),
 	JSON_STR(struct node_info, kubelet, "kubeletVersion", JSON_OPTIONAL),
+	JSON_STR(struct node_info, runtime, "containerRuntimeVersion", JSON_OPTIONAL),
 	JSON_END,
 };
 

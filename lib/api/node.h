@@ -25,6 +25,7 @@ struct node_condition {
 struct node_info {
 	char *kernel;  /* "6.1.0-25-amd64" */
 	char *kubelet; /* "v1.31.0" */
+	char *runtime; /* "containerd://2.2.9" */
 };
 
 struct node_spec {

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,38 +86,62 @@ int file_write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* Write and sync the new file @part; its name is not synced yet. */
-static int write_part(int dir_fd, const char *part, const char *text, size_t len, unsigned mode)
+/* A file that is about to have new content. */
+struct new_file {
+	int dir_fd;
+	const char *name;
+	const char *part; /* of the temporary file */
+	unsigned mode;
+	bool durable;
+};
+
+/* Write the temporary file; if it is to be durable, it is synced, and its name is not yet. */
+static int write_part(const struct new_file *file, const char *text, size_t len)
 {
 	auto_close int fd =
-		openat(dir_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+		openat(file->dir_fd, file->part,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, file->mode);
 	int r;
 
 	if (fd < 0)
 		return -errno;
 	/* The mode must not depend on the umask or on a file of this name left by a crash. */
-	if (fchmod(fd, mode) < 0)
+	if (fchmod(fd, file->mode) < 0)
 		return -errno;
 	r = file_write_all(fd, text, len);
-	if (r == 0 && fsync(fd) < 0)
+	if (r == 0 && file->durable && fsync(fd) < 0)
 		r = -errno;
 	return r;
+}
+
+static int put(const struct new_file *file, const char *text, size_t len, struct err *err)
+{
+	int r;
+
+	assert(!strchr(file->name, '/'));
+	r = write_part(file, text, len);
+	if (r == 0 && renameat(file->dir_fd, file->part, file->dir_fd, file->name) < 0)
+		r = -errno;
+	if (r == 0)
+		return file->durable ? file_sync_names(file->dir_fd, err) : 0;
+	unlinkat(file->dir_fd, file->part, 0);
+	return err_set(err, ERR_RETRY, r, "write '%s': %s", file->name, strerror(-r));
 }
 
 int file_replace_at(int dir_fd, const char *name, const char *text, size_t len, unsigned mode,
 		    struct err *err)
 {
 	auto_free char *part = xasprintf("%s.%d.new", name, (int)getpid());
-	int r;
 
-	assert(!strchr(name, '/'));
-	r = write_part(dir_fd, part, text, len, mode);
-	if (r == 0 && renameat(dir_fd, part, dir_fd, name) < 0)
-		r = -errno;
-	if (r == 0)
-		return file_sync_names(dir_fd, err);
-	unlinkat(dir_fd, part, 0);
-	return err_set(err, ERR_RETRY, r, "write '%s': %s", name, strerror(-r));
+	return put(&(struct new_file){ dir_fd, name, part, mode, true }, text, len, err);
+}
+
+int file_swap_at(int dir_fd, const char *name, const char *text, size_t len, unsigned mode,
+		 struct err *err)
+{
+	auto_free char *part = xasprintf("%s.new", name);
+
+	return put(&(struct new_file){ dir_fd, name, part, mode, false }, text, len, err);
 }
 
 int file_remove_at(int dir_fd, const char *name, struct err *err)

@@ -27,6 +27,14 @@ int file_write_all(int fd, const char *text, size_t len);
 int file_replace_at(int dir_fd, const char *name, const char *text, size_t len, unsigned mode,
 		    struct err *err);
 
+/*
+ * Replace the file @name in the folder @dir_fd with @text, for a reader of this boot: as
+ * file_replace_at(), but nothing is synced, so after a power failure the file may be missing or
+ * empty. The temporary file is "NAME.new"; the next call replaces one that a crash has left.
+ */
+int file_swap_at(int dir_fd, const char *name, const char *text, size_t len, unsigned mode,
+		 struct err *err);
+
 /* Remove the file @name from the folder @dir_fd durably; it is not an error if it does not
  * exist. */
 int file_remove_at(int dir_fd, const char *name, struct err *err);

@@ -1,0 +1,719 @@
+#include "agent/dra/prepare.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/dra/cdi_guard.h"
+#include "agent/dra/dra_codec.h"
+#include "agent/dra/dra_devices.h"
+#include "agent/dra/prepared.h"
+#include "agent/node/this_node.h"
+#include "agent/plugin/device_type.h"
+#include "api/json_map.h"
+#include "api/names.h"
+#include "api/resourceclaim.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/client.h"
+#include "kube/fetch.h"
+#include "kube/url.h"
+
+struct prepare_job {
+	struct prepare *prepare;
+	struct dra_claim claim;
+	struct kube_call *get;
+	prepare_done_fn *done;
+	void *arg;
+	struct prepare_job *next;
+	struct prepare_job **link; /* what points to us */
+};
+
+struct prepare {
+	const struct this_node *node;
+	struct prepare_deps deps;
+	struct prepared *prepared;
+	struct cdi_guard *guard;
+	struct prepare_job *jobs;
+};
+
+/* A claim on its way from the API server's object to the checkpoint. */
+struct draft {
+	const struct prepare *prepare;
+	const struct resourceclaim *object;
+	struct prepared_claim *claim;
+	const struct dra_device *found[PREPARE_DEVICES_MAX]; /* of each device of the claim */
+};
+
+/* --- who has a device --------------------------------------------------------------------------- */
+
+static char *claim_text(const struct prepared_claim *claim)
+{
+	return xasprintf("ResourceClaim %s/%s", claim->ns, claim->name);
+}
+
+char *prepare_holder(const struct prepare *prepare, const char *id)
+{
+	const struct prepared_claim *claim = prepared_holder(prepare->prepared, id);
+
+	return claim ? claim_text(claim) : NULL;
+}
+
+void prepare_ids(const struct prepare *prepare, struct json_strs *ids)
+{
+	const struct prepared_claim *claim;
+	size_t cursor = 0;
+
+	while ((claim = prepared_next(prepare->prepared, &cursor))) {
+		for (size_t i = 0; i < claim->devices.len; i++)
+			json_strs_add(ids, claim->devices.items[i].id);
+	}
+}
+
+size_t prepare_len(const struct prepare *prepare)
+{
+	return prepared_len(prepare->prepared);
+}
+
+bool prepare_is_known(const struct prepare *prepare, const char *uid)
+{
+	return prepared_get(prepare->prepared, uid);
+}
+
+/* A scheduler may have taken the device twice, for example after a forced deletion. */
+static int check_claims(const struct prepare *prepare, const struct dra_device *device,
+			struct err *err)
+{
+	auto_free char *holder = prepare_holder(prepare, device->id);
+	const struct prepared_claim *other = NULL;
+	const struct prepared_device *neighbour =
+		device->iommu_group ? prepared_neighbour(prepare->prepared, device->iommu_group,
+							 device->id, &other)
+				    : NULL;
+
+	if (holder)
+		return err_set(err, ERR_RETRY, -EBUSY,
+			       "device '%s' is in use by %s; it is free when that one's pods have "
+			       "ended",
+			       device->id, holder);
+	if (neighbour)
+		return err_set(err, ERR_RETRY, -EBUSY,
+			       "IOMMU group %s goes to one ResourceClaim at a time, and %s/%s has "
+			       "%s of it; ask for all of it in one claim, with matchAttribute "
+			       DRA_DRIVER "/iommuGroup",
+			       device->iommu_group, other->ns, other->name, neighbour->id);
+	return 0;
+}
+
+static int check_pods(const struct prepare *prepare, const struct dra_device *device,
+		      struct err *err)
+{
+	auto_free char *pod = prepare->deps.holder
+				      ? prepare->deps.holder(prepare->deps.arg, device->id)
+				      : NULL;
+
+	if (pod)
+		return err_set(err, ERR_RETRY, -EBUSY,
+			       "device '%s' is in use by %s; it is free when the pod has ended",
+			       device->id, pod);
+	if (device->type->is_busy && device->type->is_busy(device->type_arg, device->id))
+		return err_set(err, ERR_RETRY, -EBUSY,
+			       "a process of a pod that has ended still has device '%s'; it is free "
+			       "when the process has ended",
+			       device->id);
+	return 0;
+}
+
+/* --- what is allocated ---------------------------------------------------------------------------- */
+
+static bool is_request_part(const char *name, size_t len)
+{
+	auto_free char *part = xstrndup(name, len);
+
+	return len <= NAMES_LABEL_MAX && names_valid_object(part);
+}
+
+/* It becomes part of names and paths. */
+static int check_request(const char *request, struct err *err)
+{
+	size_t base = strcspn(request, "/");
+	auto_free char *shown = NULL;
+
+	if (is_request_part(request, base) &&
+	    (!request[base] || is_request_part(request + base + 1, strlen(request + base + 1))))
+		return 0;
+	shown = str_clean(request, NAMES_LABEL_MAX);
+	return err_set(err, ERR_INVALID, -EINVAL, "no request has the name '%s'", shown);
+}
+
+static int find_device(const struct prepare *prepare, const struct resourceclaim_result *result,
+		       const struct dra_device **ret_device, struct err *err)
+{
+	const struct dra_device *device = dra_devices_find(prepare->deps.devices, result->device);
+	auto_free char *shown = str_clean(result->device, NAMES_LABEL_MAX);
+
+	if (!device && !prepare->node->inventory)
+		return err_set(err, ERR_RETRY, -EAGAIN,
+			       "the devices of this node have not been read yet");
+	if (!device)
+		return err_set(err, ERR_INVALID, -ENODEV,
+			       "device '%s' is not offered here any more: it is gone, its device "
+			       "claim is deleted, or the HostDeviceConfig does not select it; "
+			       "delete the ResourceClaim and its pods",
+			       shown);
+	if (device->trouble)
+		return err_set(err, ERR_RETRY, -EHOSTDOWN, "device '%s' is not ready: %s",
+			       device->id, device->trouble);
+	*ret_device = device;
+	return 0;
+}
+
+static int check_device(const struct draft *draft, const struct dra_device *device,
+			struct err *err)
+{
+	int r = check_claims(draft->prepare, device, err);
+
+	for (size_t i = 0; i < draft->claim->devices.len; i++) {
+		if (draft->found[i] == device)
+			return err_set(err, ERR_INVALID, -EINVAL,
+				       "device '%s' is allocated twice to the claim", device->id);
+	}
+	if (r == 0)
+		r = check_pods(draft->prepare, device, err);
+	if (r == 0 && !device->type->allocate)
+		r = err_set(err, ERR_INVALID, -EOPNOTSUPP,
+			    "devices of type '%s' cannot be had by a ResourceClaim",
+			    device->type->name);
+	return r;
+}
+
+static int draft_add(struct draft *draft, const struct resourceclaim_result *result,
+		     struct err *err)
+{
+	const struct dra_device *device = NULL;
+	struct prepared_claim *claim = draft->claim;
+	int r = check_request(result->request, err);
+
+	if (r == 0 && result->admin_access)
+		r = err_set(err, ERR_INVALID, -EOPNOTSUPP,
+			    "request '%s' has adminAccess, which " DRA_DRIVER " does not support",
+			    result->request);
+	if (r == 0 && claim->devices.len == PREPARE_DEVICES_MAX)
+		r = err_set(err, ERR_INVALID, -EMSGSIZE, "the claim has more than %d devices",
+			    PREPARE_DEVICES_MAX);
+	if (r == 0)
+		r = find_device(draft->prepare, result, &device, err);
+	if (r == 0)
+		r = check_device(draft, device, err);
+	if (r < 0)
+		return r;
+	draft->found[claim->devices.len] = device;
+	*array_add(&claim->devices) =
+		(struct prepared_device){ .request = xstrdup(result->request),
+					  .pool = xstrdup(result->pool),
+					  .device = xstrdup(result->device),
+					  .id = xstrdup(device->id),
+					  .resource = xstrdup(device->resource),
+					  .iommu_group = xstrdup_or_null(device->iommu_group),
+					  .attributes = json_map_text(device->attributes) };
+	return 0;
+}
+
+/* Results of other drivers are theirs. */
+static int add_devices(struct draft *draft, struct err *err)
+{
+	const struct resourceclaim_devices *devices = &draft->object->status.allocation.devices;
+
+	for (size_t i = 0; i < devices->results.len; i++) {
+		const struct resourceclaim_result *result = &devices->results.items[i];
+		int r = strcmp(result->driver, DRA_DRIVER) == 0 ? draft_add(draft, result, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	if (devices->results.len == 0)
+		return err_set(err, ERR_RETRY, -EAGAIN, "it is not allocated");
+	if (draft->claim->devices.len == 0)
+		return err_set(err, ERR_INVALID, -ENODEV, "no device of " DRA_DRIVER
+							  " is allocated to it");
+	return 0;
+}
+
+/* --- its configuration ---------------------------------------------------------------------------- */
+
+/* "a" is also about "a/b". */
+static bool is_about(const char *name, const char *request)
+{
+	size_t len = strlen(name);
+
+	return strncmp(name, request, len) == 0 && (!request[len] || request[len] == '/');
+}
+
+static bool concerns(const struct resourceclaim_config *config, const struct prepared_claim *claim)
+{
+	if (!str_match(config->opaque.driver, DRA_DRIVER))
+		return false;
+	if (config->requests.len == 0)
+		return true;
+	for (size_t i = 0; i < config->requests.len; i++) {
+		for (size_t k = 0; k < claim->devices.len; k++) {
+			if (is_about(config->requests.items[i], claim->devices.items[k].request))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* There are no parameters yet, so whatever somebody sets does not do what they want. */
+static int check_parameters(const struct resourceclaim_config *config, struct err *err)
+{
+	const char *source =
+		str_match(config->source, RESOURCECLAIM_FROM_CLASS) ? "DeviceClass" : "claim";
+	const char *text = str_or_empty(config->opaque.parameters);
+	auto_json json_t *parameters = NULL;
+	auto_free char *field = NULL;
+
+	if (!text[0])
+		return 0;
+	if (json_map_load(text, strlen(text), &parameters, NULL) < 0 || !json_is_object(parameters))
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "the parameters for " DRA_DRIVER " in the %s are no object", source);
+	if (json_object_size(parameters) == 0)
+		return 0;
+	field = str_clean(json_object_iter_key(json_object_iter(parameters)), NAMES_LABEL_MAX);
+	return err_set(err, ERR_INVALID, -EINVAL,
+		       "unknown field '%s' in the parameters for " DRA_DRIVER " in the %s", field,
+		       source);
+}
+
+static int check_config(const struct draft *draft, struct err *err)
+{
+	const struct resourceclaim_devices *devices = &draft->object->status.allocation.devices;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < devices->config.len; i++) {
+		if (concerns(&devices->config.items[i], draft->claim))
+			r = check_parameters(&devices->config.items[i], err);
+	}
+	return r;
+}
+
+/* --- what its containers get ------------------------------------------------------------------- */
+
+static struct prepared_request *request_of(struct prepared_claim *claim, const char *base)
+{
+	struct prepared_request *request;
+
+	for (size_t i = 0; i < claim->requests.len; i++) {
+		if (strcmp(claim->requests.items[i].name, base) == 0)
+			return &claim->requests.items[i];
+	}
+	request = array_add(&claim->requests);
+	request->name = xstrdup(base);
+	return request;
+}
+
+static bool has_node(const struct prepared_request *request, const char *path)
+{
+	for (size_t i = 0; i < request->nodes.len; i++) {
+		if (strcmp(request->nodes.items[i].path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The variables of all types are lists of devices, "PCI_RESOURCE_...=0000:3b:00.0,0000:3b:00.1". */
+static void add_envs(struct prepared_claim *claim, const struct json_pairs *envs)
+{
+	for (size_t i = 0; i < envs->len; i++) {
+		const char *before = json_pairs_get(&claim->envs, envs->items[i].key);
+		auto_free char *value = before ? xasprintf("%s,%s", before, envs->items[i].value)
+					       : xstrdup(envs->items[i].value);
+
+		json_pairs_set(&claim->envs, envs->items[i].key, value);
+	}
+}
+
+static void add_allocation(struct prepared_claim *claim, struct prepared_request *request,
+			   const struct allocation *allocation)
+{
+	for (size_t i = 0; i < allocation->devices.len; i++) {
+		const struct device_spec *spec = &allocation->devices.items[i];
+
+		if (!has_node(request, spec->container_path))
+			*array_add(&request->nodes) = (struct prepared_node){
+				.path = xstrdup(spec->container_path),
+				.host_path = xstrdup(spec->host_path),
+				.permissions = xstrdup(spec->permissions),
+			};
+	}
+	for (size_t i = 0; i < allocation->mounts.len; i++)
+		*array_add(&request->mounts) = (struct prepared_mount){
+			.path = xstrdup(allocation->mounts.items[i].container_path),
+			.host_path = xstrdup(allocation->mounts.items[i].host_path),
+			.read_only = allocation->mounts.items[i].read_only,
+		};
+	add_envs(claim, &allocation->envs);
+}
+
+static int allocate(struct prepared_claim *claim, const struct dra_device *device,
+		    const char *base, const struct json_strs *ids, struct err *err)
+{
+	struct allocation allocation = { 0 };
+	int r = device->type->allocate(device->type_arg, device->resource, ids, &allocation, err);
+
+	if (r >= 0 && (allocation_is_empty(&allocation) || allocation.annotations.len > 0 ||
+		       allocation.cdi_devices.len > 0))
+		r = err_set(err, ERR_INVALID, -EOPNOTSUPP,
+			    "device '%s' of '%s' cannot be had by a ResourceClaim", device->id,
+			    device->resource);
+	if (r >= 0)
+		add_allocation(claim, request_of(claim, base), &allocation);
+	allocation_done(&allocation);
+	return r < 0 ? r : 0;
+}
+
+/* The devices of one request and resource together, as a container's in an Allocate. */
+static int allocate_all(struct draft *draft, struct err *err)
+{
+	struct prepared_claim *claim = draft->claim;
+	bool done[PREPARE_DEVICES_MAX] = { false };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < claim->devices.len; i++) {
+		auto_free char *base = resourceclaim_base_request(claim->devices.items[i].request);
+		const struct dra_device *first = draft->found[i];
+		struct json_strs ids = { 0 };
+
+		for (size_t k = i; k < claim->devices.len && !done[i]; k++) {
+			const struct dra_device *device = draft->found[k];
+
+			if (!is_about(base, claim->devices.items[k].request) ||
+			    device->type != first->type ||
+			    strcmp(device->resource, first->resource) != 0)
+				continue;
+			json_strs_add(&ids, device->id);
+			done[k] = k > i;
+		}
+		if (ids.len > 0)
+			r = allocate(claim, first, base, &ids, err);
+		json_strs_done(&ids);
+	}
+	return r;
+}
+
+/* --- from the object to the files ---------------------------------------------------------------- */
+
+static int check_object(const struct resourceclaim *object, const struct dra_claim *asked,
+			struct err *err)
+{
+	const char *pod_claim =
+		api_meta_annotation(&object->meta, RESOURCECLAIM_ANNOTATION_POD_CLAIM);
+
+	if (!str_match(object->meta.uid, asked->uid))
+		return err_set(err, ERR_INVALID, -ESTALE,
+			       "it was replaced by another one of this name (UID '%s')",
+			       str_or_empty(object->meta.uid));
+	if (pod_claim && !is_request_part(pod_claim, strlen(pod_claim)))
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "its annotation " RESOURCECLAIM_ANNOTATION_POD_CLAIM
+			       " is no name of a pod's claim");
+	return 0;
+}
+
+/* What is prepared for @object, checked; the caller frees. */
+static int draft_claim(const struct prepare *prepare, const struct dra_claim *asked,
+		       const struct resourceclaim *object, struct prepared_claim **ret_claim,
+		       struct err *err)
+{
+	struct draft *draft = xcalloc(1, sizeof(*draft));
+	struct prepared_claim *claim = xcalloc(1, sizeof(*claim));
+	int r = check_object(object, asked, err);
+
+	*draft = (struct draft){ .prepare = prepare, .object = object, .claim = claim };
+	claim->uid = xstrdup(asked->uid);
+	claim->ns = xstrdup(asked->ns);
+	claim->name = xstrdup(asked->name);
+	claim->pod_claim = xstrdup_or_null(
+		api_meta_annotation(&object->meta, RESOURCECLAIM_ANNOTATION_POD_CLAIM));
+	if (r == 0)
+		r = add_devices(draft, err);
+	if (r == 0)
+		r = check_config(draft, err);
+	if (r == 0)
+		r = allocate_all(draft, err);
+	free(draft);
+	if (r < 0)
+		prepared_claim_free(claim);
+	else
+		*ret_claim = claim;
+	return r;
+}
+
+static void notify(const struct prepare *prepare, const struct json_strs *ids)
+{
+	for (size_t i = 0; prepare->deps.changed && i < ids->len; i++)
+		prepare->deps.changed(prepare->deps.arg, ids->items[i]);
+}
+
+static void ids_of(const struct prepared_claim *claim, struct json_strs *ids)
+{
+	for (size_t i = 0; claim && i < claim->devices.len; i++)
+		json_strs_add(ids, claim->devices.items[i].id);
+}
+
+/* The checkpoint comes first: without it a device that a pod has would look free. */
+static int commit(struct prepare *prepare, struct prepared_claim *claim, struct err *err)
+{
+	auto_free char *uid = xstrdup(claim->uid);
+	struct json_strs ids = { 0 };
+	int r;
+
+	failpoint("dra-checkpoint-before");
+	r = prepared_add(prepare->prepared, claim, err);
+	if (r < 0)
+		return r;
+	failpoint("dra-checkpoint-after");
+	r = cdi_spec_write(&prepare->deps.place, claim, err);
+	failpoint("dra-files-after");
+	if (r < 0) {
+		(void)cdi_spec_remove(&prepare->deps.place, uid, NULL);
+		(void)prepared_remove(prepare->prepared, uid, NULL);
+		return r;
+	}
+	cdi_guard_add(prepare->guard, claim);
+	ids_of(claim, &ids);
+	notify(prepare, &ids);
+	json_strs_done(&ids);
+	return 0;
+}
+
+static int prepare_object(struct prepare *prepare, const struct dra_claim *asked, const char *text,
+			  size_t len, struct err *err)
+{
+	struct resourceclaim *object = NULL;
+	struct prepared_claim *claim = NULL;
+	int r = resourceclaim_parse(text, len, &object, err);
+
+	if (r == 0)
+		r = draft_claim(prepare, asked, object, &claim, err);
+	if (r == 0)
+		r = commit(prepare, claim, err);
+	resourceclaim_free(object);
+	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", asked->ns, asked->name) : 0;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------------ */
+
+/* The job is no longer in the list. */
+static void job_free(struct prepare_job *job)
+{
+	free(job->claim.ns);
+	free(job->claim.name);
+	free(job->claim.uid);
+	free(job);
+}
+
+static void job_unlink(struct prepare_job *job)
+{
+	*job->link = job->next;
+	if (job->next)
+		job->next->link = job->link;
+}
+
+static void job_end(struct prepare_job *job, const struct prepared_claim *claim,
+		    const struct err *err)
+{
+	job_unlink(job);
+	job->done(job->arg, claim, err);
+	job_free(job);
+}
+
+static int get_failed(const struct dra_claim *asked, const struct kube_response *response,
+		      struct err *err)
+{
+	if (err->code == -ENOENT && fetch_says_gone(response, asked->name))
+		return err_set(err, ERR_INVALID, -ENOENT, "ResourceClaim %s/%s does not exist",
+			       asked->ns, asked->name);
+	if (err->code == -ENOENT)
+		return err_set(err, ERR_RETRY, -ENOENT,
+			       "the API server does not serve ResourceClaims of %s/%s",
+			       resourceclaim_kind.group, resourceclaim_kind.version);
+	return err_wrap(err, "get ResourceClaim %s/%s", asked->ns, asked->name);
+}
+
+/* Another job may have prepared it meanwhile. */
+static void on_object(void *arg, int result, const struct kube_response *response,
+		      const struct err *cause)
+{
+	struct prepare_job *job = arg;
+	struct prepare *prepare = job->prepare;
+	const struct prepared_claim *claim = NULL;
+	struct err err = { 0 };
+	int r = prepare_again(prepare, job->claim.uid, &claim, &err);
+
+	job->get = NULL;
+	if (r == PREPARE_UNKNOWN && result < 0) {
+		err = *cause;
+		r = get_failed(&job->claim, response, &err);
+	} else if (r == PREPARE_UNKNOWN) {
+		r = prepare_object(prepare, &job->claim, response->body, response->body_len, &err);
+	}
+	if (r == 0)
+		claim = prepared_get(prepare->prepared, job->claim.uid);
+	job_end(job, r < 0 ? NULL : claim, r < 0 ? &err : NULL);
+}
+
+struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_claim *claim,
+				  prepare_done_fn *done, void *arg)
+{
+	struct prepare_job *job = xcalloc(1, sizeof(*job));
+	auto_str struct str path = STR_INIT;
+
+	*job = (struct prepare_job){ .prepare = prepare,
+				     .claim = { .ns = xstrdup(claim->ns),
+						.name = xstrdup(claim->name),
+						.uid = xstrdup(claim->uid) },
+				     .done = done,
+				     .arg = arg,
+				     .next = prepare->jobs,
+				     .link = &prepare->jobs };
+	if (job->next)
+		job->next->link = &job->next;
+	prepare->jobs = job;
+	/* Not from a cache: the scheduler has just written it. */
+	url_object(&path, &resourceclaim_kind, claim->ns, claim->name, NULL);
+	job->get = kube_client_send(prepare->node->client,
+				    &(struct kube_request){ .verb = "get",
+							    .resource = resourceclaim_kind.plural,
+							    .method = "GET",
+							    .path = str_cstr(&path),
+							    .timeout_ms = PREPARE_GET_MS },
+				    on_object, job);
+	return job;
+}
+
+void prepare_cancel(struct prepare_job *job)
+{
+	if (job->get)
+		kube_call_cancel(job->get);
+	job_unlink(job);
+	job_free(job);
+}
+
+/* --- again, and undone ------------------------------------------------------------------------- */
+
+int prepare_again(struct prepare *prepare, const char *uid, const struct prepared_claim **ret_claim,
+		  struct err *err)
+{
+	const struct prepared_claim *claim = prepared_get(prepare->prepared, uid);
+	int r;
+
+	if (!claim)
+		return PREPARE_UNKNOWN;
+	r = cdi_spec_write(&prepare->deps.place, claim, err);
+	if (r < 0)
+		return err_wrap(err, "ResourceClaim %s/%s", claim->ns, claim->name);
+	*ret_claim = claim;
+	return 0;
+}
+
+static void end_jobs(struct prepare *prepare, const char *uid)
+{
+	struct prepare_job *job = prepare->jobs;
+	struct err err = { 0 };
+
+	err_set(&err, ERR_RETRY, -ECANCELED, "the claim was unprepared meanwhile");
+	while (job) {
+		if (strcmp(job->claim.uid, uid) != 0) {
+			job = job->next;
+			continue;
+		}
+		kube_call_cancel(job->get);
+		job_end(job, NULL, &err);
+		job = prepare->jobs; /* others may have been cancelled */
+	}
+}
+
+int prepare_undo(struct prepare *prepare, const char *uid, struct err *err)
+{
+	const struct prepared_claim *claim = prepared_get(prepare->prepared, uid);
+	struct json_strs ids = { 0 };
+	int r;
+
+	end_jobs(prepare, uid);
+	ids_of(claim, &ids);
+	if (claim)
+		cdi_guard_remove(prepare->guard, claim);
+	failpoint("dra-files-remove-before");
+	r = cdi_spec_remove(&prepare->deps.place, uid, err);
+	failpoint("dra-files-remove-after");
+	if (r == 0)
+		r = prepared_remove(prepare->prepared, uid, err);
+	failpoint("dra-checkpoint-remove-after");
+	if (r == 0)
+		notify(prepare, &ids);
+	json_strs_done(&ids);
+	return r;
+}
+
+/* --- life -------------------------------------------------------------------------------------------- */
+
+static void forget(struct prepare *prepare, const struct prepared_claim *claim)
+{
+	auto_free char *uid = xstrdup(claim->uid);
+	struct err err = { 0 };
+
+	if (cdi_spec_remove(&prepare->deps.place, uid, &err) < 0 ||
+	    prepared_remove(prepare->prepared, uid, &err) < 0)
+		log_warn("a ResourceClaim of an earlier boot cannot be forgotten",
+			 log_str("reason", err.msg));
+}
+
+static void recall(struct prepare *prepare, const struct prepared_claim *claim)
+{
+	struct err err = { 0 };
+
+	if (cdi_spec_write(&prepare->deps.place, claim, &err) < 0)
+		log_error("the files of a prepared ResourceClaim cannot be written",
+			  log_str("namespace", claim->ns), log_str("claim", claim->name),
+			  log_str("reason", err.msg));
+	cdi_guard_add(prepare->guard, claim);
+}
+
+struct prepare *prepare_new(const struct this_node *node, const struct prepare_deps *deps)
+{
+	struct prepare *prepare = xcalloc(1, sizeof(*prepare));
+	const struct prepared_claim *claim;
+	size_t cursor = 0;
+
+	prepare->node = node;
+	prepare->deps = *deps;
+	prepare->prepared = prepared_new(deps->claims_dir, deps->boot);
+	prepare->guard = cdi_guard_new(deps->watch, &prepare->deps.place);
+	while ((claim = prepared_next(prepare->prepared, &cursor))) {
+		if (prepared_is_stale(prepare->prepared, claim))
+			forget(prepare, claim);
+		else
+			recall(prepare, claim);
+	}
+	return prepare;
+}
+
+struct prepare *prepare_free(struct prepare *prepare)
+{
+	if (!prepare)
+		return NULL;
+	while (prepare->jobs)
+		prepare_cancel(prepare->jobs);
+	cdi_guard_free(prepare->guard);
+	prepared_free(prepare->prepared);
+	free(prepare);
+	return NULL;
+}

@@ -1,0 +1,405 @@
+#include "agent/dra/slices.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/dra/dra_devices.h"
+#include "agent/dra/runtime_cdi.h"
+#include "agent/node/this_node.h"
+#include "api/json_map.h"
+#include "api/json_map_read.h"
+#include "api/node.h"
+#include "api/resourceslice.h"
+#include "base/json_read.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/informer.h"
+#include "kube/reconcile.h"
+#include "kube/store.h"
+
+/* Changes of several devices, such as those of a card, make one write. */
+enum { UPDATE_MS = 100 };
+
+/* A slice as it was when it was right last. */
+struct record {
+	char *uid;
+	int64_t generation; /* changes with each change of its spec   */
+	char *wanted;       /* the text of what it should be           */
+	char *difference;   /* what the API server does not keep of it; NULL: nothing */
+};
+
+struct slices {
+	const struct this_node *node;
+	const struct dra_devices *devices;
+	struct map *records; /* of struct record, by name */
+	struct reconcile *reconcile;
+	bool started;
+};
+
+/* --- what is wanted --------------------------------------------------------------------------- */
+
+static const struct node *own_node(const struct slices *slices)
+{
+	const struct informer *self = slices->node->self;
+	const struct node *node =
+		self ? store_object(informer_store(self), slices->node->name) : NULL;
+
+	return node && node->meta.uid ? node : NULL;
+}
+
+static json_t *metadata_of(const struct node *node)
+{
+	json_t *metadata = json_object();
+	json_t *owner = json_object();
+
+	json_put_text(owner, "apiVersion", node_kind.version);
+	json_put_text(owner, "kind", node_kind.kind);
+	json_put_text(owner, "name", node->meta.name);
+	json_put_text(owner, "uid", node->meta.uid);
+	json_put(owner, "controller", json_true());
+	json_put(metadata, "ownerReferences", json_array());
+	json_add(json_object_get(metadata, "ownerReferences"), owner);
+	return metadata;
+}
+
+/* The healthy devices of the pool. *@ret_known: has it any at all? */
+static json_t *devices_of(const struct slices *slices, const char *pool, bool *ret_known)
+{
+	json_t *list = json_array();
+
+	*ret_known = false;
+	for (size_t i = 0; i < dra_devices_len(slices->devices); i++) {
+		const struct dra_device *device = dra_devices_at(slices->devices, i);
+		json_t *json;
+
+		if (strcmp(device->pool, pool) != 0)
+			continue;
+		*ret_known = true;
+		if (device->trouble)
+			continue;
+		json = json_object();
+		json_put_text(json, "name", device->name);
+		json_put(json, "attributes", json_incref(device->attributes));
+		json_add(list, json);
+	}
+	return list;
+}
+
+static json_t *spec_of(const struct slices *slices, const char *pool, json_t *devices)
+{
+	json_t *spec = json_object();
+	json_t *of = json_object();
+
+	json_put_text(of, "name", pool);
+	json_put(of, "generation", json_integer(1));
+	json_put(of, "resourceSliceCount", json_integer(1));
+	json_put_text(spec, "driver", DRA_DRIVER);
+	json_put_text(spec, "nodeName", slices->node->name);
+	json_put(spec, "pool", of);
+	json_put(spec, "devices", devices);
+	return spec;
+}
+
+/* The slice of that pool as it should be; NULL: there should be none. */
+static json_t *slice_of(const struct slices *slices, enum dra_kind kind, size_t i)
+{
+	const struct node *node = own_node(slices);
+	auto_free char *pool = dra_pool_name(slices->node->name, kind, i);
+	auto_free char *trouble = NULL;
+	auto_json json_t *devices = NULL;
+	bool known;
+	json_t *slice;
+
+	if (!node || !runtime_cdi_known(slices->node, &trouble) || trouble)
+		return NULL;
+	devices = devices_of(slices, pool, &known);
+	if (!known && !(i == 0 && dra_devices_selects(slices->devices, kind)))
+		return NULL;
+	slice = json_object();
+	json_put(slice, "metadata", metadata_of(node));
+	json_put(slice, "spec", spec_of(slices, pool, json_incref(devices)));
+	return slice;
+}
+
+/* The same of the slice @name. */
+static json_t *wanted_of(const struct slices *slices, const char *name)
+{
+	for (int kind = 0; kind < DRA_KINDS; kind++) {
+		for (size_t i = 0; i < DRA_POOLS_MAX; i++) {
+			auto_free char *of =
+				dra_slice_name(slices->node->name, (enum dra_kind)kind, i);
+
+			if (strcmp(of, name) == 0)
+				return slice_of(slices, (enum dra_kind)kind, i);
+		}
+	}
+	return NULL;
+}
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+static bool is_nothing(const json_t *json)
+{
+	return !json || (json_is_array(json) && json_array_size(json) == 0);
+}
+
+static char *find_difference(const char *path, json_t *want, json_t *have);
+
+static char *difference_of_objects(const char *path, json_t *want, json_t *have)
+{
+	char *difference = NULL;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (want, key, value) {
+		auto_free char *at = xasprintf("%s.%s", path, key);
+
+		if (!difference)
+			difference = find_difference(at, value, json_object_get(have, key));
+	}
+	json_object_foreach (have, key, value) {
+		if (!difference && !json_object_get(want, key))
+			difference = xasprintf("%s.%s is added", path, key);
+	}
+	return difference;
+}
+
+static char *difference_of_arrays(const char *path, json_t *want, json_t *have)
+{
+	char *difference = NULL;
+
+	if (json_array_size(want) != json_array_size(have))
+		return xasprintf("%s has %zu items in place of %zu", path, json_array_size(have),
+				 json_array_size(want));
+	for (size_t i = 0; i < json_array_size(want) && !difference; i++) {
+		auto_free char *at = xasprintf("%s[%zu]", path, i);
+
+		difference = find_difference(at, json_array_get(want, i), json_array_get(have, i));
+	}
+	return difference;
+}
+
+/* In which field @have is not as @want, for the caller to free; NULL: in none. No deeper than @want
+ * is. */
+static char *find_difference(const char *path, json_t *want, json_t *have)
+{
+	if (is_nothing(want) && is_nothing(have))
+		return NULL;
+	if (!have)
+		return xasprintf("%s is missing", path);
+	if (json_is_object(want) && json_is_object(have))
+		return difference_of_objects(path, want, have);
+	if (json_is_array(want) && json_is_array(have))
+		return difference_of_arrays(path, want, have);
+	return json_equal(want, have) ? NULL : xasprintf("%s is different", path);
+}
+
+/* @text is the object at the API server. */
+static char *difference_from(const json_t *wanted, const struct json_text *text)
+{
+	auto_json json_t *have = NULL;
+
+	if (json_map_load(text->text, text->len, &have, NULL) < 0)
+		return xstrdup("it cannot be read");
+	return find_difference("spec", json_object_get(wanted, "spec"),
+			       json_object_get(have, "spec"));
+}
+
+static bool has_owner(const struct slices *slices, const struct resourceslice *slice)
+{
+	const struct node *node = own_node(slices);
+
+	for (size_t i = 0; node && i < slice->meta.owner_refs.len; i++) {
+		const struct api_owner_ref *owner = &slice->meta.owner_refs.items[i];
+
+		if (str_match(owner->uid, node->meta.uid) && owner->controller)
+			return true;
+	}
+	return false;
+}
+
+/* Is its spec what it was when it was right, and is the same wanted as then? */
+static bool is_recorded(const struct slices *slices, const struct resourceslice *slice,
+			const json_t *wanted)
+{
+	const struct record *record = map_get(slices->records, slice->meta.name);
+	auto_free char *text = NULL;
+
+	if (!record || record->generation != slice->meta.generation ||
+	    !str_equal(record->uid, slice->meta.uid))
+		return false;
+	text = json_map_text(wanted);
+	return strcmp(record->wanted, text) == 0;
+}
+
+static void *record_free(struct record *record)
+{
+	if (!record)
+		return NULL;
+	free(record->uid);
+	free(record->wanted);
+	free(record->difference);
+	free(record);
+	return NULL;
+}
+
+/* --- as struct reconcile_spec has them -------------------------------------------------------- */
+
+static bool is_ready(void *arg)
+{
+	return own_node(arg) != NULL;
+}
+
+/* The selectors of the list leave no others. */
+static bool is_ours(void *arg, const char *name, const void *object)
+{
+	(void)arg;
+	(void)name;
+	(void)object;
+	return true;
+}
+
+/*
+ * The first look at a slice reads it, so that an agent that has just begun writes nothing that is
+ * there; after that its generation says whether its spec is still what it was. What an apply has
+ * not changed, it will not change.
+ */
+static void plan(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	const struct slices *slices = arg;
+	const struct resourceslice *slice = view->object;
+	auto_json json_t *wanted = wanted_of(slices, view->key);
+	char *difference;
+
+	if (slice && slice->meta.deletion_timestamp)
+		return; /* somebody's finalizer keeps it: then it is made again */
+	if (!wanted) {
+		if (slice)
+			ret_decision->step = STEP_DELETE;
+		return;
+	}
+	if (slice && has_owner(slices, slice) && is_recorded(slices, slice, wanted))
+		return;
+	if (slice && !view->text) {
+		ret_decision->step = STEP_READ;
+		return;
+	}
+	if (slice && (has_owner(slices, slice) || view->last == STEP_APPLY)) {
+		difference = difference_from(wanted, view->text);
+		ret_decision->job = difference;
+		ret_decision->job_free = free;
+		if (!difference || view->last == STEP_APPLY)
+			return;
+	}
+	ret_decision->step = STEP_APPLY;
+	ret_decision->body = json_incref(wanted);
+}
+
+/* It is as right as it gets. */
+static void rested(void *arg, const char *name, const void *object, const struct decision *decision)
+{
+	struct slices *slices = arg;
+	const struct resourceslice *slice = object;
+	auto_json json_t *wanted = wanted_of(slices, name);
+	const struct record *before = map_get(slices->records, name);
+	struct record *record;
+
+	if (!slice || !wanted) {
+		record_free(map_remove(slices->records, name));
+		return;
+	}
+	if (slice->meta.deletion_timestamp || is_recorded(slices, slice, wanted))
+		return;
+	record = xcalloc(1, sizeof(*record));
+	record->uid = xstrdup_or_null(slice->meta.uid);
+	record->generation = slice->meta.generation;
+	record->wanted = json_map_text(wanted);
+	record->difference = xstrdup_or_null(decision->job);
+	if (record->difference && !(before && str_equal(before->difference, record->difference)))
+		log_warn("the API server does not keep a ResourceSlice as it was written: is a "
+			 "feature gate of it off?",
+			 log_str("slice", name), log_str("field", record->difference));
+	record_free(map_set(slices->records, name, record));
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void enqueue_all(struct slices *slices, uint64_t delay_ms)
+{
+	for (int kind = 0; kind < DRA_KINDS; kind++) {
+		for (size_t i = 0; i < DRA_POOLS_MAX; i++) {
+			auto_free char *name =
+				dra_slice_name(slices->node->name, (enum dra_kind)kind, i);
+
+			reconcile_enqueue_after(slices->reconcile, name, delay_ms);
+		}
+	}
+}
+
+static void on_synced(void *arg)
+{
+	enqueue_all(arg, 0);
+}
+
+struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices)
+{
+	struct slices *slices = xcalloc(1, sizeof(*slices));
+	auto_free char *selector =
+		xasprintf("spec.driver=" DRA_DRIVER ",spec.nodeName=%s", node->name);
+
+	slices->node = node;
+	slices->devices = devices;
+	slices->records = map_new();
+	slices->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = "resourceslices",
+		.kind = &resourceslice_kind,
+		.field_selector = selector,
+		.on_synced = on_synced,
+		.field_manager = "hostdev-agent",
+		.max_running = DRA_KINDS,
+		.is_ready = is_ready,
+		.is_ours = is_ours,
+		.plan = plan,
+		.rested = rested,
+		.arg = slices,
+		.client = node->client,
+		.clock = node->clock,
+		.events = node->events,
+		.metrics = node->metrics,
+	});
+	return slices;
+}
+
+struct slices *slices_free(struct slices *slices)
+{
+	size_t cursor = 0;
+	void *record = NULL;
+
+	if (!slices)
+		return NULL;
+	reconcile_free(slices->reconcile);
+	while (map_next(slices->records, &cursor, NULL, &record))
+		record_free(record);
+	map_free(slices->records);
+	free(slices);
+	return NULL;
+}
+
+void slices_start(struct slices *slices)
+{
+	if (slices->started)
+		return;
+	slices->started = true;
+	reconcile_start(slices->reconcile);
+}
+
+void slices_update(struct slices *slices)
+{
+	if (slices->started)
+		enqueue_all(slices, UPDATE_MS);
+}

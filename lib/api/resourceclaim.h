@@ -1,0 +1,72 @@
+/*
+ * resourceclaim: ResourceClaim of resource.k8s.io/v1: what a driver must know of it on the node of
+ * a pod.
+ */
+#pragma once
+
+#include "api/kind.h"
+#include "api/meta.h"
+
+struct err;
+
+#define RESOURCECLAIM_FROM_CLASS "FromClass"
+
+/* On a claim that was made from a template: its name in the pod. */
+#define RESOURCECLAIM_ANNOTATION_POD_CLAIM "resource.kubernetes.io/pod-claim-name"
+
+/* A device that is allocated to the claim. */
+struct resourceclaim_result {
+	char *request; /* "gpu", or "gpu/large" of a list of alternatives */
+	char *driver;
+	char *pool;
+	char *device;
+	bool admin_access;
+};
+
+struct resourceclaim_opaque {
+	char *driver;
+	char *parameters; /* JSON text; NULL: none */
+};
+
+/* A configuration of the claim's devices. */
+struct resourceclaim_config {
+	char *source;              /* RESOURCECLAIM_FROM_CLASS, or of the claim */
+	struct json_strs requests; /* that it is about; none: all                */
+	struct resourceclaim_opaque opaque;
+};
+
+struct resourceclaim_devices {
+	struct {
+		struct resourceclaim_result *items;
+		size_t len, cap;
+	} results;
+	struct {
+		struct resourceclaim_config *items;
+		size_t len, cap;
+	} config;
+};
+
+struct resourceclaim_allocation {
+	struct resourceclaim_devices devices; /* no results: the claim is not allocated */
+};
+
+struct resourceclaim_status {
+	struct resourceclaim_allocation allocation;
+};
+
+struct resourceclaim {
+	struct api_meta meta;
+	struct resourceclaim_status status;
+};
+
+extern const struct api_kind resourceclaim_kind;
+
+/* Parse @len bytes of text into *@ret_claim, which the caller frees with resourceclaim_free().
+ * Errors are those of json_map_load() and api_object_decode(). */
+int resourceclaim_parse(const char *text, size_t len, struct resourceclaim **ret_claim,
+			struct err *err);
+/* Takes NULL, returns NULL. */
+struct resourceclaim *resourceclaim_free(struct resourceclaim *claim);
+
+/* The request without a sub-request, which the caller frees: "gpu" of "gpu/large". */
+char *resourceclaim_base_request(const char *request);

@@ -7,6 +7,7 @@
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/device_count.h"
+#include "agent/dra/runtime_cdi.h"
 #include "agent/drm/drm.h"
 #include "agent/generic/generics.h"
 #include "agent/gpu/gpus.h"
@@ -58,6 +59,7 @@ struct node_agent {
 	struct node_agent_seen seen; /* until it has begun with it */
 	struct clock_timer *begins;
 	const struct config *asked; /* by the HostDeviceConfig; NULL: not known yet */
+	char *runtime;              /* the node's container runtime; NULL: not known */
 	bool told_failure;          /* an event said that scans fail */
 	struct metric *listed;
 };
@@ -105,8 +107,19 @@ static void hand_node(const struct node_agent *agent)
 			node_heartbeat_ms(node) > 0 ? &node->status.allocatable : NULL);
 	else if (!entry && informer_synced(agent->node_informer))
 		changed = offers_set_no_node(agent->wiring.offers, NULL);
+	offers_set_node(agent->wiring.offers);
 	if (changed)
 		wiring_changed(&agent->wiring, CHANGE_ALLOCATABLE, NULL);
+}
+
+/* Whether the runtime has CDI decides what DRA offers. */
+static void set_runtime(struct node_agent *agent, const char *runtime)
+{
+	if (str_equal(runtime, agent->runtime))
+		return;
+	free(agent->runtime);
+	agent->runtime = xstrdup_or_null(runtime);
+	offers_update_soon(agent->wiring.offers);
 }
 
 static void on_node_list(void *arg)
@@ -137,6 +150,7 @@ static void on_node(void *arg, const char *name, const struct entry *before,
 	generics_set_labels(parts->generics, &node->meta.labels);
 	mdevs_set_labels(parts->mdevs, &node->meta.labels);
 	offers_set_heartbeat(parts->offers, node_heartbeat_ms(node));
+	set_runtime(agent, node->status.info.runtime);
 	hand_node(agent);
 	address = node_internal_ip(node);
 	monitor_set_node_address(parts->monitor, address);
@@ -315,6 +329,7 @@ static void offer_generic(void *arg, struct plugins *plugins)
 	if (!agent->asked)
 		return;
 	pci_selected_collisions(agent->asked, plugins, &troubles);
+	runtime_cdi_report(&agent->node, agent->asked, &troubles);
 	config_watch_report(parts->config, "pci", &troubles);
 	config_troubles_done(&troubles);
 }
@@ -630,6 +645,7 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 		informer_free(agent->claims[i].informer);
 	}
 	inventory_free(agent->seen.inventory);
+	free(agent->runtime);
 	clock_timer_free(agent->node.clock, agent->begins);
 	this_node_done(&agent->node);
 	free(agent);

@@ -26,6 +26,8 @@ static const char *const mig_strategies[] = { "none", "single", "mixed", NULL };
 static const char *const amd_namings[] = { "single", "mixed", NULL };
 /* In the order of enum registration_mode. */
 static const char *const registrations[] = { "auto", "direct", "registry", NULL };
+/* In the order of enum cdi_mode. */
+static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct settings, member)
@@ -147,6 +149,9 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .fallback = "/var/lib/kubelet", \
 	  .help = "The kubelet's folder. Its sockets are in device-plugins, plugins_registry and " \
 		  "pod-resources below it." }, \
+	{ .name = "cdi-dir", .type = OPTION_STRING, AT(cdi_dir), .argument = "DIR", \
+	  .fallback = "/var/run/cdi", \
+	  .help = "Where the container runtime reads the CDI files of ResourceClaims." }, \
 	{ .name = "host-root", .type = OPTION_STRING, AT(host_root), .argument = "DIR", \
 	  .help = "Where the host's file system is mounted, if not at /; used for the sockets in the " \
 		  "HostDeviceConfig and the CDI files of GPUs." }, \
@@ -154,7 +159,12 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .fallback = "auto", .argument = "WAY", \
 	  .help = "How resources are registered with the kubelet: direct calls its registration socket, " \
 		  "registry puts sockets into plugins_registry, auto is registry if that folder exists, " \
-		  "else direct." }
+		  "else direct." }, \
+	{ .name = "cdi", .type = OPTION_ENUM, AT(cdi), .choices = cdi_modes, .fallback = "auto", \
+	  .argument = "MODE", \
+	  .help = "Whether the node's container runtime adds CDI devices to containers, without which " \
+		  "nothing is offered by DRA: on, off, or auto, which is on for containerd 2 and CRI-O " \
+		  "1.23 or newer. containerd 1.7 has CDI if its configuration says so." }
 
 /* Both commands take the same file: each knows the keys of the other, too. */
 #define FILE_KEY(name_, type_, member_) \
@@ -185,9 +195,11 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 #define OFFERS_KEYS \
 	FILE_KEY("device-plugins", OPTION_BOOL, device_plugins), \
 	FILE_KEY("kubelet-dir", OPTION_STRING, kubelet_dir), \
+	FILE_KEY("cdi-dir", OPTION_STRING, cdi_dir), \
 	FILE_KEY("host-root", OPTION_STRING, host_root), \
 	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
-	  .file_only = true }
+	  .file_only = true }, \
+	{ .name = "cdi", .type = OPTION_ENUM, AT(cdi), .choices = cdi_modes, .file_only = true }
 
 static const struct option_row run_rows[] = {
 	PROGRAM_LOG_ROWS(struct settings, common),
@@ -454,6 +466,7 @@ struct this_node_options settings_node_options(const struct settings *s)
 		.kubelet_dir = s->kubelet_dir,
 		.host_root = s->host_root,
 		.vfio_drivers = settings_vfio_drivers(s),
+		.cdi = (enum cdi_mode)s->cdi,
 	};
 }
 
@@ -470,6 +483,7 @@ struct offers_options settings_offers_options(const struct settings *s)
 	return (struct offers_options){
 		.off = !s->device_plugins,
 		.registration = (enum registration_mode)s->registration,
+		.cdi_dir = s->cdi_dir,
 	};
 }
 

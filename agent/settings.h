@@ -47,7 +47,9 @@ struct settings {
 	uint64_t intel_shares;
 	bool device_plugins;
 	char *kubelet_dir;
+	char *cdi_dir;
 	int registration;            /* enum registration_mode */
+	int cdi;                     /* enum cdi_mode          */
 	int output;                  /* enum out_format */
 	bool include_group, release; /* of plan */
 	char *driver;

@@ -141,8 +141,8 @@ static json_t *device_json(const struct cdi_place *place, const struct prepared_
 	json_t *mounts = json_array();
 
 	for (size_t i = 0; i < request->mounts.len; i++)
-		add_mount(mounts, request->mounts.items[i].host_path,
-			  request->mounts.items[i].path, request->mounts.items[i].read_only);
+		add_mount(mounts, request->mounts.items[i].host_path, request->mounts.items[i].path,
+			  request->mounts.items[i].read_only);
 	add_metadata(mounts, place, claim, request, false);
 	add_metadata(mounts, place, claim, request, true);
 	json_put(edits, "deviceNodes", nodes_json(request));
@@ -160,8 +160,8 @@ static json_t *envs_json(const struct prepared_claim *claim)
 	json_t *envs = json_array();
 
 	for (size_t i = 0; i < claim->envs.len; i++) {
-		auto_free char *env = xasprintf("%s=%s", claim->envs.items[i].key,
-						claim->envs.items[i].value);
+		auto_free char *env =
+			xasprintf("%s=%s", claim->envs.items[i].key, claim->envs.items[i].value);
 
 		json_add(envs, json_string(env));
 	}

@@ -260,8 +260,8 @@ int dra_codec_read_prepared(const char *data, size_t len, struct dra_results *re
 		return r;
 	for (size_t i = 0; i < message->n_claims; i++) {
 		const Dra__NodePrepareResourceResponse *value = message->claims[i]->value;
-		struct dra_result *result = result_add(&results, message->claims[i]->key,
-						       value ? value->error : "");
+		struct dra_result *result =
+			result_add(&results, message->claims[i]->key, value ? value->error : "");
 
 		for (size_t k = 0; value && k < value->n_devices; k++)
 			device_read(value->devices[k], result);
@@ -302,8 +302,8 @@ static Dra__DeviceHealth *health_write(const struct dra_health *device, int64_t 
 	identifier->pool_name = xstrdup(device->pool);
 	identifier->device_name = xstrdup(device->device);
 	message->device = identifier;
-	message->health = device->trouble ? DRA__HEALTH_STATUS__UNHEALTHY
-					  : DRA__HEALTH_STATUS__HEALTHY;
+	message->health =
+		device->trouble ? DRA__HEALTH_STATUS__UNHEALTHY : DRA__HEALTH_STATUS__HEALTHY;
 	message->last_updated_time = now_s;
 	message->health_check_timeout_seconds = valid_s;
 	message->message = error_write(device->trouble);
@@ -318,8 +318,7 @@ int dra_codec_write_health(const struct dra_health *devices, size_t len, int64_t
 	dra__node_watch_resources_response__init(message);
 	message->devices = pointers_new(len);
 	for (size_t i = 0; i < len; i++)
-		message->devices[message->n_devices++] =
-			health_write(&devices[i], now_s, valid_s);
+		message->devices[message->n_devices++] = health_write(&devices[i], now_s, valid_s);
 	return grpc_message_pack(&message->base, DRA_MESSAGE_MAX, out, err);
 }
 

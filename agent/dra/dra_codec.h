@@ -16,10 +16,10 @@ struct err;
 struct str;
 
 enum {
-	DRA_CLAIMS_MAX = 256,         /* claims of one request: those of one pod */
-	DRA_UID_MAX = 64,             /* a UID of Kubernetes has 36 bytes        */
-	DRA_MESSAGE_MAX = 4 << 20,    /* as grpc/limits.h has it                 */
-	DRA_HEALTH_TEXT_MAX = 1024,   /* the kubelet cuts what is longer         */
+	DRA_CLAIMS_MAX = 256,       /* claims of one request: those of one pod */
+	DRA_UID_MAX = 64,           /* a UID of Kubernetes has 36 bytes        */
+	DRA_MESSAGE_MAX = 4 << 20,  /* as grpc/limits.h has it                 */
+	DRA_HEALTH_TEXT_MAX = 1024, /* the kubelet cuts what is longer         */
 };
 
 /* A ResourceClaim that is to be prepared or unprepared. Owns its texts. */
@@ -73,8 +73,7 @@ void dra_results_done(struct dra_results *results);
 /* Append the response of Prepare, and of Unprepare. Error texts are sanitized. -EMSGSIZE if it is
  * longer than DRA_MESSAGE_MAX. */
 int dra_codec_write_prepared(const struct dra_results *results, struct str *out, struct err *err);
-int dra_codec_write_unprepared(const struct dra_results *results, struct str *out,
-			       struct err *err);
+int dra_codec_write_unprepared(const struct dra_results *results, struct str *out, struct err *err);
 /* The same read, as a kubelet does. -EBADMSG. */
 int dra_codec_read_prepared(const char *data, size_t len, struct dra_results *ret_results,
 			    struct err *err);

@@ -52,7 +52,7 @@ struct dra_driver {
 	struct registry *registry;         /* NULL: never served yet */
 	bool served;                       /* the socket was ours once */
 	int trouble;                       /* why it is not served, as it was logged; 0: it is */
-	char *refusal;                     /* why the kubelet has not accepted us; NULL: none known */
+	char *refusal; /* why the kubelet has not accepted us; NULL: none known */
 	struct metric *seconds;
 	struct metric *claims;
 	struct metric *errors;
@@ -425,18 +425,27 @@ static void begin(struct dra_driver *driver)
 {
 	if (driver->listener)
 		return;
-	driver->listener = kubelet_watch_listen(driver->deps.watch, driver->socket_path,
-						on_kubelet, driver);
+	driver->listener =
+		kubelet_watch_listen(driver->deps.watch, driver->socket_path, on_kubelet, driver);
 	serve(driver);
 }
 
 /* --- the devices ----------------------------------------------------------------------------------- */
 
+static bool offers_something(const struct dra_driver *driver)
+{
+	bool offers = dra_devices_len(driver->devices) > 0;
+
+	for (int kind = 0; kind < DRA_KINDS; kind++)
+		offers = offers || dra_devices_selects(driver->devices, (enum dra_kind)kind);
+	return offers;
+}
+
 static void on_devices(void *arg)
 {
 	struct dra_driver *driver = arg;
 
-	if (dra_devices_len(driver->devices) > 0)
+	if (offers_something(driver))
 		begin(driver);
 	slices_update(driver->slices);
 	health_update(driver->health);
@@ -446,6 +455,11 @@ void dra_driver_set(struct dra_driver *driver, const struct device_type *type, v
 		    const struct plugin_resource *resources, size_t len)
 {
 	dra_devices_set(driver->devices, type, type_arg, resources, len);
+}
+
+void dra_driver_select(struct dra_driver *driver, const bool selected[DRA_KINDS])
+{
+	dra_devices_select(driver->devices, selected);
 }
 
 char *dra_driver_holder(const struct dra_driver *driver, const char *id)

@@ -1,14 +1,17 @@
 /*
  * dra_driver: the DRA driver of this node: serves the kubelet, and publishes what it offers.
  *
- * It does nothing as long as no device is offered by DRA and no claim is prepared. Then it serves
- * <kubelet_dir>/plugins/hostdev.io/dra.sock, lets the kubelet find it in plugins_registry, and
+ * It does nothing as long as the HostDeviceConfig has DRA offer nothing and no claim is prepared.
+ * Then it serves <kubelet_dir>/plugins/hostdev.io/dra.sock, lets the kubelet find it in plugins_registry, and
  * publishes ResourceSlices once the kubelet has accepted it. It goes on until the agent ends: a
  * claim that a pod still has must be unprepared by somebody.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "agent/dra/dra_devices.h"
 
 struct device_type;
 struct dra_driver;
@@ -40,6 +43,9 @@ struct dra_driver *dra_driver_free(struct dra_driver *driver);
 /* The devices of a type, as plugins_deps.dra has them. */
 void dra_driver_set(struct dra_driver *driver, const struct device_type *type, void *type_arg,
 		    const struct plugin_resource *resources, size_t len);
+
+/* What the HostDeviceConfig has DRA offer, as dra_devices_select(). */
+void dra_driver_select(struct dra_driver *driver, const bool selected[DRA_KINDS]);
 
 /* Which claim has the device @id: "ResourceClaim default/nic", for the caller to free; NULL: none
  * has. */

@@ -103,30 +103,31 @@ static int check_claims(const struct prepare *prepare, const struct dra_device *
 			       "ended",
 			       device->id, holder);
 	if (neighbour)
-		return err_set(err, ERR_RETRY, -EBUSY,
-			       "IOMMU group %s goes to one ResourceClaim at a time, and %s/%s has "
-			       "%s of it; ask for all of it in one claim, with matchAttribute "
-			       DRA_DRIVER "/iommuGroup",
-			       device->iommu_group, other->ns, other->name, neighbour->id);
+		return err_set(
+			err, ERR_RETRY, -EBUSY,
+			"IOMMU group %s goes to one ResourceClaim at a time, and %s/%s has "
+			"%s of it; ask for all of it in one claim, with matchAttribute " DRA_DRIVER
+			"/iommuGroup",
+			device->iommu_group, other->ns, other->name, neighbour->id);
 	return 0;
 }
 
 static int check_pods(const struct prepare *prepare, const struct dra_device *device,
 		      struct err *err)
 {
-	auto_free char *pod = prepare->deps.holder
-				      ? prepare->deps.holder(prepare->deps.arg, device->id)
-				      : NULL;
+	auto_free char *pod =
+		prepare->deps.holder ? prepare->deps.holder(prepare->deps.arg, device->id) : NULL;
 
 	if (pod)
 		return err_set(err, ERR_RETRY, -EBUSY,
 			       "device '%s' is in use by %s; it is free when the pod has ended",
 			       device->id, pod);
 	if (device->type->is_busy && device->type->is_busy(device->type_arg, device->id))
-		return err_set(err, ERR_RETRY, -EBUSY,
-			       "a process of a pod that has ended still has device '%s'; it is free "
-			       "when the process has ended",
-			       device->id);
+		return err_set(
+			err, ERR_RETRY, -EBUSY,
+			"a process of a pod that has ended still has device '%s'; it is free "
+			"when the process has ended",
+			device->id);
 	return 0;
 }
 
@@ -163,9 +164,9 @@ static int find_device(const struct prepare *prepare, const struct resourceclaim
 			       "the devices of this node have not been read yet");
 	if (!device)
 		return err_set(err, ERR_INVALID, -ENODEV,
-			       "device '%s' is not offered here any more: it is gone, its device "
-			       "claim is deleted, or the HostDeviceConfig does not select it; "
-			       "delete the ResourceClaim and its pods",
+			       "device '%s' is not offered here now: it is gone, a pod has it by "
+			       "its device plugin, its device claim is deleted, or the "
+			       "HostDeviceConfig does not select it",
 			       shown);
 	if (device->trouble)
 		return err_set(err, ERR_RETRY, -EHOSTDOWN, "device '%s' is not ready: %s",
@@ -174,8 +175,7 @@ static int find_device(const struct prepare *prepare, const struct resourceclaim
 	return 0;
 }
 
-static int check_device(const struct draft *draft, const struct dra_device *device,
-			struct err *err)
+static int check_device(const struct draft *draft, const struct dra_device *device, struct err *err)
 {
 	int r = check_claims(draft->prepare, device, err);
 
@@ -240,8 +240,8 @@ static int add_devices(struct draft *draft, struct err *err)
 	if (devices->results.len == 0)
 		return err_set(err, ERR_RETRY, -EAGAIN, "it is not allocated");
 	if (draft->claim->devices.len == 0)
-		return err_set(err, ERR_INVALID, -ENODEV, "no device of " DRA_DRIVER
-							  " is allocated to it");
+		return err_set(err, ERR_INVALID, -ENODEV,
+			       "no device of " DRA_DRIVER " is allocated to it");
 	return 0;
 }
 
@@ -362,8 +362,8 @@ static void add_allocation(struct prepared_claim *claim, struct prepared_request
 	add_envs(claim, &allocation->envs);
 }
 
-static int allocate(struct prepared_claim *claim, const struct dra_device *device,
-		    const char *base, const struct json_strs *ids, struct err *err)
+static int allocate(struct prepared_claim *claim, const struct dra_device *device, const char *base,
+		    const struct json_strs *ids, struct err *err)
 {
 	struct allocation allocation = { 0 };
 	int r = device->type->allocate(device->type_arg, device->resource, ids, &allocation, err);

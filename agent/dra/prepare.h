@@ -28,8 +28,8 @@ struct prepared_claim;
 struct this_node;
 
 enum {
-	PREPARE_UNKNOWN = 1,   /* of prepare_again()                                    */
-	PREPARE_GET_MS = 5000, /* for the claim's object; the kubelet waits for 45 s    */
+	PREPARE_UNKNOWN = 1,       /* of prepare_again()                                    */
+	PREPARE_GET_MS = 5000,     /* for the claim's object; the kubelet waits for 45 s    */
 	PREPARE_DEVICES_MAX = 256, /* of one claim; the API server allows fewer        */
 };
 

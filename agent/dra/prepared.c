@@ -225,8 +225,8 @@ const struct prepared_claim *prepared_holder(const struct prepared *prepared, co
 	return NULL;
 }
 
-const struct prepared_device *prepared_neighbour(const struct prepared *prepared,
-						 const char *group, const char *id,
+const struct prepared_device *prepared_neighbour(const struct prepared *prepared, const char *group,
+						 const char *id,
 						 const struct prepared_claim **ret_claim)
 {
 	const struct prepared_claim *claim;

@@ -69,7 +69,7 @@ struct prepared_claim {
 	struct {
 		struct prepared_request *items;
 		size_t len, cap;
-	} requests; /* in the order of the devices, each once */
+	} requests;             /* in the order of the devices, each once */
 	struct json_pairs envs; /* of every container with a device of the claim */
 };
 
@@ -96,8 +96,8 @@ const struct prepared_claim *prepared_next(const struct prepared *prepared, size
 const struct prepared_claim *prepared_holder(const struct prepared *prepared, const char *id);
 /* A device other than @id in the IOMMU group @group that a claim has, and that claim; NULL: there is
  * none. */
-const struct prepared_device *prepared_neighbour(const struct prepared *prepared,
-						 const char *group, const char *id,
+const struct prepared_device *prepared_neighbour(const struct prepared *prepared, const char *group,
+						 const char *id,
 						 const struct prepared_claim **ret_claim);
 
 /* Write the checkpoint of @claim, with this boot, and add it; it is taken, also after an error. A

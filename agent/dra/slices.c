@@ -258,10 +258,9 @@ static bool is_ready(void *arg)
 /* The selectors of the list leave no others. */
 static bool is_ours(void *arg, const char *name, const void *object)
 {
-	(void)arg;
-	(void)name;
-	(void)object;
-	return true;
+	auto_json json_t *wanted = object ? NULL : wanted_of(arg, name);
+
+	return object || wanted;
 }
 
 /*
@@ -274,7 +273,7 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 	const struct slices *slices = arg;
 	const struct resourceslice *slice = view->object;
 	auto_json json_t *wanted = wanted_of(slices, view->key);
-	char *difference;
+	bool applied = view->last == STEP_APPLY;
 
 	if (slice && slice->meta.deletion_timestamp)
 		return; /* somebody's finalizer keeps it: then it is made again */
@@ -285,15 +284,14 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 	}
 	if (slice && has_owner(slices, slice) && is_recorded(slices, slice, wanted))
 		return;
-	if (slice && !view->text) {
+	if (slice && !view->text && !map_get(slices->records, view->key)) {
 		ret_decision->step = STEP_READ;
 		return;
 	}
-	if (slice && (has_owner(slices, slice) || view->last == STEP_APPLY)) {
-		difference = difference_from(wanted, view->text);
-		ret_decision->job = difference;
+	if (slice && view->text && (applied || has_owner(slices, slice))) {
+		ret_decision->job = difference_from(wanted, view->text);
 		ret_decision->job_free = free;
-		if (!difference || view->last == STEP_APPLY)
+		if (!ret_decision->job || applied)
 			return;
 	}
 	ret_decision->step = STEP_APPLY;
@@ -329,8 +327,14 @@ static void rested(void *arg, const char *name, const void *object, const struct
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* Also what is there and should not be: an answer may have been wrong. */
 static void enqueue_all(struct slices *slices, uint64_t delay_ms)
 {
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(reconcile_store(slices->reconcile), &cursor)))
+		reconcile_enqueue_after(slices->reconcile, entry->name, delay_ms);
 	for (int kind = 0; kind < DRA_KINDS; kind++) {
 		for (size_t i = 0; i < DRA_POOLS_MAX; i++) {
 			auto_free char *name =

@@ -388,9 +388,15 @@ struct part {
 	struct plugin_device *devices; /* of all of them */
 };
 
+static bool is_for_dra(const struct plugins *plugins, const struct plugin_device *device)
+{
+	return device->dra ||
+	       (plugins->deps.claimed && plugins->deps.claimed(plugins->deps.arg, device->id));
+}
+
 /* The texts stay borrowed. A resource without devices at all is the kubelet's. */
-static void part_init(struct part *part, const struct plugin_resource *resources, size_t len,
-		      bool dra)
+static void part_init(struct part *part, const struct plugins *plugins,
+		      const struct plugin_resource *resources, size_t len, bool dra)
 {
 	struct plugin_device *next;
 	size_t ndevices = 0;
@@ -405,7 +411,7 @@ static void part_init(struct part *part, const struct plugin_resource *resources
 		size_t n = 0;
 
 		for (size_t k = 0; k < resource->ndevices; k++) {
-			if (resource->devices[k].dra == dra)
+			if (is_for_dra(plugins, &resource->devices[k]) == dra)
 				next[n++] = resource->devices[k];
 		}
 		if (n == 0 && (dra || resource->ndevices > 0))
@@ -497,8 +503,8 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	struct part dra;
 
 	assert(!plugins->stopped);
-	part_init(&listed, resources, len, false);
-	part_init(&dra, resources, len, true);
+	part_init(&listed, plugins, resources, len, false);
+	part_init(&dra, plugins, resources, len, true);
 	refusals_begin(family->refusals);
 	for (size_t i = 0; i < listed.len; i++)
 		want_add(family, &now, &listed.items[i]);

@@ -35,7 +35,10 @@ struct plugins_deps {
 	 * offers such devices. */
 	void (*dra)(void *arg, const struct device_type *type, void *type_arg,
 		    const struct plugin_resource *resources, size_t len);
-	void *arg; /* of both */
+	/* Has a ResourceClaim the device @id? DRA goes on offering it then, whatever its type says:
+	 * the kubelet would allocate it a second time. NULL: none has any. */
+	bool (*claimed)(void *arg, const char *id);
+	void *arg; /* of all of them */
 };
 
 /* One resource and all of its devices; borrowed. */

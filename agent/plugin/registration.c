@@ -80,8 +80,7 @@ static bool on_clear(void *arg)
 
 static const struct registration_ops way_ops = { on_state, on_begins, on_clear };
 
-static struct registry *registry_begin(struct registration *r,
-				       const struct registration_deps *deps,
+static struct registry *registry_begin(struct registration *r, const struct registration_deps *deps,
 				       const char *socket_path)
 {
 	auto_free char *path = registry_socket_path(deps->registry_dir, r->resource);

@@ -83,6 +83,10 @@ static const char *written(const struct pci_view *view, const char *address)
 static char *taken(const struct pci_view *view, const char *group, const struct asked *asked,
 		   const char *address)
 {
+	if (view->claimed && view->claimed(view->arg, address))
+		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it is "
+				 "prepared for a ResourceClaim",
+				 group, address);
 	if (askers(view, asked, address))
 		return NULL;
 	if (has_pod(view, address))

@@ -26,6 +26,9 @@
  * no pods. While the kubelet does not list its pods (ledger_written()), a function that the
  * checkpoint names is in use. While the checkpoint cannot be read, every function is in use.
  *
+ * A function that is prepared for a ResourceClaim keeps the others of its group from all pods that
+ * do not have that claim: what is prepared together is not checked here one against the other.
+ *
  * The device list shows this LEDGER_RECENT_MS later (ledger.h): the kubelet never allocates an
  * Unhealthy device, and the pod's next container may be entitled to it.
  */

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/config/config.h"
+#include "agent/dra/dra_driver.h"
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/kubelet_watch.h"
@@ -27,6 +29,8 @@
 #include "base/str.h"
 #include "kube/audit.h"
 #include "kube/clock.h"
+
+static const char cdi_dir[] = "/var/run/cdi"; /* of all container runtimes */
 
 enum { LOGGED_MAX = 16 }; /* devices in a line, or lines of a refusal */
 
@@ -51,6 +55,7 @@ struct offers {
 	struct node_numbers *numbers;
 	int64_t heartbeat_ms;
 	struct plugins *plugins; /* NULL: there is no kubelet's folder */
+	struct dra_driver *dra;  /* likewise */
 	struct node_watch *node_watch;
 	struct json_strs nodes; /* that it watches */
 	bool selects;           /* what the HostDeviceConfig selects has been offered once */
@@ -61,13 +66,10 @@ struct offers {
 
 /* --- holders ---------------------------------------------------------------------------------- */
 
-/* A restarted agent may wait long for the kubelet's first answer, and pods keep their devices
- * meanwhile. */
-bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
+/* Of what the kubelet has allocated by a device plugin. A restarted agent may wait long for the
+ * kubelet's first answer, and pods keep their devices meanwhile. */
+static bool is_not_allocated(struct offers *offers, const char *id, char **ret_holder)
 {
-	*ret_holder = NULL;
-	if (!offers->ledger)
-		return true;
 	if (!ledger_is_free(offers->ledger, id, ret_holder))
 		return false;
 	if (ledger_allocations(offers->ledger, id))
@@ -76,6 +78,15 @@ bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 	if (!*ret_holder)
 		*ret_holder = xstrdup_or_null(ledger_written(offers->ledger, id));
 	return !*ret_holder;
+}
+
+bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
+{
+	*ret_holder = NULL;
+	if (!offers->ledger)
+		return true;
+	*ret_holder = dra_driver_holder(offers->dra, id);
+	return !*ret_holder && is_not_allocated(offers, id, ret_holder);
 }
 
 bool offers_is_on(const struct offers *offers)
@@ -256,10 +267,7 @@ static bool is_same_pod(void *arg, const char *a, const char *b)
 
 static void add_held(void *arg, struct json_strs *ids)
 {
-	const struct offers *offers = arg;
-
-	if (offers->ledger)
-		ledger_ids(offers->ledger, ids);
+	offers_ids(arg, ids);
 }
 
 static char *holder_of(void *arg, const char *id)
@@ -288,8 +296,10 @@ char *offers_bind_trouble(struct offers *offers, const char *id)
 
 void offers_ids(const struct offers *offers, struct json_strs *ids)
 {
-	if (offers->ledger)
-		ledger_ids(offers->ledger, ids);
+	if (!offers->ledger)
+		return;
+	ledger_ids(offers->ledger, ids);
+	dra_driver_ids(offers->dra, ids);
 }
 
 char *offers_start_trouble(struct offers *offers, const char *id)
@@ -443,6 +453,80 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 	}
 }
 
+/* --- the DRA driver ---------------------------------------------------------------------------- */
+
+static void on_dra_devices(void *arg, const struct device_type *type, void *type_arg,
+			   const struct plugin_resource *resources, size_t len)
+{
+	const struct offers *offers = arg;
+
+	dra_driver_set(offers->dra, type, type_arg, resources, len);
+}
+
+static bool has_claim(void *arg, const char *id)
+{
+	const struct offers *offers = arg;
+	auto_free char *claim = dra_driver_holder(offers->dra, id);
+
+	return claim;
+}
+
+static char *pod_of(void *arg, const char *id)
+{
+	char *holder = NULL;
+
+	if (is_not_allocated(arg, id, &holder))
+		return NULL;
+	return holder ? holder : xstrdup("a pod, perhaps: the kubelet has not listed its pods yet");
+}
+
+/* The numbers of its nodes count as a pod's from now on, or do not any more. */
+static void on_claim_changed(void *arg, const char *id)
+{
+	struct offers *offers = arg;
+	struct json_strs ids = { 0 };
+
+	json_strs_add(&ids, id);
+	if (has_claim(offers, id))
+		node_numbers_allocate(offers->numbers, &ids);
+	json_strs_done(&ids);
+	offers_update_soon(offers);
+	offers->deps.changed(offers->deps.arg, id);
+}
+
+static void make_dra(struct offers *offers)
+{
+	const char *dir = offers->deps.options.cdi_dir;
+	const struct dra_driver_deps deps = { .watch = offers->watch,
+					      .registry_dir = offers->registry_dir,
+					      .cdi_dir = dir ? dir : cdi_dir,
+					      .holder = pod_of,
+					      .changed = on_claim_changed,
+					      .arg = offers };
+
+	offers->dra = dra_driver_new(offers->node, &deps);
+}
+
+static void select_dra(const struct offers *offers)
+{
+	const struct config *config = offers->view.config;
+	bool selected[DRA_KINDS] = { false };
+
+	for (size_t i = 0; config && i < config->pci.len; i++)
+		selected[DRA_PCI] |= config->pci.items[i].dra == CONFIG_DRA_CLAIMED;
+	for (size_t i = 0; config && i < config->usb.len; i++)
+		selected[DRA_USB] |= config->usb.items[i].dra == CONFIG_DRA_CLAIMED;
+	for (size_t i = 0; config && i < config->mdevs.len; i++)
+		selected[DRA_MDEV] |= config->mdevs.items[i].dra == CONFIG_DRA_CLAIMED;
+	dra_driver_select(offers->dra, selected);
+}
+
+void offers_set_node(struct offers *offers)
+{
+	if (offers->dra)
+		dra_driver_set_node(offers->dra);
+}
+
 /* --- the kubelet's folder ------------------------------------------------------------------ */
 
 static bool is_folder(const char *path)
@@ -476,7 +560,10 @@ static void begin(struct offers *offers)
 				      .socket_dir = offers->socket_dir,
 				      .checkpoint_path = offers->checkpoint_path,
 				      .fn = on_plugin,
+				      .dra = on_dra_devices,
+				      .claimed = has_claim,
 				      .arg = offers };
+	make_dra(offers);
 	offers->plugins = plugins_new(&deps);
 	offers->node_watch =
 		node_watch_new(offers->node->loop, offers->node->clock, on_nodes, offers);
@@ -578,6 +665,7 @@ void offers_update(struct offers *offers)
 	if (!offers->plugins || offers->stopping)
 		return;
 	node_numbers_update(offers->numbers);
+	select_dra(offers);
 	watch_nodes(offers);
 	for (size_t i = 0; i < offers->types.len; i++)
 		offers->types.items[i].offer(offers->types.items[i].arg, offers->plugins);
@@ -688,6 +776,7 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 					  .written = written,
 					  .selected = on_selected,
 					  .same_pod = is_same_pod,
+					  .claimed = has_claim,
 					  .number = number_trouble,
 					  .start = start_trouble,
 					  .busy = is_busy,
@@ -711,6 +800,7 @@ struct offers *offers_free(struct offers *offers)
 	if (!offers)
 		return NULL;
 	plugins_free(offers->plugins);
+	dra_driver_free(offers->dra);
 	node_watch_free(offers->node_watch);
 	json_strs_done(&offers->nodes);
 	ledger_free(offers->ledger);

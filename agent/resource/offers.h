@@ -5,8 +5,8 @@
  * It offers claimed PCI functions itself; other kinds are added (offers_add). Allocations are kept
  * by the device's ID: the PCI address, a mediated device's UUID, a USB port path ("1-2.3").
  *
- * Owns the device plugins, the watch on the kubelet's folder and the podresources client. A node
- * without a kubelet's folder offers nothing until the folder exists.
+ * Owns the device plugins, the DRA driver, the watch on the kubelet's folder and the podresources
+ * client. A node without a kubelet's folder offers nothing until the folder exists.
  */
 #pragma once
 
@@ -30,6 +30,7 @@ struct this_node;
 struct offers_options {
 	bool off;
 	enum registration_mode registration;
+	const char *cdi_dir; /* where DRA's CDI files go; NULL: /var/run/cdi. Borrowed */
 };
 
 struct offers_deps {
@@ -108,9 +109,9 @@ bool offers_selected(const struct offers *offers, const char *address,
 void offers_update_soon(struct offers *offers);
 
 /*
- * Is the device @id free? If not, *@ret_holder names the holder, "pod default/vm-1", for the caller
- * to free; it is NULL if the holder is not known yet, which lasts at most LEDGER_UNKNOWN_MS
- * (ledger.h). The kubelet is asked again for a device in use. Before its first answer, the last
+ * Is the device @id free? If not, *@ret_holder names the holder, "pod default/vm-1" or
+ * "ResourceClaim default/nic", for the caller to free; it is NULL if the holder is not known yet,
+ * which lasts at most LEDGER_UNKNOWN_MS (ledger.h). The kubelet is asked again for a device in use. Before its first answer, the last
  * known holder counts: from the PCIDevice, the MediatedDevice or the PCIDeviceClaim; or if all of
  * these are gone, from the kubelet's checkpoint.
  */
@@ -148,6 +149,9 @@ void offers_ids(const struct offers *offers, struct json_strs *ids);
 
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *offers_allocations(const struct offers *offers, const char *id);
+
+/* The Node changed: as dra_driver_set_node(). */
+void offers_set_node(struct offers *offers);
 
 /* Withdraw all resources. @stopped is called once, within about a second, never before this
  * returns. */

@@ -126,21 +126,22 @@ void pci_selected_collisions(const struct config *config, const struct plugins *
 	for (size_t i = 0; i < config->pci.len; i++) {
 		entry.index = (int64_t)config->pci.items[i].index;
 		entry.resource = config->pci.items[i].resource;
-		if (!config->pci.items[i].external)
+		if (!config->pci.items[i].external && config->pci.items[i].dra == CONFIG_DRA_OFF)
 			add_name_taken(plugins, pci_device_type.name, &entry, troubles);
 	}
 	entry.list = CONFIG_LIST_USB;
 	for (size_t i = 0; i < config->usb.len; i++) {
 		entry.index = (int64_t)config->usb.items[i].index;
 		entry.resource = config->usb.items[i].resource;
-		if (!config->usb.items[i].external)
+		if (!config->usb.items[i].external && config->usb.items[i].dra == CONFIG_DRA_OFF)
 			add_name_taken(plugins, "usb", &entry, troubles);
 	}
 	entry.list = CONFIG_LIST_MDEV;
 	for (size_t i = 0; i < config->mdevs.len; i++) {
 		entry.index = (int64_t)config->mdevs.items[i].index;
 		entry.resource = config->mdevs.items[i].resource;
-		if (!config->mdevs.items[i].external)
+		if (!config->mdevs.items[i].external &&
+		    config->mdevs.items[i].dra == CONFIG_DRA_OFF)
 			add_name_taken(plugins, "mdev", &entry, troubles);
 	}
 }

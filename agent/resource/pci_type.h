@@ -44,6 +44,8 @@ struct pci_view {
 	void (*selected)(void *arg, const char *address);
 	/* As ledger_same_pod(). NULL: never. */
 	bool (*same_pod)(void *arg, const char *a, const char *b);
+	/* Is the function prepared for a ResourceClaim? NULL: never. */
+	bool (*claimed)(void *arg, const char *address);
 	/* As node_numbers_trouble(). NULL: never any. */
 	char *(*number)(void *arg, const char *address);
 	/* As offers_start_trouble(). May be NULL. */

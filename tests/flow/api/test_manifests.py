@@ -333,7 +333,7 @@ def test_what_is_writable_of_the_node(installed):
     assert folders.keys() == {mount["name"] for mount in mounts}
     assert {folders[mount["name"]] for mount in mounts if not mount.get("readOnly")} == {
         "/sys", "/var/lib/hostdev", "/var/lib/kubelet/device-plugins", "/var/lib/kubelet/plugins_registry",
-        "/var/lib/kubelet/plugins/hostdev"}
+        "/var/lib/kubelet/plugins/hostdev", "/var/lib/kubelet/plugins/hostdev.io", "/var/run/cdi"}
     # The kubelet is told paths, so those must be the node's own.
     assert all(mount["mountPath"] == folders[mount["name"]] for mount in mounts
                if folders[mount["name"]].startswith("/var/lib/"))

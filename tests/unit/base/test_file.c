@@ -171,6 +171,20 @@ static void replace_leaves_one_file(void **state)
 	assert_int_equal(folder_count(f), 1);
 }
 
+/* One that is left has the name of the next one, whoever wrote it. */
+static void swap_leaves_one_file(void **state)
+{
+	struct folder *f = *state;
+	struct err err = { 0 };
+
+	assert_int_equal(file_swap_at(f->fd, "state", BYTES("old"), 0644, &err), 0);
+	assert_int_equal(file_replace_at(f->fd, "state.new", BYTES("half of a"), 0600, &err), 0);
+	assert_int_equal(file_swap_at(f->fd, "state", BYTES("new content"), 0644, &err), 0);
+	assert_content(f, "new content");
+	assert_int_equal(folder_count(f), 1);
+	assert_int_equal(file_swap_at(-1, "state", BYTES("x"), 0600, NULL), -EBADF);
+}
+
 /* The mode is the one asked for, whatever the umask and whatever the file had before. */
 static void replace_sets_the_mode(void **state)
 {
@@ -364,6 +378,7 @@ int main(void)
 	suite_add(&suite, "large files come whole, or not at all", large_files_come_whole, NULL);
 	suite_add(&suite, "what cannot be read says why", what_cannot_be_read, NULL);
 	suite_add(&suite, "replacing leaves one file", replace_leaves_one_file, NULL);
+	suite_add(&suite, "swapping leaves one file", swap_leaves_one_file, NULL);
 	suite_add(&suite, "a folder is any descriptor of one, and nothing else", what_a_folder_is,
 		  NULL);
 	suite_add(&suite, "removing a file, twice, and a folder", removing, NULL);

@@ -50,9 +50,15 @@ static void say_strs(struct str *out, const struct json_strs *list)
 		str_addf(out, " %s", list->items[i]);
 }
 
+static const char *dra_of(enum config_dra dra)
+{
+	return dra == CONFIG_DRA_CLAIMED ? " by DRA" : "";
+}
+
 static void say_usb(struct str *out, const struct config_usb *usb)
 {
-	str_addf(out, "usb %s%s", usb->resource, usb->external ? " external" : "");
+	str_addf(out, "usb %s%s%s", usb->resource, usb->external ? " external" : "",
+		 dra_of(usb->dra));
 	for (size_t i = 0; i < usb->selectors.len; i++) {
 		const struct config_usb_selector *s = &usb->selectors.items[i];
 
@@ -66,14 +72,15 @@ static void say_usb(struct str *out, const struct config_usb *usb)
 static void say_devices(struct str *out, const struct config *c)
 {
 	for (size_t i = 0; i < c->pci.len; i++)
-		str_addf(out, "pci %s %04x:%04x%s;", c->pci.items[i].resource,
+		str_addf(out, "pci %s %04x:%04x%s%s;", c->pci.items[i].resource,
 			 c->pci.items[i].vendor, c->pci.items[i].device,
-			 c->pci.items[i].external ? " external" : "");
+			 c->pci.items[i].external ? " external" : "", dra_of(c->pci.items[i].dra));
 	for (size_t i = 0; i < c->usb.len; i++)
 		say_usb(out, &c->usb.items[i]);
 	for (size_t i = 0; i < c->mdevs.len; i++)
-		str_addf(out, "mdev %s %s%s;", c->mdevs.items[i].resource, c->mdevs.items[i].type,
-			 c->mdevs.items[i].external ? " external" : "");
+		str_addf(out, "mdev %s %s%s%s;", c->mdevs.items[i].resource, c->mdevs.items[i].type,
+			 c->mdevs.items[i].external ? " external" : "",
+			 dra_of(c->mdevs.items[i].dra));
 }
 
 static void say_types(struct str *out, const struct config_mdev_types *types)
@@ -176,6 +183,22 @@ static struct text_case {
 	  "pci a.io/x 1af4:1041;! pciHostDevices[1] a.io/y: pciVendorSelector '1AF4:1041': an entry with resource 'a.io/x' already selects these devices;" },
 	{ "what another plugin serves is known as such", "'pciHostDevices':[" PCIX("nvidia.com/a", "10de:20b0") "]",
 	  "pci nvidia.com/a 10de:20b0 external;" },
+	{ "an entry of each kind may be DRA's, once something is claimed",
+	  "'pciHostDevices':[{'resourceName':'a.io/x','pciVendorSelector':'1af4:1041','dra':{'mode':'Claimed'}}],"
+	  "'usb':[{'resourceName':'a.io/u','selectors':[{'vendor':'1','product':'2'}],'dra':{'mode':'Claimed'}}],"
+	  "'mediatedDevices':[{'resourceName':'a.io/m','mdevNameSelector':'t','dra':{'mode':'Claimed'}}]",
+	  "pci a.io/x 1af4:1041 by DRA;usb a.io/u by DRA 0001:0002;mdev a.io/m t by DRA;" },
+	{ "off and nothing are the device plugin",
+	  "'pciHostDevices':[{'resourceName':'a.io/x','pciVendorSelector':'1af4:1041','dra':{'mode':'Off'}},"
+	  "{'resourceName':'a.io/y','pciVendorSelector':'1af4:1042','dra':{}}]",
+	  "pci a.io/x 1af4:1041;pci a.io/y 1af4:1042;" },
+	{ "another mode is refused", "'mediatedDevices':[{'resourceName':'a.io/m','mdevNameSelector':'t','dra':{'mode':'off'}}]",
+	  "! mediatedDevices[0] a.io/m: dra.mode 'off': must be Off or Claimed;" },
+	{ "what another plugin serves is not DRA's",
+	  "'usb':[{'resourceName':'a.io/u','selectors':[{'vendor':'1','product':'2'}],'externalResourceProvider':true,"
+	  "'dra':{'mode':'Claimed'}}]",
+	  "! usb[0] a.io/u: dra.mode Claimed: another device plugin serves the entry (externalResourceProvider): "
+	  "remove one of the two fields;" },
 	{ "half of a pool cannot be another plugin's",
 	  "'pciHostDevices':[" PCIX("a.io/x", "10de:20b0") "," PCI("a.io/x", "10de:20b1") "]",
 	  "pci a.io/x 10de:20b0 external;! pciHostDevices[1] a.io/x: another entry with the same name has another externalResourceProvider;" },

@@ -266,11 +266,12 @@ static inline void dra_scene_changed(struct dra_scene *scene)
 static inline char *dra_scene_object(const char *name, const char *uid, const char *annotations,
 				     const char *results, const char *config)
 {
-	char *text = xasprintf("{'apiVersion':'resource.k8s.io/v1','kind':'ResourceClaim','metadata':"
-			       "{'name':'%s','namespace':'default','uid':'%s','annotations':{%s}},"
-			       "'spec':{'devices':{}},'status':{'allocation':{'devices':{"
-			       "'results':[%s],'config':[%s]}},'reservedFor':[]}}",
-			       name, uid, annotations, results, config);
+	char *text =
+		xasprintf("{'apiVersion':'resource.k8s.io/v1','kind':'ResourceClaim','metadata':"
+			  "{'name':'%s','namespace':'default','uid':'%s','annotations':{%s}},"
+			  "'spec':{'devices':{}},'status':{'allocation':{'devices':{"
+			  "'results':[%s],'config':[%s]}},'reservedFor':[]}}",
+			  name, uid, annotations, results, config);
 
 	for (char *c = text; *c; c++) {
 		if (*c == '\'')
@@ -280,7 +281,7 @@ static inline char *dra_scene_object(const char *name, const char *uid, const ch
 }
 
 /* A result of our driver; @id is that of a device. */
-#define RESULT_OF(request, name)                                                \
+#define RESULT_OF(request, name) \
 	"{'request':'" request "','driver':'hostdev.io','pool':'node1','device':'pci-" name "'}"
 #define NIC_NAME "0000-3b-00-0"
 #define TOO_NAME "0000-3b-00-1"
@@ -324,7 +325,8 @@ static inline void dra_scene_init(struct dra_scene *scene)
 	watched = folder_path(&scene->stage.folder, "kubelet/device-plugins");
 	scene->dir = folder_path(&scene->stage.folder, "kubelet/plugins/hostdev.io");
 	scene->claims_dir = folder_path(&scene->stage.folder, "kubelet/plugins/hostdev.io/claims");
-	scene->metadata_dir = folder_path(&scene->stage.folder, "kubelet/plugins/hostdev.io/metadata");
+	scene->metadata_dir =
+		folder_path(&scene->stage.folder, "kubelet/plugins/hostdev.io/metadata");
 	scene->cdi_dir = folder_path(&scene->stage.folder, "cdi");
 	assert_int_equal(mkdir(scene->kubelet_dir, 0700), 0);
 	assert_int_equal(mkdir(scene->registry_dir, 0700), 0);

@@ -28,8 +28,8 @@ static inline void made_claim_device(struct prepared_claim *claim, const char *r
 		.id = xstrdup(id),
 		.resource = xstrdup("example.com/nic"),
 		.iommu_group = xstrdup_or_null(group),
-		.attributes = xasprintf("{\"resource.kubernetes.io/pciBusID\":{\"string\":\"%s\"}}",
-					id),
+		.attributes =
+			xasprintf("{\"resource.kubernetes.io/pciBusID\":{\"string\":\"%s\"}}", id),
 	};
 }
 

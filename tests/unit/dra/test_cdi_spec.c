@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "unit/dra/made_claim.h"
 #include "unit/folder.h"
 
@@ -58,7 +59,8 @@ static char *text_of(const struct scene *scene, const char *file)
 	const char *next;
 
 	assert_int_equal(file_read(AT_FDCWD, path, 1 << 16, &text, NULL, NULL), 0);
-	for (at = text; (next = strstr(at, scene->folder.path)); at = next + strlen(scene->folder.path)) {
+	for (at = text; (next = strstr(at, scene->folder.path));
+	     at = next + strlen(scene->folder.path)) {
 		str_add_mem(&out, at, (size_t)(next - at));
 		str_add(&out, "DIR");
 	}
@@ -75,11 +77,11 @@ static mode_t mode_of(const struct scene *scene, const char *file)
 	return st.st_mode & 07777;
 }
 
-#define MOUNT(host, container)                                                            \
+#define MOUNT(host, container)                                                               \
 	"{\"hostPath\":\"DIR/plugins/metadata/1-a/" host "\",\"containerPath\":\"" container \
 	"\",\"options\":[\"ro\",\"bind\"]}"
-#define NEW "/var/run/kubernetes.io/dra-device-attributes/"
-#define OLD "/var/run/dra-device-attributes/"
+#define NEW  "/var/run/kubernetes.io/dra-device-attributes/"
+#define OLD  "/var/run/dra-device-attributes/"
 #define META "/hostdev.io-metadata.json"
 
 static const char spec_text[] =
@@ -87,13 +89,14 @@ static const char spec_text[] =
 	"{\"name\":\"1-a-a\",\"containerEdits\":{\"deviceNodes\":["
 	"{\"path\":\"/dev/vfio/vfio\",\"permissions\":\"rwm\"},"
 	"{\"path\":\"/dev/vfio/14\",\"hostPath\":\"/host/vfio/14\",\"permissions\":\"rwm\"}],"
-	"\"mounts\":[{\"hostPath\":\"/out\",\"containerPath\":\"/in\",\"options\":[\"rw\",\"bind\"]},"
-	MOUNT("a.json", NEW "resourceclaims/nic/a" META) ","
-	MOUNT("a.v1alpha1.json", OLD "nic/a" META) "]}},"
-	"{\"name\":\"1-a-c\",\"containerEdits\":{\"deviceNodes\":[],\"mounts\":["
-	MOUNT("c.json", NEW "resourceclaims/nic/c" META) ","
-	MOUNT("c.v1alpha1.json", OLD "nic/c" META) "]}}],"
-	"\"containerEdits\":{\"env\":[\"PCI_RESOURCE_X=0000:3b:00.0,0000:5e:00.0\"]}}";
+	"\"mounts\":[{\"hostPath\":\"/out\",\"containerPath\":\"/in\",\"options\":[\"rw\",\"bind\"]}," MOUNT("a.json", NEW "resourceclaims/nic/a" META) "," MOUNT(
+		"a.v1alpha1.json", OLD
+		"nic/a" META) "]}},"
+			      "{\"name\":\"1-a-c\",\"containerEdits\":{\"deviceNodes\":[],\"mounts\":[" MOUNT(
+				      "c.json", NEW
+				      "resourceclaims/nic/c" META) "," MOUNT("c.v1alpha1.json", OLD
+									     "nic/c" META) "]}}],"
+											   "\"containerEdits\":{\"env\":[\"PCI_RESOURCE_X=0000:3b:00.0,0000:5e:00.0\"]}}";
 
 /* Neither type nor owner of a node: the runtime reads the one, and takes the user of the container
  * for the other. */
@@ -111,11 +114,11 @@ static void spec_has_nodes_mounts_and_variables(void **state)
 	assert_int_equal(mode_of(scene, "run/cdi"), 0755);
 }
 
-#define OBJECT(version, name, id)                                                               \
-	"{\"apiVersion\":\"metadata.resource.k8s.io/" version "\",\"kind\":\"DeviceMetadata\","    \
+#define OBJECT(version, name, id)                                                                     \
+	"{\"apiVersion\":\"metadata.resource.k8s.io/" version "\",\"kind\":\"DeviceMetadata\","       \
 	"\"metadata\":{\"name\":\"nic\",\"namespace\":\"default\",\"uid\":\"1-a\",\"generation\":1}," \
-	"\"requests\":[{\"name\":\"" name "\",\"devices\":[{\"driver\":\"hostdev.io\","            \
-	"\"pool\":\"node1\",\"name\":\"pci-" id "\",\"attributes\":{"                              \
+	"\"requests\":[{\"name\":\"" name "\",\"devices\":[{\"driver\":\"hostdev.io\","               \
+	"\"pool\":\"node1\",\"name\":\"pci-" id "\",\"attributes\":{"                                 \
 	"\"resource.kubernetes.io/pciBusID\":{\"string\":\"" id "\"}}}]}]}"
 
 static void metadata_is_a_stream_and_one_object(void **state)
@@ -191,7 +194,8 @@ static void only_what_is_missing_or_differs_is_written(void **state)
 static void leftovers_of_a_crash_are_replaced_and_removed(void **state)
 {
 	struct scene *scene = *state;
-	auto_free char *part = folder_path(&scene->folder, "run/cdi/hostdev.io-device_1-a.json.new");
+	auto_free char *part =
+		folder_path(&scene->folder, "run/cdi/hostdev.io-device_1-a.json.new");
 
 	assert_int_equal(cdi_spec_write(&scene->place, scene->claim, NULL), CDI_SPEC_WRITTEN);
 	folder_put(&scene->folder, "run/cdi/hostdev.io-device_1-a.json.new", "{\"cdi");

@@ -173,11 +173,22 @@ static void results_are_written(void **state)
  * ours would not be seen otherwise. */
 static void bytes_are_those_of_the_kubelet(void **state)
 {
-	static const char claim[] = "\x0a\x0c\x0a\x03" "def\x12\x01" "1\x1a\x02" "ab";
-	static const char prepared[] = "\x0a\x1a\x0a\x01" "1\x12\x15\x0a\x13\x0a\x01" "a\x12\x05"
-				       "node1\x1a\x01" "d\x22\x04" "k=1a";
-	static const char failed[] = "\x0a\x08\x0a\x01" "1\x12\x03\x12\x01" "x";
-	static const char undone[] = "\x0a\x08\x0a\x01" "1\x12\x03\x0a\x01" "x";
+	static const char claim[] = "\x0a\x0c\x0a\x03"
+				    "def\x12\x01"
+				    "1\x1a\x02"
+				    "ab";
+	static const char prepared[] = "\x0a\x1a\x0a\x01"
+				       "1\x12\x15\x0a\x13\x0a\x01"
+				       "a\x12\x05"
+				       "node1\x1a\x01"
+				       "d\x22\x04"
+				       "k=1a";
+	static const char failed[] = "\x0a\x08\x0a\x01"
+				     "1\x12\x03\x12\x01"
+				     "x";
+	static const char undone[] = "\x0a\x08\x0a\x01"
+				     "1\x12\x03\x0a\x01"
+				     "x";
 	struct dra_claims claims = { 0 };
 	struct dra_results results = { 0 };
 
@@ -186,7 +197,8 @@ static void bytes_are_those_of_the_kubelet(void **state)
 	assert_string_equal(claims.items[0].uid, "1");
 	assert_string_equal(claims.items[0].name, "ab");
 	dra_claims_done(&claims);
-	assert_int_equal(dra_codec_read_prepared(prepared, sizeof(prepared) - 1, &results, NULL), 0);
+	assert_int_equal(dra_codec_read_prepared(prepared, sizeof(prepared) - 1, &results, NULL),
+			 0);
 	assert_string_equal(results.items[0].devices.items[0].request, "a");
 	assert_string_equal(results.items[0].devices.items[0].pool, "node1");
 	assert_string_equal(results.items[0].devices.items[0].device, "d");

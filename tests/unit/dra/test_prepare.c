@@ -4,6 +4,8 @@
 #include <errno.h>
 
 #include "api/json_values.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
 #include "unit/dra/prepare_scene.h"
 
 SUITE_FIXTURE(scene, struct prepare_scene, prepare_scene_init, prepare_scene_done);
@@ -42,8 +44,9 @@ static void claim_is_prepared(void **state)
 	assert_string_equal(str_cstr(&scene->dra.allocated), "example.com/nic:" NIC "|");
 	prepare_scene_assert_files(scene, 1);
 	spec = read_file(scene->dra.cdi_dir, "hostdev.io-device_" UID1 ".json");
-	assert_non_null(strstr(spec, "{\"path\":\"/dev/vfio/" NIC "\",\"hostPath\":\"/dev/vfio/group\","
-				     "\"permissions\":\"rw\"}"));
+	assert_non_null(strstr(spec,
+			       "{\"path\":\"/dev/vfio/" NIC "\",\"hostPath\":\"/dev/vfio/group\","
+			       "\"permissions\":\"rw\"}"));
 	assert_non_null(strstr(spec, "\"env\":[\"PCI_RESOURCE_NIC=" NIC "\"]"));
 	holder = prepare_holder(scene->prepare, NIC);
 	assert_string_equal(holder, "ResourceClaim default/nic");
@@ -73,8 +76,7 @@ static void requests_are_kept_apart(void **state)
 	assert_int_equal(claim->requests.items[0].nodes.len, 3);
 	assert_string_equal(claim->requests.items[1].name, "b");
 	assert_int_equal(claim->requests.items[1].nodes.len, 2);
-	assert_string_equal(json_pairs_get(&claim->envs, "PCI_RESOURCE_NIC"),
-			    NIC "," GPU "," TOO);
+	assert_string_equal(json_pairs_get(&claim->envs, "PCI_RESOURCE_NIC"), NIC "," GPU "," TOO);
 }
 
 static void group_in_one_claim(void **state)
@@ -117,8 +119,9 @@ static void template_has_a_name_in_the_pod(void **state)
 
 /* --- refused -------------------------------------------------------------------------------------- */
 
-#define ADMIN \
-	"{'request':'a','driver':'hostdev.io','pool':'node1','device':'pci-" NIC_NAME "','adminAccess':true}"
+#define ADMIN                                                                         \
+	"{'request':'a','driver':'hostdev.io','pool':'node1','device':'pci-" NIC_NAME \
+	"','adminAccess':true}"
 #define OURS(source, more) "{'source':'" source "','opaque':{'driver':'hostdev.io'" more "}}"
 
 static struct refused_case {
@@ -167,8 +170,7 @@ static void refused_with_a_reason(void **state)
 	const struct refused_case *c = suite_row(state);
 	auto_free char *object =
 		dra_scene_object("nic", UID1, c->annotations, c->results, c->config);
-	auto_free char *message =
-		xasprintf("ResourceClaim default/nic: %s|", c->message);
+	auto_free char *message = xasprintf("ResourceClaim default/nic: %s|", c->message);
 
 	(void)prepare_scene_begin(scene, "nic", UID1);
 	fake_client_answer(scene->dra.node.client, 200, object);
@@ -225,9 +227,9 @@ static struct device_case {
 } devices[] = {
 	{ "unhealthy", IT_IS_UNHEALTHY, "device '" NIC "' is not ready: it is lost" },
 	{ "gone", IT_IS_GONE,
-	  "device 'pci-" NIC_NAME "' is not offered here any more: it is gone, its device claim is "
-	  "deleted, or the HostDeviceConfig does not select it; delete the ResourceClaim and its "
-	  "pods" },
+	  "device 'pci-" NIC_NAME
+	  "' is not offered here now: it is gone, a pod has it by its device "
+	  "plugin, its device claim is deleted, or the HostDeviceConfig does not select it" },
 	{ "in a pod", A_POD_HAS_IT,
 	  "device '" NIC "' is in use by pod default/vm-1; it is free when the pod has ended" },
 	{ "open", A_PROCESS_HAS_IT,
@@ -314,12 +316,12 @@ static void other_groups_do_not_matter(void **state)
 	(void)dra_scene_add(&scene->dra, "0000:77:00.1", NULL);
 	prepare_scene_prepare(scene, "gpu", UID2,
 			      RESULT_OF("a", GPU_NAME) "," RESULT_OF("a", "0000-77-00-0"));
-	stage_settle(&scene->dra.stage, "changed " GPU "|changed 0000:77:00.0|prepared gpu: " GPU
-					" 0000:77:00.0|");
-	prepare_scene_prepare(scene, "nic", UID1, RESULT_OF("a", NIC_NAME) "," RESULT_OF(
-							  "a", "0000-77-00-1"));
-	stage_settle(&scene->dra.stage, "changed " NIC "|changed 0000:77:00.1|prepared nic: " NIC
-					" 0000:77:00.1|");
+	stage_settle(&scene->dra.stage,
+		     "changed " GPU "|changed 0000:77:00.0|prepared gpu: " GPU " 0000:77:00.0|");
+	prepare_scene_prepare(scene, "nic", UID1,
+			      RESULT_OF("a", NIC_NAME) "," RESULT_OF("a", "0000-77-00-1"));
+	stage_settle(&scene->dra.stage,
+		     "changed " NIC "|changed 0000:77:00.1|prepared nic: " NIC " 0000:77:00.1|");
 	prepare_scene_assert_files(scene, 2);
 }
 
@@ -381,8 +383,8 @@ static void replaced_under_its_name(void **state)
 	/* Both may be there: the kubelet unprepares the old one when it can. */
 	prepare_scene_prepare(scene, "nic", UID1, nic);
 	prepare_scene_prepare(scene, "nic", UID2, RESULT_OF("a", GPU_NAME));
-	stage_settle(&scene->dra.stage,
-		     "changed " NIC "|prepared nic: " NIC "|changed " GPU "|prepared nic: " GPU "|");
+	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|changed " GPU
+					"|prepared nic: " GPU "|");
 	prepare_scene_assert_files(scene, 2);
 	assert_int_equal(prepare_undo(scene->prepare, UID1, NULL), 0);
 	stage_settle(&scene->dra.stage, "changed " NIC "|");
@@ -491,8 +493,8 @@ static void undone_while_it_is_prepared(void **state)
 static void files_cannot_be_written(void **state)
 {
 	struct prepare_scene *scene = *state;
-	auto_free char *start = xasprintf("ResourceClaim default/nic: CDI file in '%s': ",
-					  scene->dra.cdi_dir);
+	auto_free char *start =
+		xasprintf("ResourceClaim default/nic: CDI file in '%s': ", scene->dra.cdi_dir);
 
 	folder_put(&scene->dra.stage.folder, "cdi", "");
 	prepare_scene_prepare(scene, "nic", UID1, nic);
@@ -649,8 +651,8 @@ int main(void)
 	suite_add(&suite, "two jobs of one claim prepare it once", two_jobs_of_one_claim, NULL);
 	suite_add(&suite, "two claims race for a device", two_claims_race_for_a_device, NULL);
 	suite_add(&suite, "a cancelled job does nothing", cancelled_job_does_nothing, NULL);
-	suite_add(&suite, "a claim is undone without the API server",
-		  undone_without_the_api_server, NULL);
+	suite_add(&suite, "a claim is undone without the API server", undone_without_the_api_server,
+		  NULL);
 	suite_add(&suite, "a claim is undone while it is prepared", undone_while_it_is_prepared,
 		  NULL);
 	suite_add(&suite, "files that cannot be written", files_cannot_be_written, NULL);
@@ -660,7 +662,6 @@ int main(void)
 	suite_add(&suite, "a reboot forgets what was prepared", reboot_forgets, NULL);
 	suite_add(&suite, "the next agent restores files", next_agent_restores_files, NULL);
 	suite_add(&suite, "wiped files come back at once", wiped_files_come_back, NULL);
-	suite_add(&suite, "wiped files come back when they can", wiped_files_come_back_later,
-		  NULL);
+	suite_add(&suite, "wiped files come back when they can", wiped_files_come_back_later, NULL);
 	return suite_run(&suite, "prepare");
 }

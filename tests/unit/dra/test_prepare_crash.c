@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "fake/fake_client.h"
 #include "unit/dra/prepare_scene.h"
 
 SUITE_FIXTURE(scene, struct prepare_scene, prepare_scene_init, prepare_scene_done);

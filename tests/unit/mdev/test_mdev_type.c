@@ -32,6 +32,8 @@
 #define EXTERNAL(resource, selector)                                        \
 	"{'resourceName':'" resource "','mdevNameSelector':'" selector "'," \
 	"'externalResourceProvider':true}"
+#define FOR_DRA(resource, selector) \
+	"{'resourceName':'" resource "','mdevNameSelector':'" selector "','dra':{'mode':'Claimed'}}"
 
 struct world {
 	struct tree tree;
@@ -58,6 +60,8 @@ static void say_device(const struct plugin_device *device)
 	str_addf(offered(), " %s", strrchr(device->id, '-') + 1);
 	if (device->numa_node >= 0)
 		str_addf(offered(), "@%d", device->numa_node);
+	if (device->dra)
+		str_add(offered(), " by DRA");
 	assert_int_equal(device->healthy, device->trouble == NULL);
 	if (device->trouble)
 		str_addf(offered(), "! (%s)", device->trouble);
@@ -191,6 +195,9 @@ static struct offer_case {
 	  .offers = "a.com/T4: 555555555551; b.com/T4: 555555555552" },
 	{ "what another provider lends is left to it", { T4(U1, GROUP("14")) }, EXTERNAL("nvidia.com/T4", "nvidia-222"), { NODES },
 	  .offers = "" },
+	{ "what DRA offers is marked, whoever made it", { T4(U1, GROUP("14")), T4(U2, GROUP("99")) },
+	  FOR_DRA("nvidia.com/T4", "nvidia-222"), { NODES },
+	  .offers = "nvidia.com/T4: 555555555551 by DRA 555555555552 by DRA! (/dev/vfio/99 is not there)" },
 	{ "the NUMA node is the parent's", { T4(U1, GROUP("14") NUMA("1")) }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES },
 	  .offers = "nvidia.com/T4: 555555555551@1" },
 	{ "a group's node that is gone makes one instance unhealthy, and no other",

@@ -17,6 +17,7 @@ struct scene {
 	struct toy other;
 	struct metrics *metrics;
 	char *dir;
+	bool dra; /* a type has had devices for DRA */
 	struct plugins *plugins;
 	struct caller caller;
 };
@@ -42,6 +43,26 @@ static inline void on_event(void *arg, const struct plugin_event *event)
 	str_add_char(&scene->stage.log, '|');
 }
 
+/* Told of a type once it has had such devices. */
+static inline void on_dra(void *arg, const struct device_type *type, void *type_arg,
+			  const struct plugin_resource *resources, size_t len)
+{
+	struct scene *scene = arg;
+
+	assert_ptr_equal(type_arg, type == &toy_type ? &scene->toy : &scene->other);
+	if (!scene->dra && len == 0)
+		return;
+	scene->dra = true;
+	str_addf(&scene->stage.log, "%s for DRA:", type->name);
+	for (size_t i = 0; i < len; i++) {
+		str_addf(&scene->stage.log, " %s=", resources[i].name);
+		for (size_t k = 0; k < resources[i].ndevices; k++)
+			str_addf(&scene->stage.log, "%s%s", k ? "," : "",
+				 resources[i].devices[k].id);
+	}
+	str_add_char(&scene->stage.log, '|');
+}
+
 static inline struct plugins *plugins_of(struct scene *scene, enum registration_mode mode,
 					 const char *registry_dir)
 {
@@ -54,6 +75,7 @@ static inline struct plugins *plugins_of(struct scene *scene, enum registration_
 				  .metrics = scene->metrics },
 		.socket_dir = scene->stage.folder.path,
 		.fn = on_event,
+		.dra = on_dra,
 		.arg = scene,
 	};
 
@@ -88,7 +110,8 @@ SUITE_OBJECT(scene, scene_new(), scene_free);
 
 enum { RESOURCES_MAX = 8 };
 
-/* "t.io/a: x y!; *t.io/b: z": two resources and their devices, the second one's claimed. */
+/* "t.io/a: x y!; *t.io/b: z": two resources and their devices, the second one's claimed. Devices
+ * that begin with "dra" are offered by DRA. */
 static inline void set_of(struct scene *scene, const struct device_type *type, const char *text)
 {
 	auto_free char *copy = xstrdup(text);
@@ -107,6 +130,8 @@ static inline void set_of(struct scene *scene, const struct device_type *type, c
 		resources[len] = (struct plugin_resource){ .name = part + strspn(part, " "),
 							   .ndevices = toys[len].len };
 		resources[len].devices = toys[len].items;
+		for (size_t i = 0; i < toys[len].len; i++)
+			toys[len].items[i].dra = strncmp(toys[len].items[i].id, "dra", 3) == 0;
 		resources[len].claimed = *resources[len].name == '*';
 		if (resources[len].claimed)
 			resources[len].name++;

@@ -376,6 +376,27 @@ static void room_is_taken_when_there_is_some(void **state)
 	assert_true(fakes()->shown > 0);
 }
 
+/* The kubelet does not have them, nor a resource that has no others. */
+static void devices_for_dra_are_in_no_list(void **state)
+{
+	struct scene *scene = *state;
+
+	set(scene, "t.io/a: x dra1; t.io/b: dra2 dra3!");
+	stage_await(&scene->stage, "toy for DRA: t.io/a=dra1 t.io/b=dra2,dra3|register t.io/a|");
+	assert_true(plugins_offer(scene->plugins, "t.io/a"));
+	assert_false(plugins_offer(scene->plugins, "t.io/b"));
+	watch(scene, "t.io/a");
+	stage_await(&scene->stage, "list: x|");
+	set(scene, "t.io/a: x; t.io/b: dra2");
+	stage_settle(&scene->stage, "toy for DRA: t.io/b=dra2|");
+	set(scene, "t.io/a: dra1");
+	settle_withdrawal(scene);
+	stage_settle(&scene->stage, "unregister t.io/a|toy for DRA: t.io/a=dra1|list:|watch ended: "
+				    "OK|toy t.io/a withdrawn|");
+	set(scene, "");
+	stage_settle(&scene->stage, "toy for DRA:|");
+}
+
 int main(void)
 {
 	struct suite suite = { .len = 0 };
@@ -388,6 +409,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "an allocation that is answered later is reported once",
 		  allocate_later_is_reported_once, NULL);
+	suite_add(&suite, "devices for DRA are in no list of the kubelet",
+		  devices_for_dra_are_in_no_list, NULL);
 	suite_add(&suite, "a closed stream registers again", closed_stream_registers_again, NULL);
 	suite_add(&suite, "a removed socket is created again", removed_socket_is_created_again,
 		  NULL);

@@ -45,7 +45,8 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 		for (size_t j = 0; j < resources[i].ndevices; j++) {
 			const struct plugin_device *device = &resources[i].devices[j];
 
-			str_addf(offered(), " %s%s%s%s", device->id, device->trouble ? "! (" : "",
+			str_addf(offered(), " %s%s%s%s%s", device->id, device->dra ? " by DRA" : "",
+				 device->trouble ? "! (" : "",
 				 device->trouble ? device->trouble : "",
 				 device->trouble ? ")" : "");
 		}
@@ -64,8 +65,9 @@ static struct selected_case {
 	const char *name;
 	const char *lines[NODE1_LINES];
 	const char *claims[2];
-	const char *entries; /* "8086:10d3=a.io/nic", words; "+" in front: another plugin's */
-	const char *driver;  /* that counts as vfio's beside vfio-pci; NULL: none            */
+	const char *
+		entries; /* "8086:10d3=a.io/nic", words; "+" in front: another plugin's, "*": DRA's */
+	const char *driver; /* that counts as vfio's beside vfio-pci; NULL: none            */
 	const char *offers;
 } rows[] = {
 	/* clang-format off */
@@ -109,6 +111,12 @@ static struct selected_case {
 	  "8086:10d3=a.io/nic", .offers = "" },
 	{ "a vfio driver that is named", { FUNCTION(NIC, "mlx5_vfio_pci", "12", "") }, { NULL },
 	  "8086:10d3=a.io/nic", .driver = "mlx5_vfio_pci", .offers = "a.io/nic: " NIC },
+	{ "of an entry that is DRA's a claimed function is for DRA, and another for nobody", BOTH,
+	  { NIC_CLAIM("", "", READY_OF("True")) }, "*8086:10d3=a.io/nic", .offers = "unknown.com/10d3: " NIC " by DRA" },
+	{ "also while it is not healthy", BOTH, { NIC_CLAIM("", "", UNBOUND), NULL }, "*8086:10d3=a.io/nic",
+	  .offers = "unknown.com/10d3: " NIC " by DRA! (its claim is not ready: it says nothing yet)" },
+	{ "a claimed function of another model is the kubelet's", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
+	  "*8086:10d4=a.io/nic", .offers = "unknown.com/10d3: " NIC },
 	{ "a function without a node: not healthy", { FUNCTION(NIC, "vfio-pci", "15", "") }, { NULL }, "8086:10d3=a.io/nic",
 	  .offers = "a.io/nic: " NIC "! (/dev/vfio/15 is not there)" },
 	/* clang-format on */
@@ -137,7 +145,8 @@ static void ask(struct asked *asked, const char *entries, const char *driver)
 
 		*device++ = *name++ = '\0';
 		entry->external = *word == '+';
-		assert_true(str_to_hex(word + entry->external, &id));
+		entry->dra = *word == '*' ? CONFIG_DRA_CLAIMED : CONFIG_DRA_OFF;
+		assert_true(str_to_hex(word + strspn(word, "+*"), &id));
 		entry->vendor = (uint16_t)id;
 		assert_true(str_to_hex(device, &id));
 		entry->device = (uint16_t)id;
@@ -213,8 +222,8 @@ static void a_name_of_another_kind_is_reported(void **state)
 	struct config_troubles troubles = { 0 };
 	struct asked asked;
 
-	ask(&asked, "1af4:1041=a.io/free 1af4:1042=a.io/nic 1af4:1043=a.io/usb +1af4:1044=a.io/usb",
-	    NULL);
+	ask(&asked,
+	    "1af4:1041=a.io/free *1af4:1042=a.io/usb 1af4:1043=a.io/usb +1af4:1044=a.io/usb", NULL);
 	for (size_t i = 0; i < asked.config.pci.len; i++)
 		asked.entries[i].index = i;
 	pci_selected_collisions(&asked.config, NULL, &troubles);

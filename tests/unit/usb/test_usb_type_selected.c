@@ -69,6 +69,33 @@ static void a_device_that_a_claim_waits_for_is_offered_by_the_entry(void **state
 	assert_offers(scene, "a.io/stick: 1-2");
 }
 
+/* The others of the entry are nobody's, and a pod that got it from the kubelet keeps it. */
+static void a_claimed_device_of_an_entry_for_dra_is_marked(void **state)
+{
+	struct scene *scene = *state;
+
+	scene_open(scene, MINE);
+	scene_select(scene, "a.io/stick", 1);
+	scene->config.usb.items[0].dra = CONFIG_DRA_CLAIMED;
+	nodes_make(5);
+	nodes_make(6);
+	scene_scan(scene, "1-2=5:A 1-3=6:B"); /* the first is claimed */
+	assert_offers(scene, RESOURCE ": 1-2 by DRA");
+	assert_string_equal(str_cstr(&stage.troubles), "");
+	assert_true(usb_type_offers_by_dra(scene->type, "1-2"));
+	assert_false(usb_type_offers_by_dra(scene->type, "1-3"));
+	stage.held = "1-2";
+	stage.as = RESOURCE;
+	assert_offers(scene, RESOURCE ": 1-2");
+	assert_false(usb_type_offers_by_dra(scene->type, "1-2"));
+	stage.held = NULL;
+	scene_again(scene, "1-3=6:B");
+	assert_offers(scene, RESOURCE ": 1-2 by DRA! (its port is empty)");
+	assert_false(usb_type_offers_by_dra(scene->type, "1-2"));
+	scene->config.usb.items[0].selectors.items[0].product = 0x1667;
+	assert_offers(scene, RESOURCE ": 1-2! (its port is empty)");
+}
+
 /* The only stick is claimed, so that the config's entry has none. */
 static void an_entry_without_a_device_is_reported(void **state)
 {
@@ -226,6 +253,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a claim's resource is its device alone",
 		  a_claims_resource_is_its_device_alone, NULL);
+	suite_add(&suite, "a claimed device of an entry for DRA is marked",
+		  a_claimed_device_of_an_entry_for_dra_is_marked, NULL);
 	suite_add(&suite, "a device that a claim waits for is offered by the entry",
 		  a_device_that_a_claim_waits_for_is_offered_by_the_entry, NULL);
 	suite_add(&suite, "an entry without a device is reported",

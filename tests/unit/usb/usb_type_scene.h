@@ -50,7 +50,7 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 			const struct plugin_device *device = &resources[i].devices[k];
 
 			assert_int_equal(device->healthy, device->trouble == NULL);
-			str_addf(&stage.offered, " %s", device->id);
+			str_addf(&stage.offered, " %s%s", device->id, device->dra ? " by DRA" : "");
 			if (device->trouble)
 				str_addf(&stage.offered, "! (%s)", device->trouble);
 		}

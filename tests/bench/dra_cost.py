@@ -133,16 +133,15 @@ def agent_command(cluster, tree):
             "--state-dir", tree / "state", "--helper", program("release", "bench_helper")]
 
 
+def folders(kubelet):
+    """An agent's flags for the folders of a kubelet and its container runtime."""
+    return ["--registration", "registry", "--kubelet-dir", kubelet.folder, "--cdi-dir", kubelet.folder / "cdi"]
+
+
 @contextmanager
 def running(command, log):
-    """A process of that command; of it and what it starts, /var/run/cdi is a folder of its own."""
-    cdi = Path(log).parent / f"{Path(log).stem}-cdi"
-    cdi.mkdir(exist_ok=True)
-    Path("/run/cdi").mkdir(exist_ok=True)
-    inside = 'mount --bind "$0" /run/cdi && exec "$@"'
     with open(log, "a") as stderr:
-        process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", inside, cdi,
-                                    *map(str, command)], stderr=stderr)
+        process = subprocess.Popen(list(map(str, command)), stderr=stderr)
     try:
         yield process
     finally:
@@ -166,9 +165,8 @@ def claim_devices(cluster, folder, tree):
 
 def memory_without_dra(cluster, folder, tree):
     kubelet = Kubelet(folder / "without", OURS)
-    command = [*agent_command(cluster, tree), "--kubelet-dir", kubelet.folder, "--registration", "registry"]
     try:
-        with running(command, folder / "without.log") as process:
+        with running([*agent_command(cluster, tree), *folders(kubelet)], folder / "without.log") as process:
             wait_until(lambda: list((kubelet.folder / "plugins_registry").iterdir()), 60, "an agent that offers devices")
             time.sleep(3)
             return smaps(process.pid)
@@ -191,18 +189,19 @@ def start_all(stack, cluster, folder, tree, devices):
     rest = Rest(cluster.kubeconfig)
     addresses = [device["status"]["address"] for device in devices]
 
-    def start(name, driver, command):
+    def start(name, node, driver, command, flags):
         kubelet = Kubelet(folder / name, driver)
         stack.callback(kubelet.close)
-        process = stack.enter_context(running([*command, kubelet.folder], folder / f"{name}.log"))
-        return Driver(cluster, rest, kubelet, NODE if driver == OURS else name, process)
+        process = stack.enter_context(running([*command, *flags(kubelet)], folder / f"{name}.log"))
+        return Driver(cluster, rest, kubelet, node, process)
 
-    started = [start("ours", OURS, [*agent_command(cluster, tree), "--registration", "registry", "--kubelet-dir"])]
+    started = [start("ours", NODE, OURS, agent_command(cluster, tree), folders)]
     for name, qps in (("peer", 0), ("peer-50", 50)):
         make_node(cluster, name)
-        started.append(start(name, PEER, [f"{programs()}/peer", "-kubeconfig", cluster.kubeconfig, "-node", name,
-                                          "-qps", qps, "-sysfs-root", tree / "sys",
-                                          "-devices", ",".join(addresses), "-kubelet-dir"]))
+        command = [f"{programs()}/peer", "-kubeconfig", cluster.kubeconfig, "-node", name, "-qps", qps,
+                   "-sysfs-root", tree / "sys", "-devices", ",".join(addresses)]
+        started.append(start(name, name, PEER, command,
+                             lambda kubelet: ["-kubelet-dir", kubelet.folder, "-cdi-dir", kubelet.folder / "cdi"]))
     return started
 
 

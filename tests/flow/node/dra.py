@@ -46,7 +46,7 @@ def programs():
 
 def by_address(address):
     """Selects the device at this PCI address."""
-    return f'device.attributes["resource.kubernetes.io"].pciBusID == "{address}"'
+    return f'device.attributes["resource.kubernetes.io"].?pciBusID.orValue("") == "{address}"'
 
 
 def request(name, expression, count=1):

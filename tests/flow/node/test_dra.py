@@ -299,7 +299,7 @@ def test_kubevirts_own_code_finds_a_mediated_device(node, dra, pods, tmp_path):
         dra.wait_offered(UUID)
         (device,) = dra.devices()
         assert device == f"mdev-{UUID}"
-        dra.template("serial", request("port", f'device.attributes["{DRIVER}"].mdevUUID == "{UUID}"'))
+        dra.template("serial", request("port", f'device.attributes["{DRIVER}"].?mdevUUID.orValue("") == "{UUID}"'))
         pod = pods("dra-mdev", {}, claims={"mdev": {"resourceClaimTemplateName": "serial"}})
         pod.wait_running()
         assert pod.exec("ls /dev/vfio").split() == sorted([mdevs.group(UUID), "vfio"])

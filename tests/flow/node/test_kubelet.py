@@ -355,3 +355,29 @@ def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims
     wait_until(lambda: node.resource_of(NIC) != own, 10, "the pool's name")
     kubelet.wait_allocatable(node.resource_of(NIC), 1)
     wait_until(lambda: kubelet.allocatable(own) in (None, "0"), 60, "no device of its own name")
+
+
+def test_a_container_runtime_without_cdi_gets_nothing_by_dra(node, kubelet, claims):
+    """containerd 1.6 would start the pod without its device, and without an error."""
+    claims.bind(IGB)
+    resource = node.resource_of(IGB)
+    kubelet.wait_allocatable(resource, 1)
+    assert kubelet.cluster.get("node", kubelet.node)["status"]["nodeInfo"]["containerRuntimeVersion"].startswith("containerd://1.6")
+    kubelet.kubectl("apply", "-f", "-", input={
+        "apiVersion": "hostdev.io/v1alpha1", "kind": "HostDeviceConfig", "metadata": {"name": "default"},
+        "spec": {"pciHostDevices": [{"resourceName": "example.com/igb", "pciVendorSelector": "8086:10c9",
+                                     "dra": {"mode": "Claimed"}}]}})
+
+    def told():
+        nodes = kubelet.cluster.get("hostdeviceconfig", "default").get("status", {}).get("nodes", [])
+        return [(entry["reason"], entry["message"]) for one in nodes if one["node"] == kubelet.node for entry in one["entries"]]
+    try:
+        ((reason, message),) = wait_until(told, 30, "an entry that the node does not apply")
+        assert reason == "NoCDI" and "containerd://1.6" in message
+        kubelet.wait_allocatable(resource, 0)
+        time.sleep(2)
+        assert not [one for one in kubelet.cluster.get("resourceslices") if one["spec"].get("nodeName") == kubelet.node]
+        assert not node.guest.try_sh("ls /var/lib/kubelet/plugins_registry/hostdev.io-reg.sock")
+    finally:
+        kubelet.kubectl("delete", "hostdeviceconfig", "default")
+    kubelet.wait_allocatable(resource, 1)

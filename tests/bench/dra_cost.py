@@ -78,7 +78,7 @@ class Driver:
         """{name: address} of all its devices; None as long as some are missing."""
         query = {"fieldSelector": f"spec.driver={self.kubelet.driver},spec.nodeName={self.node}"}
         found = {device["name"]: device["attributes"]["resource.kubernetes.io/pciBusID"]["string"]
-                 for one in self.rest.get(SLICES, **query)["items"] for device in one["spec"].get("devices", [])}
+                 for one in self.rest.get(SLICES, **query)["items"] for device in one["spec"].get("devices") or []}
         return found if len(found) == DEVICES else None
 
     def _claim(self, device, address):
@@ -264,8 +264,8 @@ def run():
         subprocess.run([ROOT / "tests/fake/tree/make_tree", "--functions", str(FUNCTIONS), tree], check=True)
         make_vfio(tree)
         (tree / "dev/vfio/vfio").touch()
-        make_node(cluster, NODE)
         devices = claim_devices(cluster, folder, tree)
+        make_node(cluster, NODE)
         without = memory_without_dra(cluster, folder, tree)
         configure(cluster, devices)
         drivers = start_all(stack, cluster, folder, tree, devices)

@@ -216,4 +216,5 @@ class TwicePrepared:
 
 
 def devices_of(slices):
-    return {device["name"]: device for one in slices for device in one["spec"].get("devices", [])}
+    """Of an empty list the API server makes null."""
+    return {device["name"]: device for one in slices for device in one["spec"].get("devices") or []}

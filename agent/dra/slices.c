@@ -143,9 +143,10 @@ static json_t *wanted_of(const struct slices *slices, const char *name)
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
+/* An API server shows an empty list as null. */
 static bool is_nothing(const json_t *json)
 {
-	return !json || (json_is_array(json) && json_array_size(json) == 0);
+	return !json || json_is_null(json) || (json_is_array(json) && json_array_size(json) == 0);
 }
 
 static char *find_difference(const char *path, json_t *want, json_t *have);
@@ -250,9 +251,12 @@ static void *record_free(struct record *record)
 
 /* --- as struct reconcile_spec has them -------------------------------------------------------- */
 
+/* An agent that begins does not empty slices before it has seen the devices. */
 static bool is_ready(void *arg)
 {
-	return own_node(arg) != NULL;
+	const struct slices *slices = arg;
+
+	return slices->node->inventory && own_node(slices);
 }
 
 /* The selectors of the list leave no others. */

@@ -115,7 +115,7 @@ class Slice:
 
     def names(self):
         found = self.get()
-        return None if found is None else [device["name"] for device in found["spec"].get("devices", [])]
+        return None if found is None else [device["name"] for device in found["spec"]["devices"] or []]
 
     def wait(self, names, timeout=AT_ONCE_S):
         wait_until(lambda: self.names() == names, timeout, f"{names}, not {self.names()}")
@@ -137,7 +137,7 @@ def agent(agents, machine, node, kubelet, tmp_path, rest, identities):
     (tmp_path / "dev/vfio").mkdir(parents=True)
     for name in "vfio", group:
         (tmp_path / "dev/vfio" / name).symlink_to("/dev/null")
-    made = agents(machine, node, [*kubelet.flags, "--dev-root", tmp_path / "dev"])
+    made = agents(machine, node, [*kubelet.flags, "--dev-root", tmp_path / "dev", "--cdi-dir", tmp_path / "cdi"])
     made.vfio_node = tmp_path / "dev/vfio" / group
     says_runtime(rest, node, RUNTIME)
     rest.create("pcideviceclaims", claim(f"{node}-000001001"))
@@ -187,14 +187,16 @@ def test_a_claimed_function_is_in_a_slice_and_not_in_the_device_plugin(agent, pu
 
 
 def test_nothing_is_written_while_nothing_changes(agent, published, cluster):
-    assert slice_writes(agent, cluster) == 1
+    writes = slice_writes(agent, cluster)
+    assert writes <= 2, "without devices at first, if the entry was there before the claim was carried out"
     version = published.get()["metadata"]["resourceVersion"]
     time.sleep(IDLE_S)
-    assert slice_writes(agent, cluster) == 1
+    assert slice_writes(agent, cluster) == writes
     assert published.get()["metadata"]["resourceVersion"] == version
 
 
 def test_an_agent_that_starts_again_finds_its_slice_right(agent, published, cluster, kubelet):
+    writes = slice_writes(agent, cluster)
     agent.stop()
     assert published.names() == [NAME], "the slices outlive the agent"
     with Registrar(kubelet) as again:
@@ -202,7 +204,7 @@ def test_an_agent_that_starts_again_finds_its_slice_right(agent, published, clus
         wait_until(lambda: again.info, 30, "the registration")
         wait_until(lambda: agent.ready() and agent.idle(), 30)
         time.sleep(AT_ONCE_S)
-    assert slice_writes(agent, cluster) == 1
+    assert slice_writes(agent, cluster) == writes
     published.rest.request("DELETE", published.path)
     published.wait([NAME])
 

@@ -256,6 +256,11 @@ static void an_empty_slice_stays_while_its_kind_is_selected(void **state)
 	assert_int_equal(pass(b, 1000), 1);
 	assert_devices(b, PCI, "");
 	assert_devices(b, USB, "none");
+	bench_end(b);
+	fake_server_write(b->server, PCI, "{'spec':{'devices':null}}"); /* as it is shown */
+	bench_begin(b);
+	select_kinds(b, true, false);
+	assert_int_equal(pass(b, 1000), 0);
 	select_kinds(b, false, false);
 	assert_int_equal(pass(b, 1000), 1);
 	assert_devices(b, PCI, "none");

@@ -35,6 +35,7 @@ go_is_new_enough() {
 }
 
 # find_go [TOOLCHAIN]: sets GO, and exports GOTOOLCHAIN where a newer one must be fetched.
+# shellcheck disable=SC2120 # other files pass it
 find_go() {
 	local toolchain=${1:-$BINARIES_TOOLCHAIN}
 	for GO in "$(command -v go || true)" /usr/local/go/bin/go; do
@@ -54,7 +55,7 @@ find_go() {
 # afterwards.
 build_binaries() {
 	local folder=$1 flags package name number=0
-	find_go
+	find_go "$BINARIES_TOOLCHAIN"
 	export CGO_ENABLED=0 GOFLAGS=-modcacherw GOWORK=off
 	export GOMODCACHE=$CACHE/go/mod GOCACHE=$CACHE/go/build
 	flags="-s -w -X k8s.io/component-base/version.gitVersion=v$KUBE_VERSION"

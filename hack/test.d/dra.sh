@@ -9,6 +9,7 @@ DRA_TOOLCHAIN=go1.26.3 # if the machine's Go is too old
 dra_programs() {
 	local mark
 	mark=$(cd "$DRA_SOURCE" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-16)
+	# shellcheck disable=SC2034 # for those who source this
 	DRA_PROGRAMS=$CACHE/dra-programs-$mark
 	cache_entry "dra-programs-$mark" build_dra_programs
 }

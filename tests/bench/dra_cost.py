@@ -1,7 +1,7 @@
 """What Dynamic Resource Allocation costs: the agent beside a driver on Kubernetes' own helper, on one API server.
 
-tests/flow/dra/kubelet plays the kubelet. The agent has 64 claimed devices of a synthetic machine; the peer says that it has the
-same ones. Both read each claim from the API server, and write CDI files and metadata. Only the agent keeps a checkpoint on disk.
+tests/flow/dra/kubelet plays the kubelet. The agent has 64 claimed devices of a synthetic machine; the peer says that it has
+the same ones. Both read each claim from the API server, and write CDI files and metadata. Only the agent keeps a checkpoint on disk.
 """
 
 import itertools
@@ -236,7 +236,8 @@ def prepare(cluster, drivers):
 def restarts(drivers):
     heading("slices after a restart of the kubelet, which deletes them")
     for what, driver in zip(("hostdev", "peer"), drivers):
-        figure(f"{what}: until all are there again", f"{driver.restart_kubelet():.2f} s", "goal 1 s" if what == "hostdev" else "")
+        goal = "goal 1 s" if what == "hostdev" else ""
+        figure(f"{what}: until all are there again", f"{driver.restart_kubelet():.2f} s", goal)
 
 
 def memory(drivers, without):
@@ -259,6 +260,7 @@ def run():
         figure("skipped", "needs root")
         return
     with control_plane() as cluster, tempfile.TemporaryDirectory(dir="/dev/shm") as name, ExitStack() as stack:
+        cluster.wait_kinds()
         folder = Path(name)
         tree = folder / "tree"
         subprocess.run([ROOT / "tests/fake/tree/make_tree", "--functions", str(FUNCTIONS), tree], check=True)

@@ -362,7 +362,8 @@ def test_a_container_runtime_without_cdi_gets_nothing_by_dra(node, kubelet, clai
     claims.bind(IGB)
     resource = node.resource_of(IGB)
     kubelet.wait_allocatable(resource, 1)
-    assert kubelet.cluster.get("node", kubelet.node)["status"]["nodeInfo"]["containerRuntimeVersion"].startswith("containerd://1.6")
+    info = kubelet.cluster.get("node", kubelet.node)["status"]["nodeInfo"]
+    assert info["containerRuntimeVersion"].startswith("containerd://1.6")
     kubelet.kubectl("apply", "-f", "-", input={
         "apiVersion": "hostdev.io/v1alpha1", "kind": "HostDeviceConfig", "metadata": {"name": "default"},
         "spec": {"pciHostDevices": [{"resourceName": "example.com/igb", "pciVendorSelector": "8086:10c9",

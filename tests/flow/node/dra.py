@@ -22,7 +22,6 @@ API = "resource.k8s.io/v1"
 SLICES = f"/apis/{API}/{{}}?{HOURS}&" + urlencode({"fieldSelector": f"spec.driver={DRIVER}"})
 # Models of the guest's cards that DRA offers once they are claimed.
 CARDS = {"e1000e": "8086:10d3", "rtl8139": "10ec:8139"}
-REFUSED = "FailedPrepareDynamicResources"
 
 # Collects which files of claims there are whenever there is more than one.
 WATCH = f"""
@@ -135,15 +134,6 @@ class Dra:
         for kind, name in self.made:
             self.kubectl("wait", kind, name, "-n", "default", "--for=delete", "--timeout=60s")
         self.made.clear()
-
-    def refusals(self, pod):
-        """What the kubelet has told of Prepare calls that failed."""
-        about = f"involvedObject.name={pod.name},reason={REFUSED}"
-        return [event["message"] for event in self.cluster.get("events", "-n", "default", "--field-selector", about)]
-
-    def wait_refused(self, pod, *texts):
-        wait_until(lambda: any(all(text in message for text in texts) for message in self.refusals(pod)), 90,
-                   lambda: f"{texts} in an event of {pod.name}, which has {self.refusals(pod)}: {pod.get()['status']}")
 
     # --- the kubelet's calls, made here ---------------------------------------------------------
 

@@ -187,32 +187,41 @@ class TestAPodWithAClaim:
         claims.wait_drivers(NIC, "e1000e")
 
 
-def test_a_device_of_a_pod_that_is_deleted_by_force_is_prepared_for_no_other(kubelet, dra, claims, pods):
+def test_a_device_that_a_claim_has_is_prepared_for_no_other(dra, claims):
+    """Two claims have it when a pod was deleted by force, or when there are two schedulers."""
+    claims.bind(NIC)
+    dra.wait_offered(NIC)
+    first, second = (dra.allocated(name, NIC) for name in ("first", "second"))
+    got, refused, freed, then, end = dra.call(
+        SERVICES[0], ("prepare", "first", first), ("prepare", "second", second), ("unprepare", "first", first),
+        ("prepare", "second", second), ("unprepare", "second", second))
+    assert [one.get("error") for one in (got, freed, then, end)] == [None] * 4
+    assert NIC in refused["error"] and "ResourceClaim default/first" in refused["error"]
+    assert not dra.files()
+
+
+def test_pods_that_are_deleted_by_force_hand_the_device_on(kubelet, dra, claims):
     """The API server forgets a pod and its claim before the kubelet has ended the containers, so that the scheduler gives
-    the device to the next pod. Here the kubelet waits for a hook."""
+    the device to the next pod at once."""
     claims.bind(NIC)
     dra.wait_offered(NIC)
     dra.template("nic", request("card", by_address(NIC)))
-    source = {"vfio": {"resourceClaimTemplateName": "nic"}}
-    with TwicePrepared(kubelet.guest) as twice:
-        former = pods("dra-former", {}, hangs=True, claims=source)
-        former.wait_hung()
-        (claim,) = [one["metadata"]["name"] for one in dra.cluster.get("resourceclaims", "-n", "default")]
-        former.delete()
-        heir = pods("dra-next", {}, claims=source)
-        dra.wait_refused(heir, NIC, f"ResourceClaim default/{claim}")
-        assert former.processes()
-        former.kill()
-        heir.wait_running()
-        for i in range(RACES):
-            following = Pod(kubelet, f"dra-next-{i}", {}, claims=source)
-            dra.kubectl("delete", "pod", heir.name, "-n", "default", "--force", "--grace-period=0", "--wait=false")
-            following.create()
-            heir = following
-            heir.wait_running(180)
-        heir.delete()
-        wait_until(lambda: not dra.files(), 60, "no file of a claim")
-        assert twice.seen() == []
+    pods = [Pod(kubelet, f"dra-heir-{i}", {}, claims={"vfio": {"resourceClaimTemplateName": "nic"}}) for i in range(RACES + 1)]
+    try:
+        with TwicePrepared(kubelet.guest) as twice:
+            pods[0].create()
+            pods[0].wait_running()
+            for former, heir in zip(pods, pods[1:]):
+                dra.kubectl("delete", "pod", former.name, "-n", "default", "--force", "--grace-period=0", "--wait=false")
+                heir.create()
+                heir.wait_running(180)
+                assert heir.exec("ls /dev/vfio").split() == sorted([claims.function(NIC).group(), "vfio"])
+            pods[-1].delete()
+            wait_until(lambda: not dra.files(), 60, "no file of a claim")
+            assert twice.seen() == []
+    finally:
+        for pod in pods:
+            pod.clear()
 
 
 def test_half_of_a_group_is_refused_by_the_name_of_who_has_the_other(dra, claims):
@@ -225,7 +234,7 @@ def test_half_of_a_group_is_refused_by_the_name_of_who_has_the_other(dra, claims
     got, refused, freed, then, end = dra.call(
         SERVICES[0], ("prepare", "half-0", first), ("prepare", "half-1", second), ("unprepare", "half-0", first),
         ("prepare", "half-1", second), ("unprepare", "half-1", second))
-    assert "error" not in got and "error" not in freed and "error" not in then and "error" not in end
+    assert [one.get("error") for one in (got, freed, then, end)] == [None] * 4
     assert "default/half-0 has" in refused["error"] and PAIR[0] in refused["error"]
 
 

@@ -120,6 +120,15 @@ static void on_call_cancelled(void *arg)
 	call_free(call);
 }
 
+static struct dra_result_device *first_of(const struct dra_result *result, const char *request)
+{
+	for (size_t i = 0; i < result->devices.len; i++) {
+		if (strcmp(result->devices.items[i].request, request) == 0)
+			return &result->devices.items[i];
+	}
+	return NULL;
+}
+
 /* The name of a request's CDI device goes with the first device of the request: a container that
  * names the request gets all of it once. */
 static void add_devices(const struct prepared_claim *claim, struct dra_result *result)
@@ -133,15 +142,12 @@ static void add_devices(const struct prepared_claim *claim, struct dra_result *r
 		device->device = xstrdup(is->device);
 	}
 	for (size_t i = 0; i < claim->requests.len; i++) {
-		auto_free char *id = cdi_spec_id(claim, &claim->requests.items[i]);
+		const struct prepared_request *request = &claim->requests.items[i];
+		struct dra_result_device *device = first_of(result, request->name);
+		auto_free char *id = cdi_spec_id(claim, request);
 
-		for (size_t k = 0; k < result->devices.len; k++) {
-			if (strcmp(result->devices.items[k].request,
-				   claim->requests.items[i].name) == 0) {
-				json_strs_add(&result->devices.items[k].cdi_ids, id);
-				break;
-			}
-		}
+		if (device)
+			json_strs_add(&device->cdi_ids, id);
 	}
 }
 

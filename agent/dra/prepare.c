@@ -1,5 +1,6 @@
 #include "agent/dra/prepare.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct prepare_job {
 	struct kube_call *get;
 	prepare_done_fn *done;
 	void *arg;
+	bool undone; /* the claim was unprepared since it began */
 	struct prepare_job *next;
 	struct prepare_job **link; /* what points to us */
 };
@@ -193,24 +195,34 @@ static int check_device(const struct draft *draft, const struct dra_device *devi
 	return r;
 }
 
-static int draft_add(struct draft *draft, const struct resourceclaim_result *result,
-		     struct err *err)
+static int check_result(const struct draft *draft, const struct resourceclaim_result *result,
+			struct err *err)
 {
-	const struct dra_device *device = NULL;
-	struct prepared_claim *claim = draft->claim;
 	int r = check_request(result->request, err);
 
 	if (r == 0 && result->admin_access)
 		r = err_set(err, ERR_INVALID, -EOPNOTSUPP,
 			    "request '%s' has adminAccess, which " DRA_DRIVER " does not support",
 			    result->request);
-	if (r == 0 && claim->devices.len == PREPARE_DEVICES_MAX)
+	if (r == 0 && draft->claim->devices.len == PREPARE_DEVICES_MAX)
 		r = err_set(err, ERR_INVALID, -EMSGSIZE, "the claim has more than %d devices",
 			    PREPARE_DEVICES_MAX);
+	return r;
+}
+
+static int draft_add(struct draft *draft, const struct resourceclaim_result *result,
+		     struct err *err)
+{
+	const struct dra_device *device = NULL;
+	struct prepared_claim *claim = draft->claim;
+	int r = check_result(draft, result, err);
+
 	if (r == 0)
 		r = find_device(draft->prepare, result, &device, err);
-	if (r == 0)
-		r = check_device(draft, device, err);
+	if (r < 0)
+		return r;
+	assert(device);
+	r = check_device(draft, device, err);
 	if (r < 0)
 		return r;
 	draft->found[claim->devices.len] = device;
@@ -366,8 +378,10 @@ static int allocate(struct prepared_claim *claim, const struct dra_device *devic
 		    const struct json_strs *ids, struct err *err)
 {
 	struct allocation allocation = { 0 };
-	int r = device->type->allocate(device->type_arg, device->resource, ids, &allocation, err);
+	int r;
 
+	assert(device);
+	r = device->type->allocate(device->type_arg, device->resource, ids, &allocation, err);
 	if (r >= 0 && (allocation_is_empty(&allocation) || allocation.annotations.len > 0 ||
 		       allocation.cdi_devices.len > 0))
 		r = err_set(err, ERR_INVALID, -EOPNOTSUPP,
@@ -379,30 +393,40 @@ static int allocate(struct prepared_claim *claim, const struct dra_device *devic
 	return r < 0 ? r : 0;
 }
 
-/* The devices of one request and resource together, as a container's in an Allocate. */
-static int allocate_all(struct draft *draft, struct err *err)
+/* Take the device @i and those of the same request and resource that follow it. */
+static void take_alike(const struct draft *draft, size_t i, const char *base, bool *taken,
+		       struct json_strs *ids)
+{
+	const struct prepared_claim *claim = draft->claim;
+	const struct dra_device *first = draft->found[i];
+
+	for (size_t k = i; k < claim->devices.len; k++) {
+		const struct dra_device *device = draft->found[k];
+
+		assert(device);
+		if (!is_about(base, claim->devices.items[k].request) ||
+		    device->type != first->type || strcmp(device->resource, first->resource) != 0)
+			continue;
+		json_strs_add(ids, device->id);
+		taken[k] = true;
+	}
+}
+
+/* Together, as the devices of one container in an Allocate. */
+static int allocate_all(const struct draft *draft, struct err *err)
 {
 	struct prepared_claim *claim = draft->claim;
-	bool done[PREPARE_DEVICES_MAX] = { false };
+	bool taken[PREPARE_DEVICES_MAX] = { false };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < claim->devices.len; i++) {
 		auto_free char *base = resourceclaim_base_request(claim->devices.items[i].request);
-		const struct dra_device *first = draft->found[i];
 		struct json_strs ids = { 0 };
 
-		for (size_t k = i; k < claim->devices.len && !done[i]; k++) {
-			const struct dra_device *device = draft->found[k];
-
-			if (!is_about(base, claim->devices.items[k].request) ||
-			    device->type != first->type ||
-			    strcmp(device->resource, first->resource) != 0)
-				continue;
-			json_strs_add(&ids, device->id);
-			done[k] = k > i;
-		}
-		if (ids.len > 0)
-			r = allocate(claim, first, base, &ids, err);
+		if (taken[i])
+			continue;
+		take_alike(draft, i, base, taken, &ids);
+		r = allocate(claim, draft->found[i], base, &ids, err);
 		json_strs_done(&ids);
 	}
 	return r;
@@ -549,25 +573,37 @@ static int get_failed(const struct dra_claim *asked, const struct kube_response 
 }
 
 /* Another job may have prepared it meanwhile. */
+static int finish(const struct prepare_job *job, int result, const struct kube_response *response,
+		  struct err *err)
+{
+	const struct prepared_claim *claim = NULL;
+	int r;
+
+	if (job->undone)
+		return err_set(err, ERR_RETRY, -ECANCELED,
+			       "ResourceClaim %s/%s was unprepared meanwhile", job->claim.ns,
+			       job->claim.name);
+	r = prepare_again(job->prepare, job->claim.uid, &claim, err);
+	if (r != PREPARE_UNKNOWN)
+		return r;
+	if (result < 0)
+		return get_failed(&job->claim, response, err);
+	return prepare_object(job->prepare, &job->claim, response->body, response->body_len, err);
+}
+
 static void on_object(void *arg, int result, const struct kube_response *response,
 		      const struct err *cause)
 {
 	struct prepare_job *job = arg;
-	struct prepare *prepare = job->prepare;
-	const struct prepared_claim *claim = NULL;
 	struct err err = { 0 };
-	int r = prepare_again(prepare, job->claim.uid, &claim, &err);
 
 	job->get = NULL;
-	if (r == PREPARE_UNKNOWN && result < 0) {
+	if (cause)
 		err = *cause;
-		r = get_failed(&job->claim, response, &err);
-	} else if (r == PREPARE_UNKNOWN) {
-		r = prepare_object(prepare, &job->claim, response->body, response->body_len, &err);
-	}
-	if (r == 0)
-		claim = prepared_get(prepare->prepared, job->claim.uid);
-	job_end(job, r < 0 ? NULL : claim, r < 0 ? &err : NULL);
+	if (finish(job, result, response, &err) < 0)
+		job_end(job, NULL, &err);
+	else
+		job_end(job, prepared_get(job->prepare->prepared, job->claim.uid), NULL);
 }
 
 struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_claim *claim,
@@ -624,30 +660,14 @@ int prepare_again(struct prepare *prepare, const char *uid, const struct prepare
 	return 0;
 }
 
-static void end_jobs(struct prepare *prepare, const char *uid)
-{
-	struct prepare_job *job = prepare->jobs;
-	struct err err = { 0 };
-
-	err_set(&err, ERR_RETRY, -ECANCELED, "the claim was unprepared meanwhile");
-	while (job) {
-		if (strcmp(job->claim.uid, uid) != 0) {
-			job = job->next;
-			continue;
-		}
-		kube_call_cancel(job->get);
-		job_end(job, NULL, &err);
-		job = prepare->jobs; /* others may have been cancelled */
-	}
-}
-
 int prepare_undo(struct prepare *prepare, const char *uid, struct err *err)
 {
 	const struct prepared_claim *claim = prepared_get(prepare->prepared, uid);
 	struct json_strs ids = { 0 };
 	int r;
 
-	end_jobs(prepare, uid);
+	for (struct prepare_job *job = prepare->jobs; job; job = job->next)
+		job->undone = job->undone || strcmp(job->claim.uid, uid) == 0;
 	ids_of(claim, &ids);
 	if (claim)
 		cdi_guard_remove(prepare->guard, claim);
@@ -710,8 +730,7 @@ struct prepare *prepare_free(struct prepare *prepare)
 {
 	if (!prepare)
 		return NULL;
-	while (prepare->jobs)
-		prepare_cancel(prepare->jobs);
+	assert(!prepare->jobs);
 	cdi_guard_free(prepare->guard);
 	prepared_free(prepare->prepared);
 	free(prepare);

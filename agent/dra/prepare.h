@@ -51,7 +51,7 @@ struct prepare_deps {
 
 /* Read the checkpoints, write the files of this boot's claims again and forget the others. */
 struct prepare *prepare_new(const struct this_node *node, const struct prepare_deps *deps);
-/* Its jobs are cancelled before. Takes NULL, returns NULL; checkpoints and files stay. */
+/* Its jobs have ended or are cancelled. Takes NULL, returns NULL; checkpoints and files stay. */
 struct prepare *prepare_free(struct prepare *prepare);
 
 /* How many claims are prepared. */
@@ -78,6 +78,6 @@ struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_clai
 /* Nothing has been done for its claim yet. */
 void prepare_cancel(struct prepare_job *job);
 
-/* Remove what was prepared for the claim with this UID, and end a job that prepares it. It is no
+/* Remove what was prepared for the claim with this UID; a job that prepares it will fail. It is no
  * error if that is not known. */
 int prepare_undo(struct prepare *prepare, const char *uid, struct err *err);

@@ -225,24 +225,31 @@ const struct prepared_claim *prepared_holder(const struct prepared *prepared, co
 	return NULL;
 }
 
+static const struct prepared_device *find_neighbour(const struct prepared_claim *claim,
+						    const char *group, const char *id)
+{
+	for (size_t i = 0; i < claim->devices.len; i++) {
+		const struct prepared_device *device = &claim->devices.items[i];
+
+		if (str_match(device->iommu_group, group) && strcmp(device->id, id) != 0)
+			return device;
+	}
+	return NULL;
+}
+
 const struct prepared_device *prepared_neighbour(const struct prepared *prepared, const char *group,
 						 const char *id,
 						 const struct prepared_claim **ret_claim)
 {
-	const struct prepared_claim *claim;
+	const struct prepared_device *device = NULL;
+	const struct prepared_claim *claim = NULL;
 	size_t cursor = 0;
 
-	while ((claim = prepared_next(prepared, &cursor))) {
-		for (size_t i = 0; i < claim->devices.len; i++) {
-			const struct prepared_device *device = &claim->devices.items[i];
-
-			if (str_match(device->iommu_group, group) && strcmp(device->id, id) != 0) {
-				*ret_claim = claim;
-				return device;
-			}
-		}
-	}
-	return NULL;
+	while (!device && (claim = prepared_next(prepared, &cursor)))
+		device = find_neighbour(claim, group, id);
+	if (device)
+		*ret_claim = claim;
+	return device;
 }
 
 int prepared_add(struct prepared *prepared, struct prepared_claim *claim, struct err *err)

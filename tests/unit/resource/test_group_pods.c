@@ -8,6 +8,7 @@
 #define JUST   SAYS NIC " of it was just allocated to another container"
 #define LISTED SAYS "a pod has " NIC " of it"
 #define WROTE  SAYS NIC " of it belongs to a pod in the checkpoint"
+#define CLAIM  SAYS NIC " of it is prepared for a ResourceClaim"
 #define THIRD  "0000:03:00.0"
 #define GPU    "a.io/gpu"
 #define AUDIO  "a.io/audio"
@@ -26,6 +27,7 @@ static struct group_case {
 	bool written;      /* the kubelet has not spoken, and its checkpoint names NIC   */
 	const char *with;  /* asked for in the same call; NULL: nothing is */
 	bool for_list;     /* for the device list                 */
+	bool claimed;      /* NIC is prepared for a ResourceClaim  */
 	const char *says;  /* NULL: it may be given               */
 } rows[] = {
 	/* clang-format off */
@@ -61,6 +63,11 @@ static struct group_case {
 	{ "but not against the pod that has both", .written = true, .same_pod = true },
 	{ "nor against whoever asks for both", .written = true, .with = NIC },
 	{ "nor against a container that is not done", .written = true, .allocated_as = AUDIO, .open = true },
+	{ "what a ResourceClaim has goes before all others", .claimed = true, .says = CLAIM },
+	{ "whatever the calls say", .claimed = true, .allocated_as = AUDIO, .open = true, .same_pod = true, .says = CLAIM },
+	{ "also for the list of devices", .claimed = true, .for_list = true, .says = CLAIM },
+	{ "but not for another group", .claimed = true, .twin_group = "13" },
+	{ "nor what is asked for with it", .claimed = true, .with = NIC },
 	/* clang-format on */
 };
 
@@ -107,6 +114,13 @@ static bool is_same_pod(void *arg, const char *a, const char *b)
 	return row->same_pod && strcmp(a, TWIN) == 0 && strcmp(b, NIC) == 0;
 }
 
+static bool is_claimed(void *arg, const char *address)
+{
+	const struct group_case *row = arg;
+
+	return row->claimed && strcmp(address, NIC) == 0;
+}
+
 static void is_judged(void **state)
 {
 	struct group_case *row = suite_row(state);
@@ -125,6 +139,7 @@ static void is_judged(void **state)
 	node->view.allocation = allocation_of;
 	node->view.written = written;
 	node->view.same_pod = is_same_pod;
+	node->view.claimed = is_claimed;
 	node->view.arg = row;
 	says = group_pods_trouble(
 		&node->view,

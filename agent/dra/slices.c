@@ -37,6 +37,7 @@ struct slices {
 	const struct this_node *node;
 	const struct dra_devices *devices;
 	struct map *records; /* of struct record, by name */
+	struct map *leaving; /* names of slices that are being deleted */
 	struct reconcile *reconcile;
 	bool started;
 };
@@ -262,9 +263,26 @@ static bool is_ready(void *arg)
 /* The selectors of the list leave no others. */
 static bool is_ours(void *arg, const char *name, const void *object)
 {
-	auto_json json_t *wanted = object ? NULL : wanted_of(arg, name);
+	const struct slices *slices = arg;
+	auto_json json_t *wanted = NULL;
 
-	return object || wanted;
+	if (object)
+		return true;
+	if (map_get(slices->leaving, name))
+		return false;
+	wanted = wanted_of(slices, name);
+	return wanted != NULL;
+}
+
+/* A slice is not made again in the run that deletes it, but once the cache shows that it is
+ * gone. */
+static void before(void *arg, const struct reconcile_view *view, const struct decision *decision)
+{
+	static char is_leaving[] = "";
+	const struct slices *slices = arg;
+
+	if (decision->step == STEP_DELETE)
+		map_set(slices->leaving, view->key, is_leaving);
 }
 
 /*
@@ -308,9 +326,12 @@ static void rested(void *arg, const char *name, const void *object, const struct
 	struct slices *slices = arg;
 	const struct resourceslice *slice = object;
 	auto_json json_t *wanted = wanted_of(slices, name);
-	const struct record *before = map_get(slices->records, name);
+	const struct record *last = map_get(slices->records, name);
+	bool left = map_remove(slices->leaving, name);
 	struct record *record;
 
+	if (left && !slice && wanted)
+		reconcile_enqueue(slices->reconcile, name);
 	if (!slice || !wanted) {
 		record_free(map_remove(slices->records, name));
 		return;
@@ -322,7 +343,7 @@ static void rested(void *arg, const char *name, const void *object, const struct
 	record->generation = slice->meta.generation;
 	record->wanted = json_map_text(wanted);
 	record->difference = xstrdup_or_null(decision->job);
-	if (record->difference && !(before && str_equal(before->difference, record->difference)))
+	if (record->difference && !(last && str_equal(last->difference, record->difference)))
 		log_warn("the API server does not keep a ResourceSlice as it was written: is a "
 			 "feature gate of it off?",
 			 log_str("slice", name), log_str("field", record->difference));
@@ -363,6 +384,7 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 	slices->node = node;
 	slices->devices = devices;
 	slices->records = map_new();
+	slices->leaving = map_new();
 	slices->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "resourceslices",
 		.kind = &resourceslice_kind,
@@ -373,6 +395,7 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 		.is_ready = is_ready,
 		.is_ours = is_ours,
 		.plan = plan,
+		.before = before,
 		.rested = rested,
 		.arg = slices,
 		.client = node->client,
@@ -394,6 +417,7 @@ struct slices *slices_free(struct slices *slices)
 	while (map_next(slices->records, &cursor, NULL, &record))
 		record_free(record);
 	map_free(slices->records);
+	map_free(slices->leaving);
 	free(slices);
 	return NULL;
 }

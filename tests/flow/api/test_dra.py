@@ -23,16 +23,17 @@ RUNTIME = "containerd://2.2.9"
 
 
 class Registrar:
-    """Does for the driver what the kubelet's plugin watcher does."""
+    """Does for the driver what the kubelet's plugin watcher does: once for each socket that appears."""
 
     def __init__(self, kubelet):
         self.kubelet = kubelet
         self.info = None
+        self.done = set()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
     def run(self):
-        while not self.ended.is_set() and self.info is None:
+        while not self.ended.is_set():
             for socket in self.kubelet.registered():
                 if "hostdev.io-" in socket.name:
                     self.register(socket)
@@ -40,12 +41,16 @@ class Registrar:
 
     def register(self, socket):
         try:
+            inode = socket.stat().st_ino
+            if inode in self.done:
+                return
             info = texts(self.kubelet.call(socket, "/pluginregistration.Registration/GetInfo"))
-            self.kubelet.call(socket, "/pluginregistration.Registration/NotifyRegistrationStatus", b"\x08\x01")
-        except AssertionError:  # it does not listen yet
-            return
-        if info[1] == "DRAPlugin":
-            self.info = info
+            if info[1] == "DRAPlugin":
+                self.kubelet.call(socket, "/pluginregistration.Registration/NotifyRegistrationStatus", b"\x08\x01")
+                self.info = info
+            self.done.add(inode)
+        except (AssertionError, IndexError, OSError):
+            return  # it does not listen yet, or has gone: again
 
     def __enter__(self):
         self.thread.start()

@@ -27,17 +27,19 @@ cluster_binaries() {
 	cache_entry "$KUBE_ENTRY" build_binaries
 }
 
-# go_is_new_enough GO: 1.24 at least, by itself.
+# go_is_new_enough GO TOOLCHAIN: as new as TOOLCHAIN's minor version, by itself.
 go_is_new_enough() {
-	local version
+	local least=${2%.*} version
 	version=$(cd / && GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null) || return 1
-	[[ $(printf '%s\n' go1.24 "${version%% *}" | sort -V | head -n 1) == go1.24 ]]
+	[[ $(printf '%s\n' "$least" "${version%% *}" | sort -V | head -n 1) == "$least" ]]
 }
 
-# find_go: sets GO, and exports GOTOOLCHAIN where a newer one must be fetched.
+# find_go [TOOLCHAIN]: sets GO, and exports GOTOOLCHAIN where a newer one must be fetched.
+# shellcheck disable=SC2120 # other files pass it
 find_go() {
+	local toolchain=${1:-$BINARIES_TOOLCHAIN}
 	for GO in "$(command -v go || true)" /usr/local/go/bin/go; do
-		if [[ -x $GO ]] && go_is_new_enough "$GO"; then
+		if [[ -x $GO ]] && go_is_new_enough "$GO" "$toolchain"; then
 			export GOTOOLCHAIN=local
 			return 0
 		fi
@@ -45,7 +47,7 @@ find_go() {
 	add_backports
 	need_packages -t bookworm-backports golang-go
 	GO=/usr/bin/go
-	export GOTOOLCHAIN=$BINARIES_TOOLCHAIN
+	export GOTOOLCHAIN=$toolchain
 }
 
 # build_binaries FOLDER. Modules and objects lie in the cache while the build
@@ -53,7 +55,7 @@ find_go() {
 # afterwards.
 build_binaries() {
 	local folder=$1 flags package name number=0
-	find_go
+	find_go "$BINARIES_TOOLCHAIN"
 	export CGO_ENABLED=0 GOFLAGS=-modcacherw GOWORK=off
 	export GOMODCACHE=$CACHE/go/mod GOCACHE=$CACHE/go/build
 	flags="-s -w -X k8s.io/component-base/version.gitVersion=v$KUBE_VERSION"

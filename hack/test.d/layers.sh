@@ -181,6 +181,9 @@ layer_node() {
 	check build-failpoints cmake --build "$ROOT/build/release" --target failpoints -- -k 0
 	node_runtime
 	link_runtime "$ROOT/build/local/bin"
+	containerd_2
+	link_containerd "$ROOT/build/local/bin"
+	dra_programs
 	"$ROOT/hack/packages" install vm
 	"$ROOT/hack/vm" build
 	# Not by the test that needs it, beside two machines.
@@ -207,6 +210,7 @@ layer_images() {
 
 layer_bench() {
 	prepare_flow
+	dra_programs
 	find_go
 	export GO
 	check_shown bench "$ROOT/tests/bench/run"

@@ -13,7 +13,8 @@ from cluster import Cluster
 
 # The files that take longest, in this order: of several processes none is left with a long one at the end.
 LONGEST = (
-    "node/test_usb.py", "node/test_kubelet.py", "node/test_kubelet_restarts.py", "node/test_rolling_update.py",
+    "node/test_usb.py", "node/test_kubelet.py", "node/test_dra.py", "node/test_kubelet_restarts.py",
+    "node/test_rolling_update.py",
     "node/test_claim_crash.py",
     "node/test_pods.py", "node/test_first_claim.py", "node/test_sriov.py", "node/test_claim_faults.py",
     "node/test_mdev.py", "node/test_hostdeviceconfig.py", "node/test_claim_plug.py", "node/test_claim_agents.py",

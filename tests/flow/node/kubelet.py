@@ -17,10 +17,12 @@ IMAGE = "localhost/hostdev/busybox:1"
 
 
 class Kubelet:
-    """Makes the guest a node that runs pods; the Node object is there already."""
+    """Makes the guest a node that runs pods; the Node object is there already. With cdi, its containerd is one that knows
+    CDI."""
 
-    def __init__(self, guest, cluster):
+    def __init__(self, guest, cluster, cdi=False):
         self.guest = guest
+        self.cdi = cdi
         self.cluster = cluster
         self.node = guest.name
         self.folder = ROOT / "build/local/vm" / guest.name / "node"
@@ -54,7 +56,12 @@ class Kubelet:
         (folder / "ca.crt").write_bytes((self.cluster.folder / "pki/ca.crt").read_bytes())
         script = f"""source {ROOT}/hack/lib.sh; source {ROOT}/hack/cluster.d/runtime.sh; node_runtime
                      link_runtime {ROOT}/build/local/bin; cp "$RUNTIME"/images/*.tar {folder}/images/
-                     printf '%s\\n' "$PAUSE_IMAGE" >{folder}/sandbox-image"""
+                     printf '%s\\n' "$PAUSE_IMAGE" >{folder}/sandbox-image; rm -f {folder}/containerd-2"""
+        if self.cdi:
+            script += f"""
+                     source {ROOT}/hack/cluster.d/binaries.sh; source {ROOT}/hack/cluster.d/containerd.sh; containerd_2
+                     link_containerd {ROOT}/build/local/bin
+                     printf '%s\\n' {ROOT}/build/local/bin/containerd-2 >{folder}/containerd-2"""
         subprocess.run(["bash", "-euc", script], check=True)
 
     def in_node_shell(self, script):
@@ -117,12 +124,28 @@ SILENT_PORT = 8099  # accepts a connection, and sends nothing
 UNTIL_KILLED = f"sleep 100000 | nc -l -p {SILENT_PORT} & trap : TERM; while :; do sleep 1; done"
 
 
+# For the node's QEMU in a container: VFIO locks the machine's memory.
+QEMU_IN_A_POD = {"capabilities": ["IPC_LOCK"], "folders": {"/usr": "/usr", "/lib": "/usr/lib", "/lib64": "/usr/lib64"}}
+
+
+def qemu(device):
+    return ("/usr/bin/qemu-system-x86_64 -accel tcg -machine q35 -m 64 -nodefaults -display none -S -qmp stdio "
+            f"-device vfio-pci,{device},id=lent")
+
+
+def variable(resource):
+    """Where a launcher looks for the addresses of a resource's devices."""
+    return "PCI_RESOURCE_" + resource.upper().replace("/", "_").replace(".", "_")
+
+
 class Pod:
     """One container that waits for its end, put on the node without a scheduler; folders: of the node, by their
     path in the container; first: the resources of an init container that ends at once; restarts: it is started again
-    when it has ended (end()); hangs: the kubelet cannot end it, because it waits for the hook of a second container."""
+    when it has ended (end()); hangs: the kubelet cannot end it, because it waits for the hook of a second container;
+    claims: {name in the pod: {"resourceClaimName" or "resourceClaimTemplateName": name}}, for which it needs a scheduler."""
 
-    def __init__(self, kubelet, name, resources, folders=None, capabilities=(), first=None, restarts=False, hangs=False):
+    def __init__(self, kubelet, name, resources, folders=None, capabilities=(), first=None, restarts=False, hangs=False,
+                 claims=None):
         self.kubelet = kubelet
         self.kubectl = kubelet.kubectl
         self.name = name
@@ -132,6 +155,7 @@ class Pod:
         self.first = first
         self.restarts = restarts
         self.hangs = hangs
+        self.claims = claims or {}
         self.uid = None
 
     def _command(self):
@@ -146,10 +170,16 @@ class Pod:
         return [{"name": "first", "image": IMAGE, "imagePullPolicy": "Never", "command": ["true"],
                  "resources": {"limits": self.first}}] if self.first else []
 
+    def _place(self):
+        """On the node; what has claims only the scheduler can put there."""
+        if not self.claims:
+            return {"nodeName": self.kubelet.node}
+        return {"resourceClaims": [{"name": name, **source} for name, source in self.claims.items()]}
+
     def create(self):
         self.kubectl("apply", "-f", "-", input={
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": self.name, "namespace": "default"},
-            "spec": {"nodeName": self.kubelet.node, "terminationGracePeriodSeconds": 0,
+            "spec": {**self._place(), "terminationGracePeriodSeconds": 0,
                      "restartPolicy": "Always" if self.restarts else "Never",
                      "automountServiceAccountToken": False,
                      "volumes": [{"name": f"folder{i}", "hostPath": {"path": path, "type": "Directory"}}
@@ -160,7 +190,9 @@ class Pod:
                                      "volumeMounts": [{"name": f"folder{i}", "mountPath": path, "readOnly": True}
                                                       for i, path in enumerate(self.folders)],
                                      "command": ["sh", "-c", self._command()],
-                                     "resources": {"limits": self.resources}}, *self._hanging_containers()]}})
+                                     "resources": {"limits": self.resources,
+                                                   "claims": [{"name": name} for name in self.claims]}},
+                                    *self._hanging_containers()]}})
 
     def get(self):
         return self.kubelet.cluster.get("pod", self.name, "-n", "default")
@@ -216,6 +248,14 @@ class Pod:
     def environment(self):
         """What it was started with: a shell passes no names with hyphens on."""
         return dict(line.split("=", 1) for line in self.exec("tr '\\0' '\\n' </proc/1/environ").splitlines())
+
+    def query_pci(self, device):
+        """The ids of the device, which a QEMU in the container opens; the pod needs what QEMU_IN_A_POD says."""
+        commands = "".join(json.dumps({"execute": word}) + "\n" for word in ("qmp_capabilities", "query-pci", "quit"))
+        lines = [json.loads(line) for line in self.exec(f"printf '{commands}' | {qemu(device)}").splitlines()]
+        (buses,) = [line["return"] for line in lines if line.get("return")]
+        return [f"{d['id']['vendor']:04x}:{d['id']['device']:04x}"
+                for bus in buses for d in bus["devices"] if d["qdev_id"] == "lent"]
 
     def identity(self):
         """What is another one when the container was started anew."""

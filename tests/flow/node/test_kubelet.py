@@ -1,6 +1,5 @@
 """The real kubelet gives claimed devices to pods."""
 
-import json
 import re
 import time
 
@@ -8,6 +7,7 @@ import pytest
 
 from claims import IGB, NIC, PAIR, SLOT, TWIN, condition
 from cluster import wait_until
+from kubelet import QEMU_IN_A_POD, qemu, variable
 from node import pci_name
 
 
@@ -18,11 +18,6 @@ def pool_vendor(node, address):
 def allocations_when_there(node, address):
     wait_until(lambda: node.allocations(address), 40, f"a holder of {address}")
     return node.allocations(address)
-
-
-def variable(resource):
-    """Where a launcher looks for the addresses."""
-    return "PCI_RESOURCE_" + resource.upper().replace("/", "_").replace(".", "_")
 
 
 def audit(node, address, before):
@@ -119,30 +114,15 @@ def test_a_qemu_in_the_pod_has_what_it_was_given_and_no_more(node, kubelet, clai
     resource = node.resource_of(NIC)
     kubelet.wait_allocatable(resource, 2)
     # The node's QEMU, in the container: its device nodes, its control group and its environment.
-    pod = pods("vm-4", {resource: 1}, capabilities=["IPC_LOCK"],  # VFIO locks the machine's memory
-               folders={"/usr": "/usr", "/lib": "/usr/lib", "/lib64": "/usr/lib64"})
+    pod = pods("vm-4", {resource: 1}, **QEMU_IN_A_POD)
     pod.wait_running()
 
     (given,) = {NIC, TWIN} & {pod.environment()[variable(resource)]}
     (other,) = {NIC, TWIN} - {given}
     assert allocations_when_there(node, given) == ["default/vm-4/main"] and not node.allocations(other)
-    assert query_pci(pod, f"host=${variable(resource)}") == ["8086:10d3"]
+    assert pod.query_pci(f"host=${variable(resource)}") == ["8086:10d3"]
     refused = pod.exec(f"{qemu(f'host={other}')} </dev/null 2>&1 || true")
     assert f"Could not open '/dev/vfio/{claims.function(other).group()}': No such file" in refused
-
-
-def qemu(device):
-    return ("/usr/bin/qemu-system-x86_64 -accel tcg -machine q35 -m 64 -nodefaults -display none -S -qmp stdio "
-            f"-device vfio-pci,{device},id=lent")
-
-
-def query_pci(pod, device):
-    """The ids of what was lent as a QEMU in the pod sees them."""
-    commands = "".join(json.dumps({"execute": word}) + "\n" for word in ("qmp_capabilities", "query-pci", "quit"))
-    lines = [json.loads(line) for line in pod.exec(f"printf '{commands}' | {qemu(device)}").splitlines()]
-    (buses,) = [line["return"] for line in lines if line.get("return")]
-    return [f"{d['id']['vendor']:04x}:{d['id']['device']:04x}"
-            for bus in buses for d in bus["devices"] if d["qdev_id"] == "lent"]
 
 
 def test_two_of_a_pool_in_one_container(node, kubelet, claims, pods):
@@ -375,3 +355,30 @@ def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims
     wait_until(lambda: node.resource_of(NIC) != own, 10, "the pool's name")
     kubelet.wait_allocatable(node.resource_of(NIC), 1)
     wait_until(lambda: kubelet.allocatable(own) in (None, "0"), 60, "no device of its own name")
+
+
+def test_a_container_runtime_without_cdi_gets_nothing_by_dra(node, kubelet, claims):
+    """containerd 1.6 would start the pod without its device, and without an error."""
+    claims.bind(IGB)
+    resource = node.resource_of(IGB)
+    kubelet.wait_allocatable(resource, 1)
+    info = kubelet.cluster.get("node", kubelet.node)["status"]["nodeInfo"]
+    assert info["containerRuntimeVersion"].startswith("containerd://1.6")
+    kubelet.kubectl("apply", "-f", "-", input={
+        "apiVersion": "hostdev.io/v1alpha1", "kind": "HostDeviceConfig", "metadata": {"name": "default"},
+        "spec": {"pciHostDevices": [{"resourceName": "example.com/igb", "pciVendorSelector": "8086:10c9",
+                                     "dra": {"mode": "Claimed"}}]}})
+
+    def told():
+        nodes = kubelet.cluster.get("hostdeviceconfig", "default").get("status", {}).get("nodes", [])
+        return [(entry["reason"], entry["message"]) for one in nodes if one["node"] == kubelet.node for entry in one["entries"]]
+    try:
+        ((reason, message),) = wait_until(told, 30, "an entry that the node does not apply")
+        assert reason == "NoCDI" and "containerd://1.6" in message
+        kubelet.wait_allocatable(resource, 0)
+        time.sleep(2)
+        assert not [one for one in kubelet.cluster.get("resourceslices") if one["spec"].get("nodeName") == kubelet.node]
+        assert not node.guest.try_sh("ls /var/lib/kubelet/plugins_registry/hostdev.io-reg.sock")
+    finally:
+        kubelet.kubectl("delete", "hostdeviceconfig", "default")
+    kubelet.wait_allocatable(resource, 1)

@@ -333,8 +333,7 @@ static char *given_trouble(const struct nvidia *nvidia, const struct nvidia_gpu 
 	json_strs_add(&ids, gpu->uuid ? gpu->uuid : "GPU-");
 	add_given(nvidia, gpu, &ids);
 	for (size_t i = 0; i < ids.len && !trouble; i++)
-		trouble =
-			gpu_unit_bind_trouble(nvidia->deps.is_free, nvidia->deps.arg, ids.items[i]);
+		trouble = unit_trouble(nvidia, ids.items[i]);
 	json_strs_done(&ids);
 	return trouble;
 }

@@ -38,6 +38,7 @@ struct slices {
 	const struct dra_devices *devices;
 	struct map *records; /* of struct record, by name */
 	struct map *leaving; /* names of slices that are being deleted */
+	struct map *applied; /* text of the last apply, by name        */
 	struct reconcile *reconcile;
 	bool started;
 };
@@ -283,6 +284,18 @@ static void before(void *arg, const struct reconcile_view *view, const struct de
 
 	if (decision->step == STEP_DELETE)
 		map_set(slices->leaving, view->key, is_leaving);
+	if (decision->step == STEP_APPLY)
+		free(map_set(slices->applied, view->key, json_map_text(decision->body)));
+}
+
+/* Has this run applied @wanted? The devices may have changed while an apply was under way. */
+static bool is_applied(const struct slices *slices, const struct reconcile_view *view,
+		       const json_t *wanted)
+{
+	const char *last = map_get(slices->applied, view->key);
+	auto_free char *text = json_map_text(wanted);
+
+	return view->last == STEP_APPLY && last && strcmp(last, text) == 0;
 }
 
 /*
@@ -295,7 +308,7 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 	const struct slices *slices = arg;
 	const struct resourceslice *slice = view->object;
 	auto_json json_t *wanted = wanted_of(slices, view->key);
-	bool applied = view->last == STEP_APPLY;
+	bool applied;
 
 	if (slice && slice->meta.deletion_timestamp)
 		return; /* somebody's finalizer keeps it: then it is made again */
@@ -310,6 +323,7 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 		ret_decision->step = STEP_READ;
 		return;
 	}
+	applied = is_applied(slices, view, wanted);
 	if (slice && view->text && (applied || has_owner(slices, slice))) {
 		ret_decision->job = difference_from(wanted, view->text);
 		ret_decision->job_free = free;
@@ -330,6 +344,7 @@ static void rested(void *arg, const char *name, const void *object, const struct
 	bool left = map_remove(slices->leaving, name);
 	struct record *record;
 
+	free(map_remove(slices->applied, name));
 	if (left && !slice && wanted)
 		reconcile_enqueue(slices->reconcile, name);
 	if (!slice || !wanted) {
@@ -385,6 +400,7 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 	slices->devices = devices;
 	slices->records = map_new();
 	slices->leaving = map_new();
+	slices->applied = map_new();
 	slices->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "resourceslices",
 		.kind = &resourceslice_kind,
@@ -410,6 +426,7 @@ struct slices *slices_free(struct slices *slices)
 {
 	size_t cursor = 0;
 	void *record = NULL;
+	void *text = NULL;
 
 	if (!slices)
 		return NULL;
@@ -418,6 +435,9 @@ struct slices *slices_free(struct slices *slices)
 		record_free(record);
 	map_free(slices->records);
 	map_free(slices->leaving);
+	for (cursor = 0; map_next(slices->applied, &cursor, NULL, &text);)
+		free(text);
+	map_free(slices->applied);
 	free(slices);
 	return NULL;
 }

@@ -337,6 +337,29 @@ static void a_slice_that_is_none_of_ours_is_removed(void **state)
 	assert_int_equal(fake_server_count(b->server), 1);
 }
 
+/* The answer shows the devices of before: that is not the API server's doing. */
+static void a_device_that_comes_while_a_slice_is_written_is_in_the_next(void **state)
+{
+	struct bench *b = *state;
+	struct captured captured;
+	auto_free char *log = NULL;
+
+	settle(b);
+	devices_scene_set(b->devices, &pci_like, NIC);
+	fake_clock_advance(b->clock, 100);
+	fake_clock_settle(b->clock); /* the apply is under way */
+	assert_int_equal(fake_server_count(b->server), 0);
+	log_set_level(LOG_WARN);
+	captured_begin(&captured);
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN);
+	assert_int_equal(pass(b, 1000), 2);
+	assert_int_equal(pass(b, 60000), 0);
+	log = captured_end(&captured);
+	log_set_level(LOG_ERROR);
+	assert_devices(b, PCI, "pci-0000-3c-00-0 pci-0000-3c-00-1");
+	assert_null(strstr(log, "does not keep"));
+}
+
 /* As by an API server without the gate of the field. */
 static void what_the_server_does_not_keep_is_told_once(void **state)
 {
@@ -542,6 +565,8 @@ int main(void)
 	suite_add(&suite, "labels of others are theirs", labels_of_others_are_theirs, NULL);
 	suite_add(&suite, "a slice that is none of ours is removed",
 		  a_slice_that_is_none_of_ours_is_removed, NULL);
+	suite_add(&suite, "a device that comes while a slice is written is in the next",
+		  a_device_that_comes_while_a_slice_is_written_is_in_the_next, NULL);
 	suite_add(&suite, "what the API server does not keep is told once",
 		  what_the_server_does_not_keep_is_told_once, NULL);
 	suite_add(&suite, "an agent that begins again writes nothing",

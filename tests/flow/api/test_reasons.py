@@ -22,12 +22,14 @@ WORD = re.compile(r"\b[A-Z](?=[A-Za-z]{1,39}\b)[A-Z]*[a-z][A-Za-z]*\b")
 # the page fails; so does what is here and not in the code any more.
 NO_REASONS = """
   conditions: Claimable Distinguishable DriverBound GroupViable NodeReachable PodScheduled
-  truths and words of settings: True False Unknown Null All
-  kinds: AdmissionReview DeleteOptions DevicePool Event HostDeviceConfig KubeVirt Lease List MediatedDevice
-    MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod Secret
+  truths and words of settings: True False Unknown Null All Off
+  kinds: AdmissionReview DeleteOptions DeviceClass DeviceMetadata DevicePool Event HostDeviceConfig KubeVirt Lease List MediatedDevice
+    MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod
+    ResourceClaim ResourceSlice Secret
     SRIOVGPUDevice SRIOVNetworkDevice USBDevice USBDeviceClaim VGPUDevice ValidatingWebhookConfiguration VirtualMachine
   members and values of them: Function Halted InternalIP JSONPatch Manual None Normal NotOlderThan PhysicalFunction VirtualFunction
     Running Strict Succeeded Warning AllocResp Data DeviceIDs DevicePlugin PodDeviceEntries PodUID ResourceName
+    DRAPlugin FromClass
   answers of API servers: Accept AlreadyExists Authorization Conflict Expired Failure Forbidden NotFound
     ServiceUnavailable
   labels of metrics: Other

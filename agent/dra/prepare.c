@@ -170,17 +170,18 @@ static int find_device(const struct prepare *prepare, const struct resourceclaim
 			       "its device plugin, its device claim is deleted, or the "
 			       "HostDeviceConfig does not select it",
 			       shown);
-	if (device->trouble)
-		return err_set(err, ERR_RETRY, -EHOSTDOWN, "device '%s' is not ready: %s",
-			       device->id, device->trouble);
 	*ret_device = device;
 	return 0;
 }
 
+/* What a claim has is not ready for others either: who has it says more. */
 static int check_device(const struct draft *draft, const struct dra_device *device, struct err *err)
 {
 	int r = check_claims(draft->prepare, device, err);
 
+	if (r == 0 && device->trouble)
+		r = err_set(err, ERR_RETRY, -EHOSTDOWN, "device '%s' is not ready: %s", device->id,
+			    device->trouble);
 	for (size_t i = 0; i < draft->claim->devices.len; i++) {
 		if (draft->found[i] == device)
 			return err_set(err, ERR_INVALID, -EINVAL,

@@ -138,12 +138,17 @@ class Dra:
     # --- the kubelet's calls, made here ---------------------------------------------------------
 
     def call(self, service, *commands):
-        """The answers of the driver to prepare and unprepare commands of tests/flow/dra/kubelet."""
+        """The answers of the driver to prepare and unprepare commands of tests/flow/dra/kubelet. An agent that has just begun
+        refuses claims until it has read the kubelet's pods."""
+        return wait_until(lambda: self._call(service, commands), 60, "an agent that has read the kubelet's pods")
+
+    def _call(self, service, commands):
         lines = [f"connect {DRIVER} {SOCKET} {service}"]
         for verb, name, uid in commands:
             lines.append(f"{verb} {DRIVER} default {name} {uid}")
         said = self.guest.run(f"{programs()}/kubelet", input="\n".join(lines) + "\n")
-        return [json.loads(line) for line in said.splitlines()][1:]
+        answers = [json.loads(line) for line in said.splitlines()][1:]
+        return None if any("has not listed its pods yet" in one.get("error", "") for one in answers) else answers
 
     # --- files ----------------------------------------------------------------------------------
 

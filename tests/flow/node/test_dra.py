@@ -27,8 +27,11 @@ def kubelet(booted):
     finally:
         for name in ("kube-scheduler", "kube-controller-manager"):
             booted.cluster.control("kill", name)
+    booted.agent.signal("TERM")  # or it makes its sockets again in the folders that are removed
+    wait_until(lambda: not booted.agent.alive(), 10, "the agent's end")
     made.stop()
-    booted.agent.restart()
+    booted.agent.start()
+    wait_until(booted.agent.ready, 30, "the agent's readiness")
 
 
 @pytest.fixture(scope="module")

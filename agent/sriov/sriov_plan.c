@@ -68,8 +68,8 @@ static void set_functions(const struct sriov_case *c, struct sriovnetworkdevice_
 		json_strs_add(&want->vf_addresses, address);
 		*array_add(&want->vf_pci_devices) = names_pcidevice(c->node_name, address);
 	}
-	str_set(&want->status,
-	    want->vf_addresses.len > 0 ? SRIOVNETWORKDEVICE_ENABLED : SRIOVNETWORKDEVICE_DISABLED);
+	str_set(&want->status, want->vf_addresses.len > 0 ? SRIOVNETWORKDEVICE_ENABLED
+							  : SRIOVNETWORKDEVICE_DISABLED);
 }
 
 /* The identity of the card is recorded once for each address. */

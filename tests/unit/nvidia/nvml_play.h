@@ -113,9 +113,14 @@ static inline void play_close(struct play *play)
 
 SUITE_FIXTURE(play, struct play, play_open, play_close);
 
+/* A library that reads it at this moment sees the scene of before or all of this one. */
 static inline void play_scene(struct play *play, const char *scene)
 {
-	folder_put(&play->folder, "scene", scene);
+	auto_free char *path = folder_path(&play->folder, "scene");
+	auto_free char *next = folder_path(&play->folder, "scene.new");
+
+	folder_put(&play->folder, "scene.new", scene);
+	assert_int_equal(rename(next, path), 0);
 }
 
 /* Start the program in @role, with up to three more words; NULL for none. */

@@ -279,7 +279,7 @@ static const struct {
 static void add_table(struct out *out, const struct inventory_set *set, enum inventory_kind kind)
 {
 	const struct column *columns = tables[kind].columns;
-	struct table_column looks[TABLE_COLUMNS_MAX];
+	struct table_column looks[TABLE_COLUMNS_MAX] = { 0 };
 	const size_t len = tables[kind].len;
 	struct table table;
 

@@ -32,7 +32,10 @@
 
 static const char cdi_dir[] = "/var/run/cdi"; /* of all container runtimes */
 
-enum { LOGGED_MAX = 16 }; /* devices in a line, or lines of a refusal */
+enum {
+	LOGGED_MAX = 16, /* devices in a line, or lines of a refusal */
+	CLAIMS_MS = 50,  /* ResourceClaims that are prepared in this time make one update */
+};
 
 struct offers {
 	const struct this_node *node;
@@ -45,8 +48,10 @@ struct offers {
 		struct offers_type *items;
 		size_t len, cap;
 	} types;
-	struct clock_timer *timer; /* runs while an update is due */
-	struct clock_timer *apart; /* later allocations are another pod's */
+	struct clock_timer *timer;     /* runs while an update is due */
+	struct clock_timer *apart;     /* later allocations are another pod's */
+	struct clock_timer *prepared;  /* runs while `prepared_ids` has some */
+	struct json_strs prepared_ids; /* ResourceClaims have these since the last update, or had */
 	struct kubelet_watch *watch;
 	struct kubelet_listener *listener;
 	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path, *checkpoint_path;
@@ -480,6 +485,19 @@ static char *pod_of(void *arg, const char *id)
 	return holder ? holder : xstrdup("a pod, perhaps: the kubelet has not listed its pods yet");
 }
 
+/* An update looks at every device. What a Prepare decides on does not wait for it. */
+static void on_prepared_due(void *arg)
+{
+	struct offers *offers = arg;
+	struct json_strs ids = offers->prepared_ids;
+
+	offers->prepared_ids = (struct json_strs){ 0 };
+	offers_update_soon(offers);
+	for (size_t i = 0; i < ids.len; i++)
+		offers->deps.changed(offers->deps.arg, ids.items[i]);
+	json_strs_done(&ids);
+}
+
 /* The numbers of its nodes count as a pod's from now on, or do not any more. */
 static void on_claim_changed(void *arg, const char *id)
 {
@@ -490,8 +508,9 @@ static void on_claim_changed(void *arg, const char *id)
 	if (has_claim(offers, id))
 		node_numbers_allocate(offers->numbers, &ids);
 	json_strs_done(&ids);
-	offers_update_soon(offers);
-	offers->deps.changed(offers->deps.arg, id);
+	if (offers->prepared_ids.len == 0)
+		clock_timer_start(offers->node->clock, offers->prepared, CLAIMS_MS);
+	(void)json_strs_add_new(&offers->prepared_ids, id);
 }
 
 static void make_dra(struct offers *offers)
@@ -789,6 +808,7 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 				   .offer = offer_pci, .arg = offers->pci, .nodes = nodes_of_pci });
 	offers->timer = clock_timer_new(node->clock, on_due, offers);
 	offers->apart = clock_timer_new(node->clock, on_apart, offers);
+	offers->prepared = clock_timer_new(node->clock, on_prepared_due, offers);
 	make_paths(offers);
 	if (!deps->options.off)
 		watch_kubelet(offers);
@@ -808,6 +828,8 @@ struct offers *offers_free(struct offers *offers)
 	kubelet_watch_free(offers->watch);
 	clock_timer_free(offers->node->clock, offers->timer);
 	clock_timer_free(offers->node->clock, offers->apart);
+	clock_timer_free(offers->node->clock, offers->prepared);
+	json_strs_done(&offers->prepared_ids);
 	offered_free(offers->offered);
 	node_numbers_free(offers->numbers);
 	pci_type_free(offers->pci);

@@ -172,7 +172,7 @@ layer_api() {
 	link_installers "$ROOT/build/local/bin"
 	find_go
 	export GO
-	flow_tests api 6 1500
+	flow_tests api 6 2100
 }
 
 layer_node() {

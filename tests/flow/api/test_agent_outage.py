@@ -219,6 +219,8 @@ def test_the_agent_has_these_rights_and_no_more(installed):
         (group, "usbdeviceclaims"): [*read, "patch"],
         (own, "hostdeviceconfigs"): read,
         ("", "nodes"): read,
+        ("resource.k8s.io", "resourceslices"): [*read, "create", "update", "patch", "delete"],
+        ("resource.k8s.io", "resourceclaims"): ["get"],
         ("", "events"): ["create", "patch"],
     }
 

@@ -33,6 +33,7 @@ NO_REASONS = """
   answers of API servers: Accept AlreadyExists Authorization Conflict Expired Failure Forbidden NotFound
     ServiceUnavailable
   labels of metrics: Other
+  handshakes with HAMi: Deleted Requesting
   words of kubeconfigs: Always IfAvailable Never
   gRPC: Aborted Canceled DataLoss DeadlineExceeded FailedPrecondition Internal InvalidArgument OutOfRange
     PermissionDenied ResourceExhausted Unauthenticated Unavailable Unimplemented

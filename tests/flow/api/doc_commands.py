@@ -22,7 +22,9 @@ OTHERS = {  # programs that the tree has not: the words that pages give them
     "env": r"",
     "git": r"tag v0\.2\.0",
     "grep": r"pcidevices|msg=audit",
-    "helm": r"(install|uninstall|upgrade) hostdev( hostdev-0\.2\.0\.tgz)? --namespace kube-system( --set components\.usb=true| --wait)?",
+    "helm": r"(install|uninstall|upgrade) hostdev( hostdev-0\.2\.0\.tgz)? --namespace kube-system( --set components\.usb=true| --wait)?|"
+            r"repo add hami-charts https://project-hami\.github\.io/HAMi/|"
+            r"install hami hami-charts/hami -n kube-system --set devicePlugin\.enabled=false",
     "ls": r"/dev/vfio|-l /dev",
     "lspci": r"-nnk|-k -s [\da-f:.]+",
     "openssl": r"rand -hex 16",

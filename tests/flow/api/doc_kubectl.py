@@ -71,6 +71,7 @@ class Kubectl:
                 self.take(obj)
         self.labels |= {key for key, _ in self.set_labels}
         self.labels |= set(re.findall(r'_(?:LABEL|ANNOTATION)_\w+ +"([^"]+)"', (ROOT / "lib/api/names.h").read_text()))
+        self.labels |= set(re.findall(r'#define HAMI_\w+ +"(hami\.io/[^"]+)"', (ROOT / "agent/hami/hami_register.h").read_text()))
 
     def manifests(self):
         for folder in (ROOT / "manifests/base", *(ROOT / "manifests/overlays").iterdir()):

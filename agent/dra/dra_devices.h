@@ -55,8 +55,8 @@ struct dra_devices *dra_devices_free(struct dra_devices *devices);
 
 /*
  * All devices of @type that DRA offers now, for plugins_deps.dra. Everything is copied but the type
- * and its @type_arg. Devices of a type that is none of the kinds, the second one of a name, and
- * those for which there is no room are left out, each with a line in the log.
+ * and its @type_arg. Left out, each with a line in the log: devices of a type that DRA does not
+ * offer, a second device of the same name, and those for which no pool has room.
  */
 void dra_devices_set(struct dra_devices *devices, const struct device_type *type, void *type_arg,
 		     const struct plugin_resource *resources, size_t len);

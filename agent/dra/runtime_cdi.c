@@ -73,6 +73,16 @@ bool runtime_cdi_known(const struct this_node *node, char **ret_trouble)
 	return true;
 }
 
+/* @value has the reason and its text. */
+static void report_entry(struct config_troubles *troubles, struct config_trouble_value value,
+			 size_t index, const char *resource, enum config_dra dra)
+{
+	value.index = (int64_t)index;
+	value.resource = resource;
+	if (dra != CONFIG_DRA_OFF)
+		config_troubles_add(troubles, &value);
+}
+
 void runtime_cdi_report(const struct this_node *node, const struct config *config,
 			struct config_troubles *troubles)
 {
@@ -83,24 +93,15 @@ void runtime_cdi_report(const struct this_node *node, const struct config *confi
 		return;
 	value.message = trouble;
 	value.list = CONFIG_LIST_PCI;
-	for (size_t i = 0; i < config->pci.len; i++) {
-		value.index = (int64_t)config->pci.items[i].index;
-		value.resource = config->pci.items[i].resource;
-		if (config->pci.items[i].dra != CONFIG_DRA_OFF)
-			config_troubles_add(troubles, &value);
-	}
+	for (size_t i = 0; i < config->pci.len; i++)
+		report_entry(troubles, value, config->pci.items[i].index,
+			     config->pci.items[i].resource, config->pci.items[i].dra);
 	value.list = CONFIG_LIST_USB;
-	for (size_t i = 0; i < config->usb.len; i++) {
-		value.index = (int64_t)config->usb.items[i].index;
-		value.resource = config->usb.items[i].resource;
-		if (config->usb.items[i].dra != CONFIG_DRA_OFF)
-			config_troubles_add(troubles, &value);
-	}
+	for (size_t i = 0; i < config->usb.len; i++)
+		report_entry(troubles, value, config->usb.items[i].index,
+			     config->usb.items[i].resource, config->usb.items[i].dra);
 	value.list = CONFIG_LIST_MDEV;
-	for (size_t i = 0; i < config->mdevs.len; i++) {
-		value.index = (int64_t)config->mdevs.items[i].index;
-		value.resource = config->mdevs.items[i].resource;
-		if (config->mdevs.items[i].dra != CONFIG_DRA_OFF)
-			config_troubles_add(troubles, &value);
-	}
+	for (size_t i = 0; i < config->mdevs.len; i++)
+		report_entry(troubles, value, config->mdevs.items[i].index,
+			     config->mdevs.items[i].resource, config->mdevs.items[i].dra);
 }

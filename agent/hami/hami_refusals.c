@@ -25,7 +25,7 @@
 
 enum { PODS_MAX = 256 }; /* more have not been refused while the API server was away */
 
-/* A pod that was refused, of which the scheduler does not know yet. */
+/* A refused pod. The scheduler does not know yet that it was refused. */
 struct refused {
 	char *key; /* the lock's text: each lock is of one attempt */
 	struct hami_lock lock;

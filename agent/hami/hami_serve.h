@@ -5,9 +5,9 @@
  *
  *	lock of the Node (the cache's, else read) -> read the pod -> grant -> patch the pod -> answer
  *
- * With the last container of a pod, its bind-phase becomes success, and the lock ends. A pod that is
- * refused is told to the scheduler (hami_refusals.h). The API server's time counts: after HAMI_SERVE_MS the kubelet
- * gets an error.
+ * With the last container of a pod, its bind-phase becomes success, and the lock is released. If a
+ * pod is refused, hami_refusals.h reports that to the scheduler. HAMI_SERVE_MS after its call the
+ * kubelet gets an error, even if the API server has not answered.
  */
 #pragma once
 

@@ -41,7 +41,7 @@ enum {
 
 static const char spec_prefix[] = DRA_DRIVER "-device_";
 
-/* --- names and paths ------------------------------------------------------------------------- */
+/* --- names and paths -------------------------------------------------------------------------- */
 
 static char *device_name(const struct prepared_claim *claim, const struct prepared_request *request)
 {
@@ -88,7 +88,7 @@ static char *metadata_path(const struct prepared_claim *claim,
 			 claim->pod_claim ? claim->pod_claim : claim->name, request->name);
 }
 
-/* --- the CDI file ------------------------------------------------------------------------------ */
+/* --- the CDI file ----------------------------------------------------------------------------- */
 
 static void add_mount(json_t *mounts, const char *host_path, const char *path, bool read_only)
 {
@@ -184,7 +184,7 @@ char *cdi_spec_text(const struct cdi_place *place, const struct prepared_claim *
 	return json_map_text(spec);
 }
 
-/* --- the metadata ------------------------------------------------------------------------------ */
+/* --- the metadata ----------------------------------------------------------------------------- */
 
 static json_t *attributes_json(const struct prepared_device *device)
 {
@@ -258,7 +258,7 @@ static char *metadata_text(const struct prepared_claim *claim,
 	return str_detach(&text);
 }
 
-/* --- the files --------------------------------------------------------------------------------- */
+/* --- the files -------------------------------------------------------------------------------- */
 
 /* enum cdi_spec_written, or < 0. */
 static int put(int dir_fd, const char *name, const char *text, struct err *err)

@@ -29,7 +29,7 @@ static void *pointers_new(size_t n)
 	return xcalloc(n > 0 ? n : 1, sizeof(void *));
 }
 
-/* --- claims ---------------------------------------------------------------------------------- */
+/* --- claims ----------------------------------------------------------------------------------- */
 
 void dra_claims_done(struct dra_claims *claims)
 {
@@ -289,7 +289,7 @@ int dra_codec_read_unprepared(const char *data, size_t len, struct dra_results *
 	return 0;
 }
 
-/* --- health ------------------------------------------------------------------------------------ */
+/* --- health ----------------------------------------------------------------------------------- */
 
 static Dra__DeviceHealth *health_write(const struct dra_health *device, int64_t now_s,
 				       int64_t valid_s)

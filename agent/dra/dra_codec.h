@@ -80,7 +80,7 @@ int dra_codec_read_prepared(const char *data, size_t len, struct dra_results *re
 int dra_codec_read_unprepared(const char *data, size_t len, struct dra_results *ret_results,
 			      struct err *err);
 
-/* --- the health of devices ----------------------------------------------------------------- */
+/* --- the health of devices -------------------------------------------------------------------- */
 
 /* Borrowed. */
 struct dra_health {

@@ -83,7 +83,7 @@ static void count_claims(const struct dra_driver *driver)
 	metric_set(driver->claims, (int64_t)prepare_len(driver->prepare), NULL);
 }
 
-/* --- NodePrepareResources ----------------------------------------------------------------------- */
+/* --- NodePrepareResources --------------------------------------------------------------------- */
 
 /* A call of the kubelet, and the claims of it that are not prepared yet. */
 struct call {
@@ -247,7 +247,7 @@ static void handle_prepare(void *arg, struct grpc_call *grpc, const char *reques
 	call_free(call);
 }
 
-/* --- NodeUnprepareResources --------------------------------------------------------------------- */
+/* --- NodeUnprepareResources ------------------------------------------------------------------- */
 
 static void unprepare(struct dra_driver *driver, const struct dra_claim *claim,
 		      struct dra_result *result)
@@ -290,7 +290,7 @@ static void handle_unprepare(void *arg, struct grpc_call *call, const char *requ
 	dra_claims_done(&claims);
 }
 
-/* --- the services ---------------------------------------------------------------------------------- */
+/* --- the services ----------------------------------------------------------------------------- */
 
 static void handle_health(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
@@ -312,7 +312,7 @@ static const struct grpc_method methods[] = {
 	{ "/v1alpha1.DRAResourceHealth/NodeWatchResources", handle_health },
 };
 
-/* --- known to the kubelet ------------------------------------------------------------------------- */
+/* --- known to the kubelet --------------------------------------------------------------------- */
 
 static void on_registration(void *arg, enum registration_state state, const struct err *err)
 {
@@ -362,7 +362,7 @@ static void register_driver(struct dra_driver *driver)
 	driver->registry = registry_new(&deps, &info, path, &registration_ops, driver);
 }
 
-/* --- serving --------------------------------------------------------------------------------------- */
+/* --- serving ---------------------------------------------------------------------------------- */
 
 /* The first time it is that of an agent that has ended, or that we replace. */
 static int make_room(const struct dra_driver *driver, struct err *err)
@@ -436,7 +436,7 @@ static void begin(struct dra_driver *driver)
 	serve(driver);
 }
 
-/* --- the devices ----------------------------------------------------------------------------------- */
+/* --- the devices ------------------------------------------------------------------------------ */
 
 static bool offers_something(const struct dra_driver *driver)
 {
@@ -483,7 +483,7 @@ void dra_driver_set_node(struct dra_driver *driver)
 	slices_update(driver->slices);
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 /* Without one, every claim counts as one of this boot. */
 static char *boot_id(const char *given)

@@ -53,7 +53,7 @@ struct draft {
 	const struct dra_device *found[PREPARE_DEVICES_MAX]; /* of each device of the claim */
 };
 
-/* --- who has a device --------------------------------------------------------------------------- */
+/* --- who has a device ------------------------------------------------------------------------- */
 
 static char *claim_text(const struct prepared_claim *claim)
 {
@@ -133,7 +133,7 @@ static int check_pods(const struct prepare *prepare, const struct dra_device *de
 	return 0;
 }
 
-/* --- what is allocated ---------------------------------------------------------------------------- */
+/* --- what is allocated ------------------------------------------------------------------------ */
 
 static bool is_request_part(const char *name, size_t len)
 {
@@ -258,7 +258,7 @@ static int add_devices(struct draft *draft, struct err *err)
 	return 0;
 }
 
-/* --- its configuration ---------------------------------------------------------------------------- */
+/* --- its configuration ------------------------------------------------------------------------ */
 
 /* "a" is also about "a/b". */
 static bool is_about(const char *name, const char *request)
@@ -317,7 +317,7 @@ static int check_config(const struct draft *draft, struct err *err)
 	return r;
 }
 
-/* --- what its containers get ------------------------------------------------------------------- */
+/* --- what its containers get ------------------------------------------------------------------ */
 
 static struct prepared_request *request_of(struct prepared_claim *claim, const char *base)
 {
@@ -433,7 +433,7 @@ static int allocate_all(const struct draft *draft, struct err *err)
 	return r;
 }
 
-/* --- from the object to the files ---------------------------------------------------------------- */
+/* --- from the object to the files ------------------------------------------------------------- */
 
 static int check_object(const struct resourceclaim *object, const struct dra_claim *asked,
 			struct err *err)
@@ -534,7 +534,7 @@ static int prepare_object(struct prepare *prepare, const struct dra_claim *asked
 	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", asked->ns, asked->name) : 0;
 }
 
-/* --- jobs ------------------------------------------------------------------------------------------ */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 /* The job is no longer in the list. */
 static void job_free(struct prepare_job *job)
@@ -644,7 +644,7 @@ void prepare_cancel(struct prepare_job *job)
 	job_free(job);
 }
 
-/* --- again, and undone ------------------------------------------------------------------------- */
+/* --- again, and undone ------------------------------------------------------------------------ */
 
 int prepare_again(struct prepare *prepare, const char *uid, const struct prepared_claim **ret_claim,
 		  struct err *err)
@@ -684,7 +684,7 @@ int prepare_undo(struct prepare *prepare, const char *uid, struct err *err)
 	return r;
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void forget(struct prepare *prepare, const struct prepared_claim *claim)
 {

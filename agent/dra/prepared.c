@@ -31,7 +31,7 @@ struct prepared {
 	struct map *claims; /* of struct prepared_claim, by UID */
 };
 
-/* --- a checkpoint ------------------------------------------------------------------------------ */
+/* --- a checkpoint ----------------------------------------------------------------------------- */
 
 #define S struct prepared_device
 static const struct json_row device_map[] = {
@@ -160,7 +160,7 @@ static void read_all(struct prepared *prepared)
 	}
 }
 
-/* --- all of them ------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 struct prepared *prepared_new(const char *dir, const char *boot)
 {

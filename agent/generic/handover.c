@@ -187,7 +187,7 @@ struct handovers {
 	size_t len;
 };
 
-/* --- the end ------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void unlink_from(struct handovers *all, const struct handover *h)
 {

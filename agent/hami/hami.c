@@ -46,7 +46,7 @@ struct hami {
 	struct json_strs left_out;      /* GPUs, as logged             */
 };
 
-/* --- the configuration -------------------------------------------------------------------------------- */
+/* --- the configuration ------------------------------------------------------------------------ */
 
 /* A file as it is now; no text: there is none. */
 struct text {
@@ -152,7 +152,7 @@ static void on_look(void *arg)
 		hami->deps.changed(hami->deps.arg);
 }
 
-/* --- the offer ---------------------------------------------------------------------------------------- */
+/* --- the offer -------------------------------------------------------------------------------- */
 
 static const struct device_type device_type;
 
@@ -218,7 +218,7 @@ void hami_offer(void *arg, struct plugins *plugins)
 	hami_units_done(&units);
 }
 
-/* --- Allocate ------------------------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static void add_limits(struct hami *hami, const struct hami_entry *entry,
 		       struct allocation *allocation)
@@ -301,7 +301,7 @@ static const struct device_type device_type = {
 	.later_ms = LATER_MS,
 };
 
-/* --- life --------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void hami_node_seen(struct hami *hami)
 {

@@ -45,7 +45,7 @@ static void copy(struct hami_config *to, const struct hami_config *from)
 		json_strs_add(&to->filtered, from->filtered.items[i]);
 }
 
-/* --- fields ------------------------------------------------------------------------------------- */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 static int wrong(const char *key, const char *expected, struct err *err)
 {
@@ -146,7 +146,7 @@ static int take_resource(const json_t *object, const char *key, char **to, struc
 	return 0;
 }
 
-/* --- device-config.yaml --------------------------------------------------------------------------- */
+/* --- device-config.yaml ----------------------------------------------------------------------- */
 
 static int take_cluster(json_t *root, struct hami_config *config, struct err *err)
 {
@@ -168,7 +168,7 @@ static int take_cluster(json_t *root, struct hami_config *config, struct err *er
 	return 0;
 }
 
-/* --- config.json ---------------------------------------------------------------------------------- */
+/* --- config.json ------------------------------------------------------------------------------ */
 
 static int take_filter(const json_t *filters, const char *key, struct json_strs *to,
 		       struct err *err)
@@ -230,7 +230,7 @@ static int take_node(json_t *root, const char *node, struct hami_config *config,
 	return 0;
 }
 
-/* --- all of a file -------------------------------------------------------------------------------- */
+/* --- all of a file ---------------------------------------------------------------------------- */
 
 /* JSON is YAML, too. */
 static int read_file(const char *name, const char *text, size_t len, json_t **ret_root,

@@ -27,7 +27,7 @@ void hami_hook_done(struct hami_hook *hook)
 	hook->library = hook->trouble = NULL;
 }
 
-/* --- the files ------------------------------------------------------------------------------------ */
+/* --- the files -------------------------------------------------------------------------------- */
 
 /* HOOK/vgpu/@name, as the host sees it. */
 static char *place(const struct hami_hook *hook, const char *name)
@@ -125,7 +125,7 @@ bool hami_hook_look(struct hami_hook *hook)
 	return changed;
 }
 
-/* --- the folders ----------------------------------------------------------------------------------- */
+/* --- the folders ------------------------------------------------------------------------------ */
 
 /* Processes of any user write to it. */
 static int make_folder(int dir_fd, const char *name, struct err *err)
@@ -163,7 +163,7 @@ static int make_folders(const struct hami_hook *hook, const char *name, struct e
 	return make_in(containers_here, name, err);
 }
 
-/* --- for a container ------------------------------------------------------------------------------- */
+/* --- for a container -------------------------------------------------------------------------- */
 
 static void add(const struct hami_hook *hook, const char *name, const char *container_path,
 		struct allocation *allocation)

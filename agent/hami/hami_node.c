@@ -35,7 +35,7 @@ struct hami_node {
 	uint64_t seen_ms;
 };
 
-/* --- the plan --------------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 static enum hami_form form_of(const struct hami_node_case *c)
 {
@@ -102,7 +102,7 @@ void hami_node_plan(const struct hami_node_case *c, struct decision *ret_decisio
 	json_put(json_object_get(d->body, "metadata"), "annotations", take_ptr(annotations));
 }
 
-/* --- the reconciler ---------------------------------------------------------------------------------- */
+/* --- the reconciler --------------------------------------------------------------------------- */
 
 static const struct node *self(const struct hami_node *hami)
 {

@@ -24,7 +24,7 @@ struct this_node;
  * and asks again 15 s after each answer. */
 enum { HAMI_ANSWER_MS = 20000 };
 
-/* --- the plan --------------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 /* All that a decision depends on. Borrowed. */
 struct hami_node_case {
@@ -40,7 +40,7 @@ struct hami_node_case {
 /* The next single step. Pure. */
 void hami_node_plan(const struct hami_node_case *c, struct decision *ret_decision);
 
-/* --- the reconciler ---------------------------------------------------------------------------------- */
+/* --- the reconciler --------------------------------------------------------------------------- */
 
 /* @node outlives it, and has a Node's informer. @form: HAMI_FORM_AUTO, or what is always written. */
 struct hami_node *hami_node_new(const struct this_node *node, enum hami_form form);

@@ -64,7 +64,7 @@ static void refused_done(struct refused *pod)
 	hami_lock_done(&pod->lock);
 }
 
-/* --- the end of a run ------------------------------------------------------------------------------- */
+/* --- the end of a run ------------------------------------------------------------------------- */
 
 static void end_run(struct hami_refusals *refusals, int result, const struct err *err)
 {
@@ -99,7 +99,7 @@ static void look_later(struct hami_refusals *refusals)
 	end_run(refusals, 0, NULL);
 }
 
-/* --- a run ------------------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 static struct api_kind kind_of(const struct refused *pod)
 {
@@ -247,7 +247,7 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 		fetch_object(refusals->node->client, &kind, pod->lock.pod, on_pod, refusals);
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void hami_refusals_add(struct hami_refusals *refusals, const struct hami_lock *lock,
 		       const char *uid, bool doubt)

@@ -18,7 +18,7 @@ enum {
 	PERCENT_MAX = 100000,
 };
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool is_uuid(const char *text)
 {
@@ -156,7 +156,7 @@ void hami_request_done(struct hami_request *request)
 	*request = (struct hami_request){ 0 };
 }
 
-/* --- which is next -------------------------------------------------------------------------------- */
+/* --- which is next ---------------------------------------------------------------------------- */
 
 /* How many entries that are not blank come before @i. */
 static size_t rank(const struct hami_request *request, size_t i)

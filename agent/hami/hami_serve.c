@@ -76,7 +76,7 @@ static uint64_t now_ms(const struct hami_serve *serve)
 	return clock_now_ms(serve->deps.node->clock);
 }
 
-/* --- the end of a job -------------------------------------------------------------------------------- */
+/* --- the end of a job ------------------------------------------------------------------------- */
 
 static void job_free(struct job *job)
 {
@@ -123,7 +123,7 @@ static void answer(struct hami_serve *serve)
 	job_end(serve);
 }
 
-/* --- the API server has no answer -------------------------------------------------------------------- */
+/* --- the API server has no answer ------------------------------------------------------------- */
 
 /* The deadline ends this. */
 static void try_again(struct hami_serve *serve, const struct err *err)
@@ -166,7 +166,7 @@ static void take_error(struct hami_serve *serve, const struct err *err)
 		try_again(serve, err);
 }
 
-/* --- the pod ---------------------------------------------------------------------------------------- */
+/* --- the pod ---------------------------------------------------------------------------------- */
 
 static struct api_kind kind_of(const struct job *job)
 {
@@ -341,7 +341,7 @@ static void read_pod(struct hami_serve *serve)
 	serve->call = fetch_object(serve->deps.node->client, &kind, job->lock.pod, on_pod, serve);
 }
 
-/* --- the lock ---------------------------------------------------------------------------------------- */
+/* --- the lock --------------------------------------------------------------------------------- */
 
 static void take_lock(struct hami_serve *serve, const char *text)
 {
@@ -389,7 +389,7 @@ static void read_lock(struct hami_serve *serve)
 		serve->call = fetch_object(node->client, &node_kind, node->name, on_node, serve);
 }
 
-/* --- one after the other ------------------------------------------------------------------------------ */
+/* --- one after the other ---------------------------------------------------------------------- */
 
 static void on_next(void *arg)
 {

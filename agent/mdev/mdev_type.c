@@ -102,7 +102,7 @@ static bool find_offer(const struct mdev_view *view, const struct mediateddevice
 	return true;
 }
 
-/* --- what is offered ---------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 static int by_resource(const void *a, const void *b)
 {
@@ -227,7 +227,7 @@ void mdev_type_nodes(struct mdev_type *type, struct json_strs *nodes)
 	array_done(&offers);
 }
 
-/* --- Allocate ------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static const struct mediateddevice *find(const struct mdev_view *view, const char *uuid)
 {

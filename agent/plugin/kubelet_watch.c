@@ -37,7 +37,7 @@ struct kubelet_watch {
 	bool warned; /* that inotify does not work */
 };
 
-/* --- listeners -------------------------------------------------------------- */
+/* --- listeners -------------------------------------------------------------------------------- */
 
 struct kubelet_listener *kubelet_watch_listen(struct kubelet_watch *watch, const char *own_socket,
 					      kubelet_watch_fn *fn, void *arg)
@@ -117,7 +117,7 @@ static void check_own_sockets(struct kubelet_watch *w)
 	sweep(w);
 }
 
-/* --- the folder ----------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------- */
 
 static void warn_once(struct kubelet_watch *w, const char *path, int error)
 {
@@ -212,7 +212,7 @@ static void on_poll(void *arg)
 	notify_all(w, KUBELET_POLLED);
 }
 
-/* --- life ------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void follow(struct kubelet_watch *w, const char *path)
 {

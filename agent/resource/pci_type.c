@@ -294,7 +294,7 @@ static bool find_offer(const struct pci_view *view, const struct pcidevice *devi
 	return true;
 }
 
-/* --- what is offered ---------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 static int by_resource(const void *a, const void *b)
 {
@@ -464,7 +464,7 @@ void pci_type_nodes(struct pci_type *type, struct json_strs *nodes)
 	array_done(&offers);
 }
 
-/* --- Allocate ------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static int refuse(struct err *err, const char *address, const char *why)
 {

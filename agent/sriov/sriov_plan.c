@@ -333,7 +333,7 @@ void sriov_decision_done(struct sriov_decision *decision)
 	*decision = (struct sriov_decision){ 0 };
 }
 
-/* --- metadata and spec ----------------------------------------------------------------------- */
+/* --- metadata and spec ------------------------------------------------------------------------ */
 
 static void set_text(json_t *object, const char *key, const char *text)
 {
@@ -438,7 +438,7 @@ static json_t *object_patch(const struct sriov_case *c)
 	return NULL;
 }
 
-/* --- steps ----------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 /* Takes @body. */
 static void write_step(struct pass *pass, enum sriov_step step, json_t *body)

@@ -54,7 +54,7 @@ static json_t *usb_claim_body_without_finalizer(const struct usbdeviceclaim *cla
 	return body;
 }
 
-/* --- the status ------------------------------------------------------------------------- */
+/* --- the status ------------------------------------------------------------------------------- */
 
 /* One status in the making. */
 struct sketch {

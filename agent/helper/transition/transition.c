@@ -290,7 +290,7 @@ static int transition_remove_record(struct transition *t, struct transition_part
 	return 0;
 }
 
-/* --- bind --------------------------------------------------------------------------------- */
+/* --- bind ------------------------------------------------------------------------------------- */
 
 /* Is anything to be moved at all? What is bound already may well be in use. */
 static bool is_moving(const struct transition *t)
@@ -452,7 +452,7 @@ static int bind_all(struct transition *t)
 	return RUN_STOPPED;
 }
 
-/* --- release ------------------------------------------------------------------------------- */
+/* --- release ---------------------------------------------------------------------------------- */
 
 /* A function that does not come back keeps its record; the others come back all the same. */
 static void release_part(struct transition *t, struct transition_part *part)
@@ -472,7 +472,7 @@ static int release_all(struct transition *t)
 	return t->run.end.reason == REASON_NONE ? 0 : RUN_STOPPED;
 }
 
-/* --- the run ------------------------------------------------------------------------------ */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static int take_lock(struct transition *t)
 {

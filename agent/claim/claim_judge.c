@@ -182,7 +182,8 @@ static bool is_ambiguous(const struct claim_case *c, const struct claim_function
 		v, "IdentityByModelOnly",
 		xasprintf(
 			"the node has booted, and only the address distinguishes %s from %s, which "
-			"is of the same model: check which one is meant, and set the annotation " NAMES_ANNOTATION_BY_ADDRESS
+			"is of the same model: check which one is meant, and set the "
+			"annotation " NAMES_ANNOTATION_BY_ADDRESS
 			": \"true\" on the claim, or delete it and claim the other",
 			f->address, twin->address));
 }

@@ -323,8 +323,8 @@ static void say_taken(struct sketch *s)
 		s, API_FALSE, "NameTaken",
 		xasprintf(
 			"claimed devices of another type already have the resource %s on this "
-			"node: give those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
-			")",
+			"node: give those another resource name (see the "
+			"annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
 			s->c->offer.resource));
 }
 

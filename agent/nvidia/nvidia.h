@@ -38,8 +38,8 @@ enum {
 /* The texts are borrowed. */
 struct nvidia_options {
 	bool on;
-	/* HAMi's scheduler chooses the GPUs of a container, and the IDs that the kubelet allocates do
-	 * not tell which. What offers them then asks nvidia_view(). */
+	/* HAMi's scheduler chooses the GPUs of a container; the IDs that the kubelet allocates do
+	 * not tell which. agent/hami offers the GPUs then, and reads them with nvidia_view(). */
 	bool chosen;
 	const char *driver_root; /* NULL: the library is where the loader finds it     */
 	const char *config_file; /* NVIDIA's configuration file; NULL: none            */

@@ -2,7 +2,7 @@
  * release: the driver lets a GPU go, so that its card can be bound to another driver, and takes it
  * back, as lines of a reply.
  *
- *	{"kind":"releasing","n":4,"address":"0000:3b:00.0","persistence":true}    it is turned off next
+ *	{"kind":"releasing","n":4,"address":"0000:3b:00.0","persistence":true}  turned off next
  *	{"kind":"released","n":4,"address":"0000:3b:00.0","drained":true}
  *	{"kind":"attached","n":5,"address":"0000:3b:00.0"}
  *

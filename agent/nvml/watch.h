@@ -1,11 +1,14 @@
 /*
  * watch: the role of hostdev-nvml that waits for events of GPUs.
  *
- *	{"kind":"watched","address":"0000:3b:00.0","uuid":"GPU-...","events":33034,"recovery":0,"well":true}
+ *	{"kind":"watched","address":"0000:3b:00.0","uuid":"GPU-...","events":33034,"recovery":0,
+ *	 "well":true}
  *	{"kind":"watching","gpus":8}                           from here on, nothing is missed
- *	{"kind":"event","address":...,"uuid":...,"type":"xid","data":79}     "gi", "ci": of a MIG device only
+ *	{"kind":"event","address":...,"uuid":...,"type":"xid","data":79}
  *	{"kind":"lost","address":...,"uuid":...,"function":...,"code":15,"message":...}
  *	{"kind":"idle"}                                        every 5 s without any other line
+ *
+ * An event of a MIG device also has "gi" and "ci".
  *
  * Events queue up only from registration on, so every GPU is looked at after it has registered:
  * what happened before is in its "watched" line. When the wait fails because of a GPU that is lost,

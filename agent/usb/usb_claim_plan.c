@@ -120,8 +120,8 @@ static void add_verdict(struct sketch *s)
 	if (s->c->taken) {
 		message = xasprintf(
 			"claimed devices of another type already have the resource %s on this "
-			"node: give those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
-			")",
+			"node: give those another resource name (see the "
+			"annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
 			v->device->status.resource_name);
 		patch_status_condition(&s->status, "Ready", API_FALSE, "NameTaken", message);
 		return;

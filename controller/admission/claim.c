@@ -116,8 +116,8 @@ static bool refuse_critical(const struct rule_case *c, const struct api_meta *cl
 	if (!override_applies(claim, reason))
 		return rule_refuse(
 			c, RULE_FORBIDDEN,
-			"%s: %s: %s; a user with the verb 'override' can set the annotation " NAMES_ANNOTATION_OVERRIDE
-			": \"true\"",
+			"%s: %s: %s; a user with the verb 'override' can set the "
+			"annotation " NAMES_ANNOTATION_OVERRIDE ": \"true\"",
 			reason, message, way_out);
 	if (known_same(reason, "WideDomain"))
 		rule_warn(c, "no virtual machine can have the device: %s: %s", reason, message);

@@ -163,8 +163,8 @@ static void warn_scheduling(const struct walk *w)
 	if (!node)
 		rule_warn(
 			w->c,
-			"the resource decides where it runs, not the name of a device: nodeSelector " HOSTNAME
-			": %s keeps it where '%s' is",
+			"the resource decides where it runs, not the name of a device: "
+			"nodeSelector " HOSTNAME ": %s keeps it where '%s' is",
 			w->node, w->first);
 	else if (!known_same(node, w->node))
 		rule_warn(w->c,

@@ -137,7 +137,8 @@ const struct record_kind mdev_records = {
 
 const struct record_kind autoprobe_records = {
 	.folder = "autoprobe", .suffix = "", .name_text = "PCI address", MEMBERS(autoprobe_members),
-	.max = RECORDS_MAX, .is_plain = true, .is_of_boot = true, .line = "autoprobe", .boot_of = autoprobe_boot,
+	.max = RECORDS_MAX, .is_plain = true, .is_of_boot = true, .line = "autoprobe",
+	.boot_of = autoprobe_boot,
 };
 /* clang-format on */
 

@@ -97,7 +97,8 @@ static const struct {
 } uevent_rows[] = {
 	{ "PCI_CLASS",     { 16, 0,   1, 0xffffff }, offsetof(struct pci_function, class_id) },
 	{ "PCI_ID",        { 16, ':', 2, 0xffff },   offsetof(struct pci_function, vendor) },
-	{ "PCI_SUBSYS_ID", { 16, ':', 2, 0xffff },   offsetof(struct pci_function, subsystem_vendor) },
+	{ "PCI_SUBSYS_ID", { 16, ':', 2, 0xffff },
+	  offsetof(struct pci_function, subsystem_vendor) },
 };
 
 /* Replaces the uevent's lines when they cannot be used. */

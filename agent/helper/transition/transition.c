@@ -25,12 +25,13 @@ static const struct {
 	enum run_reason reason;
 	const char *failure;
 } act_rows[BIND_NACTS] = {
-	[ACT_SET_OVERRIDE]   = { STEP_SET_OVERRIDE,   REASON_OVERRIDE_FAILED,    "set driver_override" },
-	[ACT_UNBIND]         = { STEP_UNBIND,         REASON_UNBIND_FAILED,      "unbind" },
-	[ACT_PROBE]          = { STEP_PROBE,          REASON_PROBE_FAILED,       "probe" },
-	[ACT_CLEAR_OVERRIDE] = { STEP_CLEAR_OVERRIDE, REASON_OVERRIDE_FAILED,    "clear driver_override" },
-	[ACT_BIND]           = { STEP_BIND,           REASON_NATIVE_BIND_FAILED, "bind" },
-	[ACT_SET_NATIVE]     = { STEP_SET_OVERRIDE,   REASON_OVERRIDE_FAILED,    "set driver_override" },
+	[ACT_SET_OVERRIDE]   = { STEP_SET_OVERRIDE, REASON_OVERRIDE_FAILED, "set driver_override" },
+	[ACT_UNBIND]         = { STEP_UNBIND, REASON_UNBIND_FAILED, "unbind" },
+	[ACT_PROBE]          = { STEP_PROBE, REASON_PROBE_FAILED, "probe" },
+	[ACT_CLEAR_OVERRIDE] = { STEP_CLEAR_OVERRIDE, REASON_OVERRIDE_FAILED,
+				 "clear driver_override" },
+	[ACT_BIND]           = { STEP_BIND, REASON_NATIVE_BIND_FAILED, "bind" },
+	[ACT_SET_NATIVE]     = { STEP_SET_OVERRIDE, REASON_OVERRIDE_FAILED, "set driver_override" },
 };
 /* clang-format on */
 

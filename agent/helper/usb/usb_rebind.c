@@ -30,7 +30,8 @@ static const struct word_row rows[] = {
 	{ "port",          WORD_NEEDED, offsetof(struct usb_rebind_job, port), usb_name_valid,
 	  .form = "a USB port such as 1-2.3" },
 	{ "bus",           WORD_NEEDED, offsetof(struct usb_rebind_job, bus), .max = NUMBER_MAX },
-	{ "device",        WORD_NEEDED, offsetof(struct usb_rebind_job, device), .max = NUMBER_MAX },
+	{ "device",        WORD_NEEDED, offsetof(struct usb_rebind_job, device),
+	  .max = NUMBER_MAX },
 	{ "allow-unknown", 0, offsetof(struct usb_rebind_job, allow_unknown), value_is_one,
 	  .form = "1" },
 };

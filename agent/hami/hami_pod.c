@@ -67,6 +67,14 @@ const struct api_kind hami_pod_kind = {
 	.map = map,
 };
 
+struct api_kind hami_pod_kind_in(const char *ns)
+{
+	struct api_kind kind = hami_pod_kind;
+
+	kind.ns = ns;
+	return kind;
+}
+
 int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err)
 {
 	const char *phase = api_meta_annotation(&pod->meta, HAMI_PHASE);

@@ -57,8 +57,10 @@ struct hami_pod {
 	struct hami_pod_status status;
 };
 
-/* Of all namespaces. */
 extern const struct api_kind hami_pod_kind;
+
+/* The same, for requests in the namespace @ns, which is borrowed. */
+struct api_kind hami_pod_kind_in(const char *ns);
 
 /* Is it bound to @node by HAMi's scheduler, and waits for its GPUs? 0, or why not: ERR_INVALID. */
 int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err);

@@ -101,14 +101,6 @@ static void look_later(struct hami_refusals *refusals)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static struct api_kind kind_of(const struct refused *pod)
-{
-	struct api_kind kind = hami_pod_kind;
-
-	kind.ns = pod->lock.namespace;
-	return kind;
-}
-
 static void on_failed(void *arg, int result, const struct kube_response *response,
 		      const struct err *err)
 {
@@ -129,7 +121,7 @@ static void write_failed(struct hami_refusals *refusals, const struct refused *p
 			 const struct hami_pod *object)
 {
 	auto_json json_t *body = patch_new(&object->meta);
-	const struct api_kind kind = kind_of(pod);
+	const struct api_kind kind = hami_pod_kind_in(pod->lock.namespace);
 	json_t *annotations = json_object();
 
 	json_put_text(annotations, HAMI_PHASE, HAMI_FAILED);
@@ -161,14 +153,11 @@ static bool is_pending(const struct hami_pod *object)
 static void *take_answer(struct hami_refusals *refusals, const struct api_kind *kind, int result,
 			 const struct kube_response *response, const struct err *err)
 {
-	auto_json json_t *json = NULL;
 	void *object = NULL;
 	struct err cause = *err;
 
 	if (result == 0)
-		result = json_map_load(response->body, response->body_len, &json, &cause);
-	if (result == 0)
-		result = api_object_decode(kind, json, &object, &cause);
+		result = fetch_decode(kind, response, &object, &cause);
 	if (result < 0) {
 		cause.kind = ERR_RETRY;
 		end_run(refusals, result, &cause);
@@ -239,7 +228,7 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 		end(end_arg, 0, NULL);
 		return;
 	}
-	kind = kind_of(pod);
+	kind = hami_pod_kind_in(pod->lock.namespace);
 	refusals->key = xstrdup(key);
 	refusals->end = end;
 	refusals->end_arg = end_arg;

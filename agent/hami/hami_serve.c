@@ -168,14 +168,6 @@ static void take_error(struct hami_serve *serve, const struct err *err)
 
 /* --- the pod ---------------------------------------------------------------------------------- */
 
-static struct api_kind kind_of(const struct job *job)
-{
-	struct api_kind kind = hami_pod_kind;
-
-	kind.ns = job->lock.namespace;
-	return kind;
-}
-
 /* What was sent may have been done though it seems to have failed: reading the pod tells. */
 static void on_patched(void *arg, int result, const struct kube_response *response,
 		       const struct err *err)
@@ -196,7 +188,7 @@ static void patch_pod(struct hami_serve *serve, const struct hami_pod *pod)
 {
 	const struct job *job = job_of(serve);
 	auto_json json_t *body = patch_new(&pod->meta);
-	const struct api_kind kind = kind_of(job);
+	const struct api_kind kind = hami_pod_kind_in(job->lock.namespace);
 	json_t *annotations = json_object();
 
 	json_put_text(annotations, HAMI_TO_ALLOCATE, job->wrote);
@@ -301,14 +293,11 @@ static void take_pod(struct hami_serve *serve, const struct hami_pod *pod)
 static void *take_answer(struct hami_serve *serve, const struct api_kind *kind, int result,
 			 const struct kube_response *response, const struct err *err)
 {
-	auto_json json_t *json = NULL;
 	void *object = NULL;
 	struct err cause = *err;
 
 	if (result == 0)
-		result = json_map_load(response->body, response->body_len, &json, &cause);
-	if (result == 0)
-		result = api_object_decode(kind, json, &object, &cause);
+		result = fetch_decode(kind, response, &object, &cause);
 	if (result == -ENOENT)
 		cause.kind = ERR_RETRY; /* the path is not served */
 	if (result < 0)
@@ -336,7 +325,7 @@ static void on_pod(void *arg, int result, const struct kube_response *response,
 static void read_pod(struct hami_serve *serve)
 {
 	const struct job *job = job_of(serve);
-	const struct api_kind kind = kind_of(job);
+	const struct api_kind kind = hami_pod_kind_in(job->lock.namespace);
 
 	serve->call = fetch_object(serve->deps.node->client, &kind, job->lock.pod, on_pod, serve);
 }

@@ -250,7 +250,7 @@ static int take_node(json_t *root, const char *node, struct hami_config *config,
 
 /* --- all of a file ---------------------------------------------------------------------------- */
 
-/* JSON is YAML, too. */
+/* Also reads JSON, which is valid YAML. */
 static int read_file(const char *name, const char *text, size_t len, json_t **ret_root,
 		     struct err *err)
 {
@@ -260,7 +260,7 @@ static int read_file(const char *name, const char *text, size_t len, json_t **re
 	return yaml_parse(name, text, len, ret_root, err);
 }
 
-/* @taken replaces @config if all was well. */
+/* Replace @config by @taken if @r is 0. */
 static int finish(const char *name, int r, struct hami_config *taken, struct hami_config *config,
 		  struct err *err)
 {

@@ -92,7 +92,8 @@ int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err
 	return 0;
 }
 
-/* A quantity that is no plain number fits no request of the kubelet's. */
+/* How many of @resource @container requests. A quantity that is not a plain number matches no call
+ * of the kubelet. */
 static uint64_t requests(const struct hami_pod_container *container, const char *resource)
 {
 	const char *text = json_pairs_get(&container->resources.limits, resource);
@@ -128,7 +129,7 @@ struct hami_requester *hami_pod_requesters(const struct hami_pod *pod, const cha
 	return requesters;
 }
 
-/* The words that HAMi's plugin takes for true. */
+/* The same words as in HAMi's plugin count as true. */
 bool hami_pod_declines(const struct hami_pod_container *container)
 {
 	static const char *const yes[] = { "1", "t", "T", "true", "TRUE", "True" };

@@ -23,11 +23,11 @@
 #include "kube/fetch.h"
 #include "kube/workq_run.h"
 
-enum { PODS_MAX = 256 }; /* more have not been refused while the API server was away */
+enum { PODS_MAX = 256 }; /* while the API server is away; further ones are not reported */
 
-/* A refused pod. The scheduler does not know yet that it was refused. */
+/* A refused pod, until the scheduler has been told. */
 struct refused {
-	char *key; /* the lock's text: each lock is of one attempt */
+	char *key; /* the lock's text, which is different for each attempt */
 	struct hami_lock lock;
 	char *uid; /* NULL: not known */
 	bool doubt;
@@ -40,10 +40,10 @@ struct hami_refusals {
 	struct workq_run *queue;
 	ARRAY(struct refused) pods;
 
-	/* The key that runs; NULL: none does. */
+	/* The key in progress; NULL: none. */
 	char *key;
 	struct kube_call *call;
-	struct hami_pod *object; /* as it was read last */
+	struct hami_pod *object; /* as last read */
 	work_end_fn *end;
 	void *end_arg;
 };
@@ -74,7 +74,7 @@ static void end_run(struct hami_refusals *refusals, int result, const struct err
 	refusals->end(refusals->end_arg, result, err);
 }
 
-/* Its lock may end, and it is forgotten. */
+/* Release the pod's lock and forget the pod. */
 static void finish(struct hami_refusals *refusals)
 {
 	struct refused *pod = find(refusals, refusals->key);
@@ -85,7 +85,7 @@ static void finish(struct hami_refusals *refusals)
 	end_run(refusals, 0, NULL);
 }
 
-/* It may still get its GPUs. */
+/* The pod may still get its GPUs: check it again later. */
 static void look_later(struct hami_refusals *refusals)
 {
 	const struct refused *pod = find(refusals, refusals->key);
@@ -136,7 +136,7 @@ static void write_failed(struct hami_refusals *refusals, const struct refused *p
 				     on_failed, refusals);
 }
 
-/* Does the scheduler still take it for waiting here? */
+/* Does the pod still wait for GPUs of this node, as far as the scheduler knows? */
 static bool is_waiting(const struct hami_refusals *refusals, const struct hami_pod *object)
 {
 	return str_match(object->spec.node_name, refusals->node->name) &&
@@ -148,8 +148,8 @@ static bool is_pending(const struct hami_pod *object)
 	return !object->status.phase || strcmp(object->status.phase, "Pending") == 0;
 }
 
-/* An object of @kind, which the caller frees; NULL: there is none in the answer, and the run has
- * ended with that. */
+/* The object in an answer, which the caller frees; NULL: there is none, and the run has ended with
+ * the error. */
 static void *take_answer(struct hami_refusals *refusals, const struct api_kind *kind, int result,
 			 const struct kube_response *response, const struct err *err)
 {
@@ -183,8 +183,8 @@ static void on_node(void *arg, int result, const struct kube_response *response,
 	api_object_free(&node_kind, node);
 }
 
-/* Without the UID of the one that was refused, the lock tells whether it is that one: another one of
- * its name that waits here has had a lock of its own before. So the lock is read after the pod. */
+/* If the UID of the refused pod is unknown, the Node's lock shows whether this is that pod: a new
+ * pod with the same name has a lock of its own. So the lock is read after the pod. */
 static void take_pod(struct hami_refusals *refusals, const struct hami_pod *object)
 {
 	const struct this_node *node = refusals->node;

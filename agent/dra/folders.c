@@ -13,7 +13,7 @@ static int open_folder(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Each parent that is missing, from the top. */
+/* Create the folder and each missing parent, from the top. */
 static void make_folders(const char *path, unsigned mode)
 {
 	auto_free char *part = xstrdup(path);

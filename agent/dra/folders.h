@@ -1,8 +1,8 @@
-/* folders: the folders in which the driver keeps files, made when they are first needed. */
+/* folders: creates the driver's folders when they are first needed. */
 #pragma once
 
 struct err;
 
-/* Open the folder @path (absolute) in *@ret_fd, and make it with @mode if it does not exist; its
- * parents too, with the same mode. */
+/* Open the folder @path (absolute): *@ret_fd. Create it and its parents with @mode if they do not
+ * exist. */
 int folders_open(const char *path, unsigned mode, int *ret_fd, struct err *err);

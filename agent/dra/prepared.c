@@ -17,10 +17,10 @@
 #include "base/str.h"
 
 enum {
-	VERSION = 1, /* of a checkpoint; another one may say something that we do not know */
+	VERSION = 1, /* of checkpoints; others are not read: they may differ in meaning */
 	CHECKPOINT_MAX = 1 << 20,
 	CHECKPOINT_MODE = 0600,
-	FOLDER_MODE = 0750, /* as the kubelet's own */
+	FOLDER_MODE = 0750, /* as the kubelet's own folders */
 };
 
 #define SUFFIX ".json"

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "agent/dra/dra_devices.h"
-#include "agent/dra/folders.h"
 #include "agent/dra/prepared.h"
 #include "api/json_map.h"
 #include "api/resourceclaim.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -280,7 +280,7 @@ static int write_metadata(const struct cdi_place *place, const struct prepared_c
 	auto_free char *folder = metadata_folder(place, claim->uid);
 	auto_close int dir_fd = -1;
 	int written = CDI_SPEC_SAME;
-	int r = folders_open(folder, FOLDER_MODE, &dir_fd, err);
+	int r = dir_make_open(folder, FOLDER_MODE, &dir_fd, err);
 
 	for (size_t i = 0; r >= 0 && i < 2 * claim->requests.len; i++) {
 		const struct prepared_request *request = &claim->requests.items[i / 2];
@@ -302,7 +302,7 @@ static int write_spec(const struct cdi_place *place, const struct prepared_claim
 	auto_free char *name = spec_name(claim->uid);
 	auto_free char *text = cdi_spec_text(place, claim);
 	auto_close int dir_fd = -1;
-	int r = folders_open(place->cdi_dir, CDI_FOLDER_MODE, &dir_fd, err);
+	int r = dir_make_open(place->cdi_dir, CDI_FOLDER_MODE, &dir_fd, err);
 
 	if (r == 0)
 		r = put(dir_fd, name, text, err);

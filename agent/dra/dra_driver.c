@@ -10,7 +10,6 @@
 
 #include "agent/dra/dra_codec.h"
 #include "agent/dra/dra_devices.h"
-#include "agent/dra/folders.h"
 #include "agent/dra/health.h"
 #include "agent/dra/prepare.h"
 #include "agent/dra/prepared.h"
@@ -23,6 +22,7 @@
 #include "agent/plugin/socket_sweep.h"
 #include "api/resourceclaim.h"
 #include "base/array.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -390,7 +390,7 @@ static int open_socket(struct dra_driver *driver, struct err *err)
 							  .service = &driver->service,
 							  .limits = &driver->limits };
 	auto_close int dir_fd = -1;
-	int r = folders_open(driver->dir, FOLDER_MODE, &dir_fd, err);
+	int r = dir_make_open(driver->dir, FOLDER_MODE, &dir_fd, err);
 
 	if (r == 0)
 		r = make_room(driver, err);

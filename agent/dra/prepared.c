@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/dra/folders.h"
 #include "api/json_map.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -265,7 +265,7 @@ int prepared_add(struct prepared *prepared, struct prepared_claim *claim, struct
 	claim->boot = xstrdup(prepared->boot);
 	json = json_map_encode(claim_map, claim);
 	text = json_map_text(json);
-	r = folders_open(prepared->dir, FOLDER_MODE, &dir_fd, err);
+	r = dir_make_open(prepared->dir, FOLDER_MODE, &dir_fd, err);
 	if (r == 0)
 		r = file_swap_at(dir_fd, name, text, strlen(text), CHECKPOINT_MODE, err);
 	if (r < 0) {

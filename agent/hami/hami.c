@@ -27,7 +27,7 @@
 #include "base/str.h"
 #include "kube/clock.h"
 
-enum { LATER_MS = 5000, WHOLE = 1000 };
+enum { LATER_MS = 5000 };
 
 struct hami {
 	const struct this_node *node;
@@ -238,7 +238,7 @@ static void add_limits(struct hami *hami, const struct hami_entry *entry,
 	}
 	(void)json_pairs_set(&allocation->envs, "CUDA_DEVICE_SM_LIMIT", cores);
 	(void)json_pairs_set(&allocation->envs, "CUDA_DEVICE_MEMORY_SHARED_CACHE", cache);
-	if (hami->config.memory > WHOLE)
+	if (hami->config.memory > HAMI_WHOLE)
 		(void)json_pairs_set(&allocation->envs, "CUDA_OVERSUBSCRIBE", "true");
 	if (hami->config.log_level)
 		(void)json_pairs_set(&allocation->envs, "LIBCUDA_LOG_LEVEL",

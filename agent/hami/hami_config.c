@@ -15,7 +15,6 @@
 #include "kube/yaml.h"
 
 enum {
-	THOUSAND = 1000,
 	MIB_MAX = 1 << 30,
 	LOG_LEVEL_MAX = 9,
 };
@@ -24,8 +23,8 @@ void hami_config_init(struct hami_config *config)
 {
 	*config = (struct hami_config){ .resource = xstrdup(NVIDIA_RESOURCE),
 					.split = HAMI_SPLIT,
-					.memory = THOUSAND,
-					.cores = THOUSAND };
+					.memory = HAMI_WHOLE,
+					.cores = HAMI_WHOLE };
 }
 
 void hami_config_done(struct hami_config *config)
@@ -76,7 +75,7 @@ static bool take_count(const json_t *value, void *to)
 /* Files have factors such as 1.8. */
 static bool take_scaling(const json_t *value, void *to)
 {
-	double thousandths = json_number_value(value) * THOUSAND;
+	double thousandths = json_number_value(value) * HAMI_WHOLE;
 
 	if (!json_is_number(value) || !(thousandths >= 1 && thousandths <= HAMI_SCALING_MAX))
 		return false;

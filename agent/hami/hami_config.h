@@ -20,6 +20,7 @@ enum {
 	HAMI_CONFIG_MAX = 256 << 10, /* bytes of a file              */
 	HAMI_SPLIT_MAX = 1000,       /* containers that share a GPU  */
 	HAMI_SPLIT = 10,             /* the default                  */
+	HAMI_WHOLE = 1000,           /* thousandths: a factor of 1   */
 	HAMI_SCALING_MAX = 100000,   /* thousandths: a factor of 100 */
 	HAMI_FILTERS_MAX = 512,
 };

@@ -75,13 +75,18 @@ struct api_kind hami_pod_kind_in(const char *ns)
 	return kind;
 }
 
+bool hami_pod_is_pending(const struct hami_pod *pod)
+{
+	return !pod->status.phase || strcmp(pod->status.phase, PENDING) == 0;
+}
+
 int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err)
 {
 	const char *phase = api_meta_annotation(&pod->meta, HAMI_PHASE);
 
 	if (!str_match(pod->spec.node_name, node))
 		return err_set(err, ERR_INVALID, -EINVAL, "it is not bound to the node '%s'", node);
-	if (pod->status.phase && strcmp(pod->status.phase, PENDING) != 0)
+	if (!hami_pod_is_pending(pod))
 		return err_set(err, ERR_INVALID, -EINVAL, "its phase is %.32s", pod->status.phase);
 	if (!str_match(phase, HAMI_ALLOCATING))
 		return err_set(err, ERR_INVALID, -EINVAL,

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,9 @@ extern const struct api_kind hami_pod_kind;
 
 /* The same, for requests in the namespace @ns, which is borrowed. */
 struct api_kind hami_pod_kind_in(const char *ns);
+
+/* Pending: its containers have not started. */
+bool hami_pod_is_pending(const struct hami_pod *pod);
 
 /* 0 if HAMi's scheduler has bound @pod to @node and the pod waits for its GPUs; else ERR_INVALID
  * with the reason. */

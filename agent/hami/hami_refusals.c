@@ -143,11 +143,6 @@ static bool is_waiting(const struct hami_refusals *refusals, const struct hami_p
 	       str_match(api_meta_annotation(&object->meta, HAMI_PHASE), HAMI_ALLOCATING);
 }
 
-static bool is_pending(const struct hami_pod *object)
-{
-	return !object->status.phase || strcmp(object->status.phase, "Pending") == 0;
-}
-
 /* The object in an answer, which the caller frees; NULL: there is none, and the run has ended with
  * the error. */
 static void *take_answer(struct hami_refusals *refusals, const struct api_kind *kind, int result,
@@ -192,7 +187,7 @@ static void take_pod(struct hami_refusals *refusals, const struct hami_pod *obje
 
 	if (!is_waiting(refusals, object) || (pod->uid && !str_match(object->meta.uid, pod->uid)))
 		finish(refusals);
-	else if (pod->doubt && is_pending(object))
+	else if (pod->doubt && hami_pod_is_pending(object))
 		look_later(refusals);
 	else if (pod->uid)
 		write_failed(refusals, pod, object);

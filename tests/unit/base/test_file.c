@@ -366,11 +366,30 @@ static void all_of_a_text_is_written(void **state)
 	assert_int_equal(file_write_all(-1, "", 0), 0);
 }
 
+static void link_names(void **state)
+{
+	struct folder *f = *state;
+	auto_free char *plain = xasprintf("%s/plain", f->path);
+	auto_free char *link = xasprintf("%s/link", f->path);
+	auto_free char *name = NULL;
+
+	folder_put(f, "plain", "", 0);
+	assert_int_equal(symlinkat("../drivers/vfio-pci", f->fd, "link"), 0);
+	name = file_link_name(link);
+	assert_string_equal(name, "vfio-pci");
+	assert_null(file_link_name(plain));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(unlinkat(f->fd, "link", 0), 0);
+	assert_null(file_link_name(link));
+	assert_int_equal(errno, ENOENT);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, reads, read_matches_table);
+	suite_add(&suite, "the last name behind a link", link_names, NULL);
 	suite_add(&suite, "replacing sets the mode asked for", replace_sets_the_mode, NULL);
 	suite_add(&suite, "all of a text is written, or why not is told", all_of_a_text_is_written,
 		  NULL);

@@ -1,7 +1,7 @@
 /*
  * dir: lists the names in a folder with as few system calls as possible, and creates folders.
- * opendir() needs three more calls per folder, which matters for the many small folders of /proc and
- * /sys.
+ * opendir() needs three more calls per folder, which matters for the many small folders of /proc
+ * and /sys.
  */
 #pragma once
 

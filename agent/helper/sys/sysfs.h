@@ -28,8 +28,8 @@ enum { SYSFS_ABSENT = 1 };
 const struct err *sysfs_failure(void);
 void sysfs_forget_failure(void);
 
-/* -EMFILE, -ENFILE or -ENOMEM if a read of this process failed for that reason; 0: none did. Such an
- * error says nothing about a device: the facts of this process are incomplete. */
+/* -EMFILE, -ENFILE or -ENOMEM if a read of this process failed for that reason; 0: none did. Such
+ * an error says nothing about a device: the facts of this process are incomplete. */
 int sysfs_shortage(void);
 
 /* The text of one attribute without its last newline; terminated, may hold NUL bytes inside. */

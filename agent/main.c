@@ -1,4 +1,4 @@
-/* hostdev-agent: the command line, and `inspect`. The agent itself is node_agent, `plan` is plan. */
+/* hostdev-agent: the command line and `inspect`; node_agent and plan have the rest. */
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>

@@ -317,11 +317,10 @@ static void say_taken(struct sketch *s)
 {
 	say_awaited(
 		s, API_FALSE, "NameTaken",
-		xasprintf(
-			"claimed devices of another type already have the resource %s on this "
-			"node: give those another resource name (see the "
-			"annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
-			s->c->offer.resource));
+		xasprintf("claimed devices of another type already have the resource %s on this "
+			  "node: give those another resource name (see the "
+			  "annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
+			  s->c->offer.resource));
 }
 
 static void say_no_node(struct sketch *s)

@@ -26,14 +26,14 @@ enum {
 };
 
 struct hami_config {
-	char *resource;      /* "nvidia.com/gpu" */
-	unsigned split;      /* how many containers may share a GPU */
-	unsigned memory;     /* thousandths of each GPU's memory that may be allocated */
-	unsigned cores;      /* likewise of its compute time */
-	uint64_t memory_mib; /* of GPUs whose memory is unknown; 0: they are not offered */
-	bool numa;           /* tell the kubelet the NUMA node of each GPU */
-	bool no_core_limit;  /* HAMi-core does not limit compute time      */
-	char *log_level;     /* LIBCUDA_LOG_LEVEL; NULL: not set           */
+	char *resource;            /* "nvidia.com/gpu" */
+	unsigned split;            /* how many containers may share a GPU */
+	unsigned memory;           /* thousandths of each GPU's memory that may be allocated */
+	unsigned cores;            /* likewise of its compute time */
+	uint64_t memory_mib;       /* of GPUs whose memory is unknown; 0: they are not offered */
+	bool numa;                 /* tell the kubelet the NUMA node of each GPU */
+	bool no_core_limit;        /* HAMi-core does not limit compute time      */
+	char *log_level;           /* LIBCUDA_LOG_LEVEL; NULL: not set           */
 	struct json_strs filtered; /* UUIDs and indexes of GPUs that are not offered */
 };
 

@@ -50,8 +50,8 @@ static void set_description(struct usbdevice_status *status,
 		if (status->interfaces.items[i].class_)
 			interface_class = str_to_hex16(status->interfaces.items[i].class_);
 	}
-	status->class_type = description_usb_class(usb->class_code ? str_to_hex16(usb->class_code) : -1,
-						   interface_class);
+	status->class_type = description_usb_class(
+		usb->class_code ? str_to_hex16(usb->class_code) : -1, interface_class);
 	status->description = description_usb(&(struct description_usb){
 		.vendor_id = str_to_hex16(status->vendor_id),
 		.product_id = str_to_hex16(status->product_id),
@@ -134,10 +134,10 @@ struct usbdevice *inventory_usb_object(const struct inventory_usb_source *source
 	const struct usb_facts *usb = source->usb;
 	auto_free char *label = names_label_value(source->node_name);
 
-	device->meta.name =
-		names_usbdevice(source->node_name, str_to_hex16(usb->vendor), str_to_hex16(usb->product),
-				(unsigned)limit_number(usb->bus, INT_MAX, 0),
-				(unsigned)limit_number(usb->device, INT_MAX, 0));
+	device->meta.name = names_usbdevice(source->node_name, str_to_hex16(usb->vendor),
+					    str_to_hex16(usb->product),
+					    (unsigned)limit_number(usb->bus, INT_MAX, 0),
+					    (unsigned)limit_number(usb->device, INT_MAX, 0));
 	json_pairs_set(&device->meta.labels, NAMES_LABEL_NODE, label);
 	set_status(device, source);
 	api_conditions_set(&device->status.conditions,

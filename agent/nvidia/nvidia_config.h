@@ -45,7 +45,7 @@ struct nvidia_config {
 	bool gds, mofed, gdrcopy; /* pass these to containers                          */
 	bool imex;                /* pass IMEX channel 0                               */
 	bool imex_required;       /* offer no device without that channel              */
-	char *mps_root; /* folder of the MPS daemons; NULL: share by time-slicing */
+	char *mps_root;           /* folder of the MPS daemons; NULL: share by time-slicing */
 	struct {
 		struct nvidia_sharing *items;
 		size_t len, cap;

@@ -215,8 +215,7 @@ static void add_shared_disks(struct use_scanner *scanner, const struct pci_funct
 	char physical[SYSFS_LINK_MAX + 1];
 	int r = sysfs_link(scanner->sysfs_fd, link, physical, NULL);
 	const char *use =
-		r == 0 ? find_disk_use(scanner, str_base_name(physical), function->class_id)
-		       : NULL;
+		r == 0 ? find_disk_use(scanner, str_base_name(physical), function->class_id) : NULL;
 
 	memcpy(device.pci, function->address, sizeof(device.pci));
 	if (r < 0)

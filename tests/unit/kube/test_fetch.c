@@ -118,8 +118,10 @@ static struct object_case {
 	const char *body;
 	int result;
 } objects[] = {
-	{ "an object of the kind", "{\"kind\":\"PCIDeviceClaim\",\"metadata\":{\"name\":\"n\"}}", 0 },
-	{ "an object of another kind", "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"n\"}}", -EINVAL },
+	{ "an object of the kind", "{\"kind\":\"PCIDeviceClaim\",\"metadata\":{\"name\":\"n\"}}",
+	  0 },
+	{ "an object of another kind", "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"n\"}}",
+	  -EINVAL },
 	{ "a page of a proxy", "<html>", -EINVAL },
 };
 

@@ -389,11 +389,11 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, reads, read_matches_table);
-	suite_add(&suite, "the last name behind a link", link_names, NULL);
 	suite_add(&suite, "replacing sets the mode asked for", replace_sets_the_mode, NULL);
 	suite_add(&suite, "all of a text is written, or why not is told", all_of_a_text_is_written,
 		  NULL);
 	suite_fixture(&suite, &folder_fixture);
+	suite_add(&suite, "the last name behind a link", link_names, NULL);
 	suite_add(&suite, "large files come whole, or not at all", large_files_come_whole, NULL);
 	suite_add(&suite, "what cannot be read says why", what_cannot_be_read, NULL);
 	suite_add(&suite, "replacing leaves one file", replace_leaves_one_file, NULL);

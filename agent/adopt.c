@@ -105,7 +105,7 @@ static void end_errand(struct errand *errand, int result, const struct err *err)
 	free(errand);
 }
 
-/* --- one object ------------------------------------------------------------------------------ */
+/* --- one object ------------------------------------------------------------------------------- */
 
 static void on_labelled(void *arg, int result, const struct kube_response *response,
 			const struct err *err)

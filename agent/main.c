@@ -1,10 +1,12 @@
-/* hostdev-agent: the command line; what it does is in node_agent (run), inspect and plan. */
+/* hostdev-agent: the command line and `inspect`; node_agent and plan have the rest. */
 #include <stdio.h>
 #include <string.h>
+#include <uv.h>
 
-#include "agent/inspect.h"
+#include "agent/monitor/scan.h"
 #include "agent/node_agent.h"
 #include "agent/plan.h"
+#include "agent/print.h"
 #include "agent/settings.h"
 #include "agent/standby.h"
 #include "base/err.h"
@@ -12,7 +14,9 @@
 #include "base/mem.h"
 #include "base/standard_fds.h"
 #include "base/str.h"
+#include "kube/loop.h"
 #include "kube/serve.h"
+#include "text/out.h"
 
 /* The agent at its work, once it is its turn. */
 struct serving {
@@ -110,13 +114,57 @@ static int serve_node(const struct settings *s, char *const *words)
 	return 0;
 }
 
+struct inspection {
+	struct inventory *inventory;
+	struct err err;
+};
+
+static void on_scanned(void *arg, struct inventory *inventory, const struct err *err)
+{
+	struct inspection *inspection = arg;
+
+	inspection->inventory = inventory;
+	if (!inventory)
+		inspection->err = *err;
+}
+
+/* Scan once, on a loop of its own. NULL: @err says why there is no inventory. */
+static struct inventory *inspect(const struct scan_options *options, struct err *err)
+{
+	struct inspection inspection = { 0 };
+	struct scan *scan;
+	uv_loop_t loop;
+
+	if (loop_open(&loop, err) < 0)
+		return NULL;
+	scan = scan_new(&loop, options, on_scanned, &inspection);
+	scan_start(scan);
+	while (!inspection.inventory && !inspection.err.code && uv_run(&loop, UV_RUN_ONCE))
+		;
+	scan_free(scan);
+	loop_close(&loop);
+	if (!inspection.inventory)
+		*err = inspection.err;
+	return inspection.inventory;
+}
+
 static int print_devices(const struct settings *s, char *const *words)
 {
 	struct scan_options options = settings_scan_options(s);
 	struct err err = { 0 };
+	struct inventory *inventory = inspect(&options, &err);
+	struct out out;
+	int r = -1;
 
 	(void)words;
-	if (inspect_run(&options, (enum out_format)s->output, &err) == 0)
+	if (inventory) {
+		out_init(&out, (enum out_format)s->output);
+		print_inventory(&out, inventory);
+		inventory_free(inventory);
+		r = print_text(&out.text, &err);
+		str_done(&out.text);
+	}
+	if (r == 0)
 		return 0;
 	(void)fprintf(stderr, "hostdev-agent inspect: %s\n", err.msg);
 	return 1;

@@ -38,7 +38,8 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 #define NODE_ROWS \
 	{ .name = "node-name", .type = OPTION_STRING, AT(node_name), .env = "NODE_NAME", \
 	  .argument = "NAME", .group = "Node", \
-	  .help = "Name of the node that this machine is. Without it, the host name in lower case." }, \
+	  .help = "Name of the node that this machine is. Without it, the host name in lower " \
+		  "case." }, \
 	{ .name = "show-bridges", .type = OPTION_BOOL, AT(show_bridges), \
 	  .help = "List PCI bridges and ports (class 0604), too." }, \
 	{ .name = "show-hubs", .type = OPTION_BOOL, AT(show_hubs), \
@@ -51,14 +52,15 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 		  "beside --sysfs-root)." }, \
 	{ .name = "state-dir", .type = OPTION_STRING, AT(state_dir), .argument = "DIR", \
 	  .fallback = "/var/lib/hostdev", \
-	  .help = "Folder for the records of bound devices and their former drivers. It must survive " \
-		  "restarts of the agent and reboots." }, \
+	  .help = "Folder for the records of bound devices and their former drivers. It must " \
+		  "survive restarts of the agent and reboots." }, \
 	{ .name = "pci-ids", .type = OPTION_STRING, AT(pci_ids), .argument = "FILE", \
 	  .help = "The list of PCI names, if not in its usual place." }, \
 	{ .name = "usb-ids", .type = OPTION_STRING, AT(usb_ids), .argument = "FILE", \
 	  .help = "The list of USB names, if not in its usual place." }, \
 	{ .name = "helper", .type = OPTION_STRING, AT(helper), .argument = "FILE", \
-	  .help = "The program hostdev-helper, if not beside this one; hostdev-names is beside it." }, \
+	  .help = "The program hostdev-helper, if not beside this one; hostdev-names is beside " \
+		  "it." }, \
 	{ .name = "scan-deadline", .type = OPTION_DURATION, AT(scan_deadline_ms), \
 	  .fallback = "30s", .min = 100, .argument = "TIME", \
 	  .help = "How long one scan of the devices may take before it counts as stuck." }
@@ -68,106 +70,117 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 	  .group = "Claims", \
 	  .help = "A driver that a claim may name (spec.driver) in addition to vfio-pci, such as " \
 		  "mlx5_vfio_pci." }, \
-	{ .name = "release-without-driver", .type = OPTION_LIST, AT(driverless), .argument = "CLASS", \
-	  .help = "Leave devices whose PCI class begins with these digits without a driver after their " \
-		  "claim, so that the host does not read what is on them; 01 is storage. A claim can " \
-		  "request the same (spec.release)." }, \
+	{ .name = "release-without-driver", .type = OPTION_LIST, AT(driverless), \
+	  .argument = "CLASS", \
+	  .help = "Leave devices whose PCI class begins with these digits without a driver after " \
+		  "their claim, so that the host does not read what is on them; 01 is storage. A " \
+		  "claim can request the same (spec.release)." }, \
 	{ .name = "transition-deadline", .type = OPTION_DURATION, AT(transition_deadline_ms), \
 	  .fallback = "4s", .min = 100, .argument = "TIME", \
-	  .help = "How long one step of a driver change may take before the claim shows Stuck; the " \
-		  "steps before the first change may take four times as long. If the step still uses " \
-		  "a CPU, or the machine is busy, the limit is up to eight times as long. Nothing is " \
-		  "undone after it, because the kernel cannot be interrupted." }, \
+	  .help = "How long one step of a driver change may take before the claim shows Stuck; " \
+		  "the steps before the first change may take four times as long. If the step " \
+		  "still uses a CPU, or the machine is busy, the limit is up to eight times as " \
+		  "long. Nothing is undone after it, because the kernel cannot be interrupted." }, \
 	{ .name = "dev-root", .type = OPTION_STRING, AT(dev_root), .argument = "DIR", \
 	  .help = "Where the host's device nodes are, if not in /dev." }
 
 #define GPU_ROWS \
 	{ .name = "sriov-manage", .type = OPTION_STRING, AT(sriov_manage), .argument = "FILE", \
 	  .fallback = "/usr/lib/nvidia/sriov-manage", .group = "NVIDIA graphics cards", \
-	  .help = "The command of NVIDIA's vGPU driver that makes and removes the virtual functions of " \
-		  "a card, called with -e or -d and its address. Empty: the agent writes the kernel's " \
-		  "sriov_numvfs instead, which is enough for some drivers." }, \
+	  .help = "The command of NVIDIA's vGPU driver that makes and removes the virtual " \
+		  "functions of a card, called with -e or -d and its address. Empty: the agent " \
+		  "writes the kernel's sriov_numvfs instead, which is enough for some drivers." }, \
 	{ .name = "nvidia-smi", .type = OPTION_STRING, AT(nvidia_smi), .argument = "FILE", \
 	  .fallback = "/usr/bin/nvidia-smi", \
 	  .help = "NVIDIA's nvidia-smi, which divides a card into MIG instances." }, \
 	{ .name = "gpu-deadline", .type = OPTION_DURATION, AT(gpu_deadline_ms), .fallback = "1m", \
 	  .min = 100, .argument = "TIME", \
-	  .help = "How long one run of these commands may take before it counts as stuck. It is not ended " \
-		  "then." }
+	  .help = "How long one run of these commands may take before it counts as stuck. It is " \
+		  "not ended then." }
 
 #define NVIDIA_ROWS \
 	{ .name = "nvidia", .type = OPTION_BOOL, AT(nvidia), .group = "GPUs for containers", \
-	  .help = "Offer the GPUs of NVIDIA's driver to containers as nvidia.com/gpu, as NVIDIA's device " \
-		  "plugin does. While that plugin runs on the node, nothing is offered." }, \
+	  .help = "Offer the GPUs of NVIDIA's driver to containers as nvidia.com/gpu, as " \
+		  "NVIDIA's device plugin does. While that plugin runs on the node, nothing is " \
+		  "offered." }, \
 	{ .name = "nvidia-driver-root", .type = OPTION_STRING, AT(nvidia_driver_root), \
 	  .env = "NVIDIA_DRIVER_ROOT", .argument = "DIR", \
-	  .help = "Where the host's file system with libnvidia-ml.so.1 is mounted, if the library is " \
-		  "not where the dynamic loader finds it." }, \
+	  .help = "Where the host's file system with libnvidia-ml.so.1 is mounted, if the " \
+		  "library is not where the dynamic loader finds it." }, \
 	{ .name = "nvidia-config-file", .type = OPTION_STRING, AT(nvidia_config_file), \
 	  .env = "CONFIG_FILE", .argument = "FILE", \
-	  .help = "A configuration file of NVIDIA's device plugin, version v1, with time-slicing. The " \
-		  "agent follows its changes." }, \
-	{ .name = "nvidia-config-dir", .type = OPTION_STRING, AT(nvidia_config_dir), .argument = "DIR", \
-	  .help = "A folder with such files, of which the Node's label nvidia.com/device-plugin.config " \
-		  "names one. Without the label: the file default, else the only file, else none." }, \
+	  .help = "A configuration file of NVIDIA's device plugin, version v1, with " \
+		  "time-slicing. The agent follows its changes." }, \
+	{ .name = "nvidia-config-dir", .type = OPTION_STRING, AT(nvidia_config_dir), \
+	  .argument = "DIR", \
+	  .help = "A folder with such files, of which the Node's label " \
+		  "nvidia.com/device-plugin.config names one. Without the label: the file " \
+		  "default, else the only file, else none." }, \
 	{ .name = "nvidia-mig-strategy", .type = OPTION_STRING, AT(nvidia_mig), \
 	  .env = "MIG_STRATEGY", .argument = "STRATEGY", .choices = mig_strategies, \
-	  .help = "What is offered of GPUs in MIG mode: none (the whole GPU), single (their MIG devices as " \
-		  "nvidia.com/gpu), mixed (their MIG devices by profile). If not set: as the " \
-		  "configuration file says, else none." }, \
+	  .help = "What is offered of GPUs in MIG mode: none (the whole GPU), single (their MIG " \
+		  "devices as nvidia.com/gpu), mixed (their MIG devices by profile). If not set: " \
+		  "as the configuration file says, else none." }, \
 	{ .name = "nvidia-device-list", .type = OPTION_LIST, AT(nvidia_lists), \
 	  .env = "DEVICE_LIST_STRATEGY", .argument = "WAY", \
-	  .help = "How the container runtime is told which GPUs a container has: envvar, volume-mounts, " \
-		  "cdi-annotations, cdi-cri. If not set: as the configuration file says, else envvar. " \
-		  "CDI devices are nvidia.com/gpu=UUID; the node must have their CDI file." }, \
+	  .help = "How the container runtime is told which GPUs a container has: envvar, " \
+		  "volume-mounts, cdi-annotations, cdi-cri. If not set: as the configuration " \
+		  "file says, else envvar. CDI devices are nvidia.com/gpu=UUID; the node must " \
+		  "have their CDI file." }, \
 	{ .name = "nvidia-ctk", .type = OPTION_STRING, AT(nvidia_ctk), .argument = "FILE", \
-	  .help = "NVIDIA's nvidia-ctk, which the agent runs to write /var/run/cdi/nvidia.yaml if CDI " \
-		  "devices are used and no CDI file describes a GPU. If not set: the agent writes none." }, \
+	  .help = "NVIDIA's nvidia-ctk, which the agent runs to write /var/run/cdi/nvidia.yaml " \
+		  "if CDI devices are used and no CDI file describes a GPU. If not set: the " \
+		  "agent writes none." }, \
 	{ .name = "nvidia-ignored-xids", .type = OPTION_STRING, AT(nvidia_ignored_xids), \
 	  .env = "DP_DISABLE_HEALTHCHECKS", .argument = "LIST", \
-	  .help = "Xids that leave a GPU healthy, in addition to 13, 31, 43, 45, 68 and 109; all or xids: " \
-		  "every Xid does, and the GPUs are not watched." }, \
+	  .help = "Xids that leave a GPU healthy, in addition to 13, 31, 43, 45, 68 and 109; all " \
+		  "or xids: every Xid does, and the GPUs are not watched." }, \
 	{ .name = "nvidia-fatal-xids", .type = OPTION_STRING, AT(nvidia_fatal_xids), \
 	  .env = "DP_ENABLE_HEALTHCHECKS", .argument = "LIST", \
 	  .help = "Xids that make a GPU unhealthy although it is among those; all: every Xid." }
 
 #define HAMI_ROWS \
 	{ .name = "hami", .type = OPTION_BOOL, AT(hami), \
-	  .help = "Be the node side of HAMi, in place of its device plugin: divide the GPUs of NVIDIA's driver " \
-		  "among containers as HAMi's scheduler decides. Includes --nvidia." }, \
-	{ .name = "hami-scheduler", .type = OPTION_ENUM, AT(hami_form), .choices = hami_schedulers, \
-	  .fallback = "auto", .argument = "VERSION", \
-	  .help = "HAMi's scheduler: 2.7 (and earlier), 2.8 (and later), or auto: as the Node's annotation of " \
-		  "GPUs is written already, else 2.8." }, \
-	{ .name = "hami-config-file", .type = OPTION_STRING, AT(hami_config_file), .argument = "FILE", \
+	  .help = "Be the node side of HAMi, in place of its device plugin: divide the GPUs of " \
+		  "NVIDIA's driver among containers as HAMi's scheduler decides. Includes " \
+		  "--nvidia." }, \
+	{ .name = "hami-scheduler", .type = OPTION_ENUM, AT(hami_form), \
+	  .choices = hami_schedulers, .fallback = "auto", .argument = "VERSION", \
+	  .help = "HAMi's scheduler: 2.7 (and earlier), 2.8 (and later), or auto: as the Node's " \
+		  "annotation of GPUs is written already, else 2.8." }, \
+	{ .name = "hami-config-file", .type = OPTION_STRING, AT(hami_config_file), \
+	  .argument = "FILE", \
 	  .help = "device-config.yaml of HAMi's scheduler. The agent follows its changes." }, \
 	{ .name = "hami-node-config-file", .type = OPTION_STRING, AT(hami_node_config_file), \
 	  .argument = "FILE", \
-	  .help = "config.json of HAMi's device plugin, whose entry for this node goes before that file." }, \
+	  .help = "config.json of HAMi's device plugin, whose entry for this node goes before " \
+		  "that file." }, \
 	{ .name = "hami-hook-path", .type = OPTION_STRING, AT(hami_hook), .argument = "DIR", \
 	  .fallback = HAMI_HOOK, \
-	  .help = "Where HAMi-core is on the host: DIR/vgpu/libvgpu.so and DIR/vgpu/ld.so.preload." }
+	  .help = "Where HAMi-core is on the host: DIR/vgpu/libvgpu.so and " \
+		  "DIR/vgpu/ld.so.preload." }
 
 #define DRM_ROWS \
 	{ .name = "amd", .type = OPTION_BOOL, AT(amd), \
-	  .help = "Offer the GPUs of AMD's driver to containers as amd.com/gpu, as AMD's device plugin does. " \
-		  "While that plugin runs on the node, nothing is offered." }, \
-	{ .name = "amd-resource-naming", .type = OPTION_ENUM, AT(amd_naming), .choices = amd_namings, \
-	  .fallback = "single", .argument = "NAMING", \
-	  .help = "single offers the parts of a divided GPU as amd.com/gpu, too; mixed names them by how it is " \
-		  "divided, such as amd.com/cpx_nps4." }, \
+	  .help = "Offer the GPUs of AMD's driver to containers as amd.com/gpu, as AMD's device " \
+		  "plugin does. While that plugin runs on the node, nothing is offered." }, \
+	{ .name = "amd-resource-naming", .type = OPTION_ENUM, AT(amd_naming), \
+	  .choices = amd_namings, .fallback = "single", .argument = "NAMING", \
+	  .help = "single offers the parts of a divided GPU as amd.com/gpu, too; mixed names " \
+		  "them by how it is divided, such as amd.com/cpx_nps4." }, \
 	{ .name = "intel", .type = OPTION_BOOL, AT(intel), \
-	  .help = "Offer the GPUs of Intel's drivers to containers as gpu.intel.com/i915 and gpu.intel.com/xe, " \
-		  "as Intel's device plugin does. While that plugin runs on the node, nothing is offered." }, \
-	{ .name = "intel-shared-dev-num", .type = OPTION_U64, AT(intel_shares), .fallback = "1", .min = 1, \
-	  .argument = "COUNT", \
+	  .help = "Offer the GPUs of Intel's drivers to containers as gpu.intel.com/i915 and " \
+		  "gpu.intel.com/xe, as Intel's device plugin does. While that plugin runs on " \
+		  "the node, nothing is offered." }, \
+	{ .name = "intel-shared-dev-num", .type = OPTION_U64, AT(intel_shares), \
+	  .fallback = "1", .min = 1, .argument = "COUNT", \
 	  .help = "How many containers may have one GPU of Intel at a time; 1000 at most." }
 
 #define OFFERS_ROWS \
 	{ .name = "device-plugins", .type = OPTION_BOOL, AT(device_plugins), .fallback = "true", \
 	  .group = "Kubelet", \
-	  .help = "Offer claimed devices to the node's kubelet, which allocates them to pods. If no " \
-		  "kubelet runs, the agent waits for one." }, \
+	  .help = "Offer claimed devices to the node's kubelet, which allocates them to pods. If " \
+		  "no kubelet runs, the agent waits for one." }, \
 	{ .name = "kubelet-dir", .type = OPTION_STRING, AT(kubelet_dir), .argument = "DIR", \
 	  .fallback = "/var/lib/kubelet", \
 	  .help = "The kubelet's folder. Its sockets are in device-plugins, plugins_registry and " \
@@ -176,22 +189,26 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 	  .fallback = "/var/run/cdi", \
 	  .help = "Where the container runtime reads the CDI files of ResourceClaims." }, \
 	{ .name = "host-root", .type = OPTION_STRING, AT(host_root), .argument = "DIR", \
-	  .help = "Where the host's file system is mounted, if not at /; used for the sockets in the " \
-		  "HostDeviceConfig and the CDI files of GPUs." }, \
+	  .help = "Where the host's file system is mounted, if not at /; used for the sockets in " \
+		  "the HostDeviceConfig and the CDI files of GPUs." }, \
 	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
 	  .fallback = "auto", .argument = "WAY", \
-	  .help = "How resources are registered with the kubelet: direct calls its registration socket, " \
-		  "registry puts sockets into plugins_registry, auto is registry if that folder exists, " \
-		  "else direct." }, \
+	  .help = "How resources are registered with the kubelet: direct calls its registration " \
+		  "socket, registry puts sockets into plugins_registry, auto is registry if that " \
+		  "folder exists, else direct." }, \
 	{ .name = "cdi", .type = OPTION_ENUM, AT(cdi), .choices = cdi_modes, .fallback = "auto", \
 	  .argument = "MODE", \
-	  .help = "Whether the node's container runtime adds CDI devices to containers, without which " \
-		  "nothing is offered by DRA: on, off, or auto, which is on for containerd 2 and CRI-O " \
-		  "1.23 or newer. containerd 1.7 has CDI if its configuration says so." }
+	  .help = "Whether the node's container runtime adds CDI devices to containers, without " \
+		  "which nothing is offered by DRA: on, off, or auto, which is on for containerd " \
+		  "2 and CRI-O 1.23 or newer. containerd 1.7 has CDI if its configuration says " \
+		  "so." }
 
 /* Both commands take the same file: each knows the keys of the other, too. */
 #define FILE_KEY(name_, type_, member_) \
 	{ .name = (name_), .type = (type_), AT(member_), .file_only = true }
+#define FILE_ENUM_KEY(name_, member_, choices_) \
+	{ .name = (name_), .type = OPTION_ENUM, AT(member_), .choices = (choices_), \
+	  .file_only = true }
 
 #define GPU_KEYS \
 	FILE_KEY("sriov-manage", OPTION_STRING, sriov_manage), \
@@ -211,16 +228,14 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 
 #define HAMI_KEYS \
 	FILE_KEY("hami", OPTION_BOOL, hami), \
-	{ .name = "hami-scheduler", .type = OPTION_ENUM, AT(hami_form), .choices = hami_schedulers, \
-	  .file_only = true }, \
+	FILE_ENUM_KEY("hami-scheduler", hami_form, hami_schedulers), \
 	FILE_KEY("hami-config-file", OPTION_STRING, hami_config_file), \
 	FILE_KEY("hami-node-config-file", OPTION_STRING, hami_node_config_file), \
 	FILE_KEY("hami-hook-path", OPTION_STRING, hami_hook)
 
 #define DRM_KEYS \
 	FILE_KEY("amd", OPTION_BOOL, amd), \
-	{ .name = "amd-resource-naming", .type = OPTION_ENUM, AT(amd_naming), .choices = amd_namings, \
-	  .file_only = true }, \
+	FILE_ENUM_KEY("amd-resource-naming", amd_naming, amd_namings), \
 	FILE_KEY("intel", OPTION_BOOL, intel), \
 	FILE_KEY("intel-shared-dev-num", OPTION_U64, intel_shares)
 
@@ -229,9 +244,8 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 	FILE_KEY("kubelet-dir", OPTION_STRING, kubelet_dir), \
 	FILE_KEY("cdi-dir", OPTION_STRING, cdi_dir), \
 	FILE_KEY("host-root", OPTION_STRING, host_root), \
-	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
-	  .file_only = true }, \
-	{ .name = "cdi", .type = OPTION_ENUM, AT(cdi), .choices = cdi_modes, .file_only = true }
+	FILE_ENUM_KEY("registration", registration, registrations), \
+	FILE_ENUM_KEY("cdi", cdi, cdi_modes)
 
 static const struct option_row run_rows[] = {
 	PROGRAM_LOG_ROWS(struct settings, common),
@@ -247,15 +261,15 @@ static const struct option_row run_rows[] = {
 	HAMI_ROWS,
 	DRM_ROWS,
 	OFFERS_ROWS,
-	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
+	FILE_ENUM_KEY("output", output, outputs),
 };
 
 static const struct option_row inspect_rows[] = {
 	{ .name = "output", .letter = 'o', .type = OPTION_ENUM, AT(output), .choices = outputs,
 	  .fallback = "table", .argument = "FORMAT", .group = "Output",
-	  .help = "The output format. On a terminal, table is cut to its width; wide has more columns and "
-		  "is not cut. yaml and json print one v1 List of the objects that the agent would "
-		  "apply." },
+	  .help = "The output format. On a terminal, table is cut to its width; wide has more "
+		  "columns and is not cut. yaml and json print one v1 List of the objects that "
+		  "the agent would apply." },
 	NODE_ROWS,
 	PROGRAM_LOG_ROWS(struct settings, common),
 	FILE_KEY("kubeconfig", OPTION_STRING, common.kubeconfig),
@@ -294,7 +308,7 @@ static const struct option_row plan_rows[] = {
 	HAMI_KEYS,
 	DRM_KEYS,
 	OFFERS_KEYS,
-	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
+	FILE_ENUM_KEY("output", output, outputs),
 };
 /* clang-format on */
 
@@ -304,23 +318,24 @@ const struct options_prose settings_run_prose = {
 	.synopsis = " hostdev-agent [FLAG]...\n hostdev-agent inspect [FLAG]...\n"
 		    " hostdev-agent plan [FLAG]... CLAIM|DEVICE|ADDRESS...",
 	.description =
-		"Keeps one PCIDevice per PCI function and one USBDevice per USB device of this node in "
-		"the API group devices.harvesterhci.io/v1beta1, and follows the kernel: a device that is "
-		"plugged in, removed or bound to another driver shows within a tenth of a second. It "
-		"writes nothing while nothing changes, and does not write objects of other nodes. Carries "
-		"out the node's claims: binds claimed devices to vfio-pci, offers them to the kubelet, and "
-		"returns them to their drivers when the claims are deleted.\n\n"
-		"Two commands need no cluster: `hostdev-agent inspect` prints the objects that the agent "
-		"would publish, `hostdev-agent plan` prints what a claim would do. Each has its own "
-		"--help.",
+		"Keeps one PCIDevice per PCI function and one USBDevice per USB device of this "
+		"node in the API group devices.harvesterhci.io/v1beta1, and follows the kernel: a "
+		"device that is plugged in, removed or bound to another driver shows within a "
+		"tenth of a second. It writes nothing while nothing changes, and does not write "
+		"objects of other nodes. Carries out the node's claims: binds claimed devices to "
+		"vfio-pci, offers them to the kubelet, and returns them to their drivers when the "
+		"claims are deleted.\n\n"
+		"Two commands need no cluster: `hostdev-agent inspect` prints the objects that the "
+		"agent would publish, `hostdev-agent plan` prints what a claim would do. Each has "
+		"its own --help.",
 	.examples = "  hostdev-agent --node-name node1 --kubeconfig ~/.kube/config\n"
 		    "  hostdev-agent inspect -o wide",
-	.files =
-		"  hostdev-helper   beside this program; it alone opens devices' files in /sys\n"
-		"  hostdev-names    beside hostdev-helper; looks up the names of devices\n"
-		"  hostdev-nvml     beside hostdev-helper; reads and watches NVIDIA GPUs (--nvidia)\n"
-		"  /var/lib/hostdev/devices\n"
-		"                   one record per bound device (--state-dir)",
+	.files = "  hostdev-helper   beside this program; it alone opens devices' files in /sys\n"
+		 "  hostdev-names    beside hostdev-helper; looks up the names of devices\n"
+		 "  hostdev-nvml     beside hostdev-helper; reads and watches NVIDIA GPUs "
+		 "(--nvidia)\n"
+		 "  /var/lib/hostdev/devices\n"
+		 "                   one record per bound device (--state-dir)",
 };
 
 const struct options_prose settings_inspect_prose = {
@@ -342,10 +357,10 @@ const struct options_prose settings_plan_prose = {
 	.summary = "print what claims would do, and change nothing",
 	.synopsis = "hostdev-agent plan [FLAG]... CLAIM|DEVICE|ADDRESS...",
 	.description =
-		"Shows whether claims of devices of this machine would be carried out, and if not, why; "
-		"which functions would change their driver, in which steps, and what uses them. Name all "
-		"claims that should exist together, such as those of one IOMMU group. "
-		"Needs no cluster.\n\n"
+		"Shows whether claims of devices of this machine would be carried out, and if not, "
+		"why; which functions would change their driver, in which steps, and what uses "
+		"them. Name all claims that should exist together, such as those of one IOMMU "
+		"group. Needs no cluster.\n\n"
 		"Exit status: 0 all would be carried out, 1 not all, 2 wrong usage.",
 	.examples = "  hostdev-agent plan 0000:04:00.0\n"
 		    "  hostdev-agent plan --include-iommu-group node1-000004000\n"

@@ -101,7 +101,7 @@ static const struct metric_desc standing_by_desc = {
 	.type = METRIC_GAUGE,
 };
 
-/* --- the rehearsal ------------------------------------------------------------------ */
+/* --- the rehearsal ---------------------------------------------------------------------------- */
 
 static void on_look(void *arg, struct inventory *inventory, const struct err *err)
 {
@@ -164,7 +164,7 @@ bool standby_locked(const struct standby *standby, struct str *reason)
 	return !standby->lock_trouble;
 }
 
-/* --- the turn ------------------------------------------------------------------------- */
+/* --- the turn --------------------------------------------------------------------------------- */
 
 /* The agent works all the same: it may be the only one. */
 static void note_lock(struct standby *standby, const struct err *err)

@@ -138,19 +138,21 @@ static const struct {
 	[CHANGE_MEDIATEDDEVICEPARENT] = { INVENTORY_MDEV_PARENT, .key = { publish_own } },
 
 	[CHANGE_PCIDEVICECLAIM] = { INVENTORY_PCI,
-		.key = { publish_key, claims_key, gpus_key }, .all = { sriov_all, nvidia_all, offers } },
+		.key = { publish_key, claims_key, gpus_key },
+		.all = { sriov_all, nvidia_all, offers } },
 	[CHANGE_PCIDEVICECLAIM_EXISTS] = { .all = { usb_all } },
 	[CHANGE_USBDEVICECLAIM] = { INVENTORY_USB, .key = { publish_key, usb_key } },
 	[CHANGE_USB_CONTROLLER] = { INVENTORY_PCI, .key = { claims_key } },
 
 	[CHANGE_PCI_LIST] = {
-		.all = { offers, publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_all } },
+		.all = { offers, publish_all, claims_all, usb_all, sriov_all, gpus_all,
+			 nvidia_all } },
 	[CHANGE_USB_LIST] = { .all = { publish_all, claims_all, usb_all, usb_names, offers } },
 	[CHANGE_MDEV_LIST] = { .all = { publish_all, usb_all, offers } },
 
 	[CHANGE_INVENTORY] = {
-		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_all, mdevs_now,
-			 offers_now } },
+		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, nvidia_all,
+			 mdevs_now, offers_now } },
 	[CHANGE_CONFIG] = { .all = { publish_all, offers } },
 	/* The device node of what is unplugged is gone before a scan can say so. */
 	[CHANGE_UEVENT] = { .all = { offers } },

@@ -3,10 +3,10 @@
  *
  * The caller names the change, and does not know which reconcilers it concerns. What they decide on
  * (a cache, the inventory, the kubelet's allocations) has changed before the call. Their keys are
- * enqueued and reconciled when the loop goes on, so that the order of changes, and of the entries in
- * a row, does not matter for the result; what a kubelet waits for is enqueued first. Of a new
- * inventory mediated devices are planned and resources offered at once: in either order, as what is
- * planned last is offered again.
+ * enqueued now and reconciled when the loop continues. So neither the order of changes nor the
+ * order of the entries in a row changes the result; what a kubelet waits for is enqueued first. A
+ * new inventory plans mediated devices and offers resources at once, in either order: a plan that
+ * runs last offers again.
  */
 #pragma once
 

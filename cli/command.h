@@ -165,17 +165,19 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 			 "The kubeconfig's cluster to use instead of the context's."), \
 	COMMAND_TEXT_ROW("user", kube_user, "NAME", \
 			 "The kubeconfig's user to use instead of the context's."), \
-	{ .name = "namespace", .letter = 'n', .type = OPTION_STRING, COMMAND_AT(ns), .common = true, \
-	  .argument = "NAME", \
+	{ .name = "namespace", .letter = 'n', .type = OPTION_STRING, COMMAND_AT(ns), \
+	  .common = true, .argument = "NAME", \
 	  .help = "In tree and who: show only devices that pods of this namespace have. Other " \
 		  "commands do not use it, because devices and claims are cluster-scoped." }, \
 	{ .name = "server", .letter = 's', .type = OPTION_STRING, COMMAND_AT(server), \
 	  .common = true, \
 	  .argument = "URL", .help = "The address of the API server: https://HOST:PORT." }, \
 	COMMAND_TEXT_ROW("token", token, "TOKEN", \
-			 "Authenticate with this bearer token instead of the kubeconfig's credentials."), \
+			 "Authenticate with this bearer token instead of the kubeconfig's " \
+			 "credentials."), \
 	COMMAND_TEXT_ROW("client-certificate", cert, "FILE", \
-			 "Authenticate with this certificate instead of the kubeconfig's credentials."), \
+			 "Authenticate with this certificate instead of the kubeconfig's " \
+			 "credentials."), \
 	COMMAND_TEXT_ROW("client-key", key, "FILE", "The key of --client-certificate."), \
 	COMMAND_TEXT_ROW("certificate-authority", ca, "FILE", \
 			 "The CA of the API server's certificate."), \
@@ -188,7 +190,8 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 	{ .name = "as-group", .type = OPTION_LIST, COMMAND_AT(as_groups), .whole = true, \
 	  .common = true, .unsuggested = true, \
 	  .argument = "GROUP", .help = "Act as a member of this group; use it with --as." }, \
-	COMMAND_AS_ROW("as-uid", as_uid, "UID", "Act as the user with this UID; use it with --as."), \
+	COMMAND_AS_ROW("as-uid", as_uid, "UID", \
+		       "Act as the user with this UID; use it with --as."), \
 	{ .name = "request-timeout", .type = OPTION_DURATION, COMMAND_AT(request_timeout_ms), \
 	  .common = true, \
 	  .fallback = "30s", .argument = "TIME", \
@@ -204,7 +207,8 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 	{ .name = "for", .type = OPTION_STRING, COMMAND_AT(claim_user), .argument = "NAME", \
 	  .help = "The owner of the claim (spec.userName); without it, you. Another user " \
 		  "requires the RBAC verb manage." }, \
-	{ .name = "release-without-driver", .type = OPTION_BOOL, COMMAND_AT(release_without_driver), \
+	{ .name = "release-without-driver", .type = OPTION_BOOL, \
+	  COMMAND_AT(release_without_driver), \
 	  .help = "When the claim is deleted, leave the device without a driver, so that the " \
 		  "node does not read the data on it (spec.release: None)." }
 
@@ -223,7 +227,8 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 
 /* Users are used to add it to each kubectl get. */
 #define COMMAND_ALL_ROW \
-	{ .name = "all-namespaces", .letter = 'A', .type = OPTION_BOOL, COMMAND_AT(all_namespaces), \
+	{ .name = "all-namespaces", .letter = 'A', .type = OPTION_BOOL, \
+	  COMMAND_AT(all_namespaces), \
 	  .help = "Show all namespaces, which is the default; overrides --namespace." }
 
 #define COMMAND_SELECTOR_ROW(what_) \

@@ -1,9 +1,9 @@
 /*
  * replica: one replica of the controller.
  *
- * Every replica takes part in the election, watches the cluster, and answers admission reviews if it
- * has an address for them. The leader also writes: DevicePools, conditions of claims on failed nodes,
- * the webhook's certificate, KubeVirt's objects; and it cleans up after deleted nodes.
+ * Every replica takes part in the election, watches the cluster, and answers admission reviews if
+ * it has an address for them. The leader also writes DevicePools, conditions of claims on failed
+ * nodes, the webhook's certificate and KubeVirt's objects, and cleans up after deleted nodes.
  */
 #pragma once
 

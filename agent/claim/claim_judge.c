@@ -182,7 +182,8 @@ static bool is_ambiguous(const struct claim_case *c, const struct claim_function
 		v, "IdentityByModelOnly",
 		xasprintf(
 			"the node has booted, and only the address distinguishes %s from %s, which "
-			"is of the same model: check which one is meant, and set the annotation " NAMES_ANNOTATION_BY_ADDRESS
+			"is of the same model: check which one is meant, and set the "
+			"annotation " NAMES_ANNOTATION_BY_ADDRESS
 			": \"true\" on the claim, or delete it and claim the other",
 			f->address, twin->address));
 }
@@ -262,18 +263,13 @@ static bool shares_group(const struct claim_group *group, const struct claim_fun
 	return !f->claim->meta.deletion_timestamp || claim_is_marked(f->claim);
 }
 
-static int compare_text(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "");
-}
-
 static bool came_before(const struct claim_function *a, const struct claim_function *b)
 {
 	int order;
 
 	if (has_device(a) != has_device(b))
 		return has_device(a);
-	order = compare_text(a->claim->meta.creation_timestamp, b->claim->meta.creation_timestamp);
+	order = str_compare(a->claim->meta.creation_timestamp, b->claim->meta.creation_timestamp);
 	return order ? order < 0 : strcmp(a->name, b->name) < 0;
 }
 
@@ -298,7 +294,7 @@ static const struct claim_function *find_other_owner(const struct claim_group *g
 	const struct claim_function *first = find_first_claim(group);
 
 	if (!shares_group(group, f) ||
-	    compare_text(first->claim->spec.user_name, f->claim->spec.user_name) == 0)
+	    str_compare(first->claim->spec.user_name, f->claim->spec.user_name) == 0)
 		return NULL;
 	return first;
 }
@@ -308,7 +304,7 @@ static bool has_other_owner(const struct claim_group *group, const struct claim_
 			    struct claim_verdict *v)
 {
 	const struct claim_function *other = find_other_owner(group, f);
-	bool owned = other && compare_text(other->claim->spec.user_name, NULL) != 0;
+	bool owned = other && str_compare(other->claim->spec.user_name, NULL) != 0;
 
 	if (!other)
 		return false;

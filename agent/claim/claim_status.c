@@ -9,6 +9,7 @@
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
 #include "agent/inventory/limits.h"
+#include "api/json_map.h"
 #include "api/names.h"
 #include "api/offered_resource.h"
 #include "api/patch.h"
@@ -22,11 +23,6 @@
 /* --- the finalizer ---------------------------------------------------------------------------- */
 
 static const char finalizer[] = NAMES_FINALIZER_HARVESTER_PCI;
-
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	json_object_set_new(object, key, json_string(text ? text : ""));
-}
 
 bool claim_is_marked(const struct pcideviceclaim *claim)
 {
@@ -49,9 +45,9 @@ static json_t *spec_of(const struct claim_case *c, const struct claim_group *gro
 	json_t *spec = json_object();
 
 	if (is_empty(c->claim->spec.address))
-		set_text(spec, "address", group->address);
+		json_put_text(spec, "address", group->address);
 	if (is_empty(c->claim->spec.node_name))
-		set_text(spec, "nodeName", c->node_name);
+		json_put_text(spec, "nodeName", c->node_name);
 	return spec;
 }
 
@@ -321,11 +317,10 @@ static void say_taken(struct sketch *s)
 {
 	say_awaited(
 		s, API_FALSE, "NameTaken",
-		xasprintf(
-			"claimed devices of another type already have the resource %s on this "
-			"node: give those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
-			")",
-			s->c->offer.resource));
+		xasprintf("claimed devices of another type already have the resource %s on this "
+			  "node: give those another resource name (see the "
+			  "annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
+			  s->c->offer.resource));
 }
 
 static void say_no_node(struct sketch *s)

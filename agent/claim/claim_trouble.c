@@ -178,7 +178,8 @@ static void set_skipped(const struct claim_case *c, struct claim_trouble *troubl
 {
 	(void)c;
 	set(trouble, "SkippedByAnnotation",
-	    xstrdup("hostdev does not bind it: the claim has the annotation " NAMES_ANNOTATION_SKIP_VFIO));
+	    xstrdup("hostdev does not bind it: the claim has the "
+		    "annotation " NAMES_ANNOTATION_SKIP_VFIO));
 }
 
 void claim_trouble_bind(const struct claim_case *c, const struct claim_group *group,

@@ -189,7 +189,7 @@ static struct claim_view view_of(const struct claims *claims, const char *addres
 	return known;
 }
 
-/* --- what is under way ---------------------------------------------------------------------- */
+/* --- what is under way ------------------------------------------------------------------------ */
 
 static void work_free(struct work *work)
 {
@@ -244,7 +244,7 @@ static void watch_holder(struct work *work, int pid)
 			  log_str("reason", err.msg));
 }
 
-/* --- what is recorded ------------------------------------------------------------------------ */
+/* --- what is recorded ------------------------------------------------------------------------- */
 
 /* What to record of a function that was moved or that the claim's status names. Borrowed. */
 struct record {
@@ -389,7 +389,7 @@ static void record_moved(const struct claims *claims, const struct reconcile_vie
 	}
 }
 
-/* --- what is decided ------------------------------------------------------------------------- */
+/* --- what is decided -------------------------------------------------------------------------- */
 
 /* Of the whole group; what is in use now is judged by itself. */
 static uint64_t unproven_ms(const struct claims *claims, const char *address,
@@ -540,7 +540,7 @@ static bool must_wait(const struct claim_view *known, const struct pcideviceclai
 	return known->running || known->unsure || (!claim && known->last.newer);
 }
 
-/* --- as struct reconcile_spec has them ------------------------------------------------------- */
+/* --- as struct reconcile_spec has them -------------------------------------------------------- */
 
 static bool has_inventory(void *arg)
 {

@@ -156,7 +156,7 @@ struct config *config_new(const struct hostdeviceconfig *object)
 	return config;
 }
 
-/* --- release ------------------------------------------------------------------------------- */
+/* --- release ---------------------------------------------------------------------------------- */
 
 static void usb_done(struct config *config)
 {

@@ -157,7 +157,7 @@ struct config_nvidia {
 #define CONFIG_DEVICES_TAKEN   "DevicesTaken" /* offered by another entry or claim         */
 #define CONFIG_DEVICES_REFUSED "DevicesRefused" /* no selected device is claimable */
 #define CONFIG_NO_CDI          "NoCDI" /* DRA: the container runtime would leave the devices out */
-#define CONFIG_FILE_USED       "FileUsed" /* the agent's command line names a file, which goes first */
+#define CONFIG_FILE_USED       "FileUsed" /* a file on the agent's command line overrides it */
 
 /* One entry that is left out. */
 struct config_trouble {

@@ -105,7 +105,7 @@ static int take_name(struct config_maker *maker, const char *name, struct config
 	return config_names_take(&maker->names, &claim, err);
 }
 
-/* --- devices -------------------------------------------------------------------------------- */
+/* --- devices ---------------------------------------------------------------------------------- */
 
 int config_take_pci(struct config_maker *maker, size_t i, struct err *err)
 {
@@ -193,7 +193,7 @@ int config_take_usb(struct config_maker *maker, size_t i, struct err *err)
 	return 0;
 }
 
-/* --- mediated devices ------------------------------------------------------------------------ */
+/* --- mediated devices ------------------------------------------------------------------------- */
 
 int config_take_mdev(struct config_maker *maker, size_t i, struct err *err)
 {
@@ -449,7 +449,7 @@ int config_take_iommufd(struct config_maker *maker, size_t i, struct err *err)
 	return 0;
 }
 
-/* --- NVIDIA's GPUs ------------------------------------------------------------------------------- */
+/* --- NVIDIA's GPUs ---------------------------------------------------------------------------- */
 
 int config_take_nvidia(struct config_maker *maker, size_t i, struct err *err)
 {

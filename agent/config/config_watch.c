@@ -83,7 +83,7 @@ static void fill_entries(const struct config_troubles *troubles,
 
 static const char *const accepted = "Accepted";
 
-/* --- what is wrong with the spec ------------------------------------------------------------ */
+/* --- what is wrong with the spec -------------------------------------------------------------- */
 
 static bool has_verdict(const struct config_case *c)
 {

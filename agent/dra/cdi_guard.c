@@ -18,7 +18,7 @@ struct kept {
 	const struct cdi_guard *guard;
 	const struct prepared_claim *claim;
 	struct kubelet_listener *listener;
-	bool lost; /* the last try to write them failed */
+	bool lost; /* the last attempt to write them failed */
 };
 
 struct cdi_guard {
@@ -92,7 +92,7 @@ void cdi_guard_add(struct cdi_guard *guard, const struct prepared_claim *claim)
 	kept->guard = guard;
 	kept->claim = claim;
 	kept->lost = access(path, F_OK) < 0;
-	/* The folder, too: it may have been made for this file. */
+	/* Watch the folder, too: it may have been created for this file. */
 	kubelet_watch_also(guard->watch, guard->place->cdi_dir);
 	kept->listener = kubelet_watch_listen(guard->watch, path, on_kubelet, kept);
 	kept_free(map_set(guard->kept, claim->uid, kept));

@@ -1,9 +1,9 @@
 /*
- * cdi_guard: keeps the CDI files of the prepared claims where they are.
+ * cdi_guard: restores the CDI files of prepared claims.
  *
- * A container that starts again in its pod needs the file of its claim, and nobody prepares the
- * claim again for it. Each file has a watch while its claim is prepared; a file that was removed or
- * replaced is written again at once, or every KUBELET_POLL_MS until that succeeds.
+ * A container that restarts in its pod needs the CDI file of its claim, but the kubelet does not
+ * prepare the claim again. So each file is watched while its claim is prepared. If it is removed or
+ * replaced, it is written again at once, and every KUBELET_POLL_MS until that succeeds.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ struct cdi_guard *cdi_guard_new(struct kubelet_watch *watch, const struct cdi_pl
 /* Takes NULL, returns NULL. */
 struct cdi_guard *cdi_guard_free(struct cdi_guard *guard);
 
-/* The files of @claim, which is borrowed until it is removed, have been written, or could not be:
- * the guard then writes them. */
+/* Start to guard the files of @claim, which is borrowed until it is removed. Call it after the
+ * files were written; the guard writes missing ones. */
 void cdi_guard_add(struct cdi_guard *guard, const struct prepared_claim *claim);
-/* Before its files are removed. Without effect if it was not added. */
+/* Call it before the files are removed. No effect if @claim was not added. */
 void cdi_guard_remove(struct cdi_guard *guard, const struct prepared_claim *claim);

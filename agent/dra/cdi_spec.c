@@ -10,24 +10,24 @@
 #include <unistd.h>
 
 #include "agent/dra/dra_devices.h"
-#include "agent/dra/folders.h"
 #include "agent/dra/prepared.h"
 #include "api/json_map.h"
 #include "api/resourceclaim.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 enum {
-	CDI_FOLDER_MODE = 0755, /* as container-device-interface makes it      */
-	FOLDER_MODE = 0750,     /* as the kubelet's own                        */
-	FILE_MODE = 0644,       /* whoever runs in the container reads it      */
+	CDI_FOLDER_MODE = 0755, /* as in container-device-interface  */
+	FOLDER_MODE = 0750,     /* as the kubelet's own folders      */
+	FILE_MODE = 0644,       /* readable by any user in the container */
 	FILE_MAX = 1 << 20,
 };
 
-/* The lowest version with device names that begin with a digit and with hostPath of a node: a
- * library drops files of versions that it does not know. */
+/* The lowest version that allows device names that begin with a digit, and a node's hostPath. CDI
+ * libraries ignore files of versions that they do not know. */
 #define CDI_VERSION "0.5.0"
 
 #define METADATA_GROUP    "metadata.resource.k8s.io/"
@@ -41,7 +41,7 @@ enum {
 
 static const char spec_prefix[] = DRA_DRIVER "-device_";
 
-/* --- names and paths ------------------------------------------------------------------------- */
+/* --- names and paths -------------------------------------------------------------------------- */
 
 static char *device_name(const struct prepared_claim *claim, const struct prepared_request *request)
 {
@@ -75,8 +75,8 @@ static char *metadata_name(const struct prepared_request *request, bool old)
 	return xasprintf("%s%s", request->name, old ? ".v1alpha1.json" : ".json");
 }
 
-/* KEP-5304; and where KubeVirt 1.8 looks, which knows a claim of a template by what the file
- * says. */
+/* Where the container has the file: by KEP-5304, or (@old) where KubeVirt 1.8 looks for it.
+ * KubeVirt finds out from the file's content whether the claim was made from a template. */
 static char *metadata_path(const struct prepared_claim *claim,
 			   const struct prepared_request *request, bool old)
 {
@@ -88,7 +88,7 @@ static char *metadata_path(const struct prepared_claim *claim,
 			 claim->pod_claim ? claim->pod_claim : claim->name, request->name);
 }
 
-/* --- the CDI file ------------------------------------------------------------------------------ */
+/* --- the CDI file ----------------------------------------------------------------------------- */
 
 static void add_mount(json_t *mounts, const char *host_path, const char *path, bool read_only)
 {
@@ -152,8 +152,8 @@ static json_t *device_json(const struct cdi_place *place, const struct prepared_
 	return device;
 }
 
-/* Of the file, so that a container gets all of it with any of the devices: of two devices that set
- * a variable, the later one would win. */
+/* The variables belong to the file, not to a device: a container gets all of them with any of the
+ * devices. If two devices set one variable, the later device would override the earlier one. */
 static json_t *envs_json(const struct prepared_claim *claim)
 {
 	json_t *edits = json_object();
@@ -184,7 +184,7 @@ char *cdi_spec_text(const struct cdi_place *place, const struct prepared_claim *
 	return json_map_text(spec);
 }
 
-/* --- the metadata ------------------------------------------------------------------------------ */
+/* --- the metadata ----------------------------------------------------------------------------- */
 
 static json_t *attributes_json(const struct prepared_device *device)
 {
@@ -195,7 +195,7 @@ static json_t *attributes_json(const struct prepared_device *device)
 	return attributes;
 }
 
-/* Each request has one name here, because alternatives ("a/b", "a/c") exclude each other. */
+/* One entry per request: only one of its alternatives ("a/b", "a/c") is ever allocated. */
 static json_t *requests_json(const struct prepared_claim *claim,
 			     const struct prepared_request *request)
 {
@@ -245,8 +245,8 @@ static void add_object(struct str *text, const char *version, const struct prepa
 	str_addf(text, "%s\n", line);
 }
 
-/* A reader takes the first object of a version that it knows; KubeVirt 1.8 reads one object, of any
- * version. */
+/* A reader uses the first object whose version it knows. KubeVirt 1.8 reads a single object of any
+ * version, so the @old file has only one. */
 static char *metadata_text(const struct prepared_claim *claim,
 			   const struct prepared_request *request, bool old)
 {
@@ -258,7 +258,7 @@ static char *metadata_text(const struct prepared_claim *claim,
 	return str_detach(&text);
 }
 
-/* --- the files --------------------------------------------------------------------------------- */
+/* --- the files -------------------------------------------------------------------------------- */
 
 /* enum cdi_spec_written, or < 0. */
 static int put(int dir_fd, const char *name, const char *text, struct err *err)
@@ -267,7 +267,7 @@ static int put(int dir_fd, const char *name, const char *text, struct err *err)
 	auto_free char *line = xasprintf("%s\n", text);
 	int r;
 
-	/* What file_read() gives has no newline at its end. */
+	/* file_read() removes the newline at the end. */
 	if (file_read(dir_fd, name, FILE_MAX, &is, NULL, NULL) == 0 && strcmp(is, text) == 0)
 		return CDI_SPEC_SAME;
 	r = file_swap_at(dir_fd, name, line, strlen(line), FILE_MODE, err);
@@ -280,7 +280,7 @@ static int write_metadata(const struct cdi_place *place, const struct prepared_c
 	auto_free char *folder = metadata_folder(place, claim->uid);
 	auto_close int dir_fd = -1;
 	int written = CDI_SPEC_SAME;
-	int r = folders_open(folder, FOLDER_MODE, &dir_fd, err);
+	int r = dir_make_open(folder, FOLDER_MODE, &dir_fd, err);
 
 	for (size_t i = 0; r >= 0 && i < 2 * claim->requests.len; i++) {
 		const struct prepared_request *request = &claim->requests.items[i / 2];
@@ -302,7 +302,7 @@ static int write_spec(const struct cdi_place *place, const struct prepared_claim
 	auto_free char *name = spec_name(claim->uid);
 	auto_free char *text = cdi_spec_text(place, claim);
 	auto_close int dir_fd = -1;
-	int r = folders_open(place->cdi_dir, CDI_FOLDER_MODE, &dir_fd, err);
+	int r = dir_make_open(place->cdi_dir, CDI_FOLDER_MODE, &dir_fd, err);
 
 	if (r == 0)
 		r = put(dir_fd, name, text, err);

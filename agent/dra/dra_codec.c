@@ -21,7 +21,7 @@ static void message_done(void *p)
 	grpc_message_free(*(void **)p);
 }
 
-/* A message that owns all that it points to, whether it came from bytes or goes there. */
+/* A message that owns everything it points to, whether it was unpacked or will be packed. */
 #define auto_message __attribute__((cleanup(message_done)))
 
 static void *pointers_new(size_t n)
@@ -29,7 +29,7 @@ static void *pointers_new(size_t n)
 	return xcalloc(n > 0 ? n : 1, sizeof(void *));
 }
 
-/* --- claims ---------------------------------------------------------------------------------- */
+/* --- claims ----------------------------------------------------------------------------------- */
 
 void dra_claims_done(struct dra_claims *claims)
 {
@@ -79,7 +79,6 @@ static int claim_check(const Dra__Claim *claim, const struct dra_claims *before,
 	return 0;
 }
 
-/* The request of Unprepare is the same message. */
 int dra_codec_read_claims(const char *data, size_t len, struct dra_claims *ret_claims,
 			  struct err *err)
 {
@@ -152,7 +151,7 @@ void dra_results_done(struct dra_results *results)
 	array_done(results);
 }
 
-/* A proto3 string that is absent is "". */
+/* In proto3, a missing string is "". */
 static char *error_write(const char *error)
 {
 	return error ? str_clean(error, DRA_HEALTH_TEXT_MAX) : xstrdup("");
@@ -289,7 +288,7 @@ int dra_codec_read_unprepared(const char *data, size_t len, struct dra_results *
 	return 0;
 }
 
-/* --- health ------------------------------------------------------------------------------------ */
+/* --- health ----------------------------------------------------------------------------------- */
 
 static Dra__DeviceHealth *health_write(const struct dra_health *device, int64_t now_s,
 				       int64_t valid_s)

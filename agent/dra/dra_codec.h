@@ -1,9 +1,9 @@
 /*
- * dra_codec: the messages of the kubelet's DRA API. Those of v1 and v1beta1 are the same on the
- * wire.
+ * dra_codec: encodes and decodes the messages of the kubelet's DRA API. v1 and v1beta1 are the same
+ * on the wire.
  *
- * What a kubelet sends is checked: a UID becomes part of file names, a namespace and a name part of
- * paths.
+ * Requests of the kubelet are validated, because the UID becomes part of file names, and the
+ * namespace and name become part of URL paths.
  */
 #pragma once
 
@@ -16,13 +16,13 @@ struct err;
 struct str;
 
 enum {
-	DRA_CLAIMS_MAX = 256,       /* claims of one request: those of one pod */
-	DRA_UID_MAX = 64,           /* a UID of Kubernetes has 36 bytes        */
-	DRA_MESSAGE_MAX = 4 << 20,  /* as grpc/limits.h has it                 */
-	DRA_HEALTH_TEXT_MAX = 1024, /* the kubelet cuts what is longer         */
+	DRA_CLAIMS_MAX = 256,       /* in one request, which is for one pod */
+	DRA_UID_MAX = 64,           /* Kubernetes' UIDs have 36 bytes       */
+	DRA_MESSAGE_MAX = 4 << 20,  /* as in grpc/limits.h                  */
+	DRA_HEALTH_TEXT_MAX = 1024, /* the kubelet truncates longer texts   */
 };
 
-/* A ResourceClaim that is to be prepared or unprepared. Owns its texts. */
+/* A ResourceClaim to prepare or unprepare. Owns its strings. */
 struct dra_claim {
 	char *ns;
 	char *name;
@@ -34,17 +34,18 @@ struct dra_claims {
 	size_t len, cap;
 };
 
-/* Release; the list is empty again. */
+/* Release the items and leave an empty list. */
 void dra_claims_done(struct dra_claims *claims);
 
-/* Read the request of Prepare or Unprepare. -EBADMSG: it is none; -EMSGSIZE: more than
- * DRA_CLAIMS_MAX; -EINVAL: a claim is there twice, or has a UID, a namespace or a name that no
- * object can have. */
+/* Decode a request of NodePrepareResources or NodeUnprepareResources, which are the same message.
+ * -EBADMSG: not such a message; -EMSGSIZE: more than DRA_CLAIMS_MAX claims; -EINVAL: a claim occurs
+ * twice, or its UID, namespace or name is not valid in Kubernetes. */
 int dra_codec_read_claims(const char *data, size_t len, struct dra_claims *ret_claims,
 			  struct err *err);
+/* Append such a request; for tests. */
 int dra_codec_write_claims(const struct dra_claims *claims, struct str *out, struct err *err);
 
-/* A device that was prepared. Owns what it has. */
+/* A prepared device. Owns its members. */
 struct dra_result_device {
 	char *request; /* without a sub-request: "a" of "a/b" */
 	char *pool;
@@ -52,10 +53,10 @@ struct dra_result_device {
 	struct json_strs cdi_ids;
 };
 
-/* The answer about one claim. Owns what it has. */
+/* The result for one claim. Owns its members. */
 struct dra_result {
 	char *uid;
-	char *error; /* NULL: done */
+	char *error; /* NULL: success */
 	struct {
 		struct dra_result_device *items;
 		size_t len, cap;
@@ -67,20 +68,20 @@ struct dra_results {
 	size_t len, cap;
 };
 
-/* Release; the list is empty again. */
+/* Release the items and leave an empty list. */
 void dra_results_done(struct dra_results *results);
 
-/* Append the response of Prepare, and of Unprepare. Error texts are sanitized. -EMSGSIZE if it is
- * longer than DRA_MESSAGE_MAX. */
+/* Append the response of NodePrepareResources, and of NodeUnprepareResources. Error texts are
+ * sanitized. -EMSGSIZE: longer than DRA_MESSAGE_MAX. */
 int dra_codec_write_prepared(const struct dra_results *results, struct str *out, struct err *err);
 int dra_codec_write_unprepared(const struct dra_results *results, struct str *out, struct err *err);
-/* The same read, as a kubelet does. -EBADMSG. */
+/* Decode these responses, as the kubelet does; for tests. -EBADMSG. */
 int dra_codec_read_prepared(const char *data, size_t len, struct dra_results *ret_results,
 			    struct err *err);
 int dra_codec_read_unprepared(const char *data, size_t len, struct dra_results *ret_results,
 			      struct err *err);
 
-/* --- the health of devices ----------------------------------------------------------------- */
+/* --- the health of devices -------------------------------------------------------------------- */
 
 /* Borrowed. */
 struct dra_health {
@@ -89,9 +90,10 @@ struct dra_health {
 	const char *trouble; /* NULL: it is healthy */
 };
 
-/* Append the list of all devices, as it is at @now_s (since the epoch) and for @valid_s seconds. */
+/* Append a message with the health of all devices at @now_s (seconds since the epoch), valid for
+ * @valid_s seconds. */
 int dra_codec_write_health(const struct dra_health *devices, size_t len, int64_t now_s,
 			   int64_t valid_s, struct str *out, struct err *err);
-/* Append a line for each device, "pool/device", with " trouble" if it is not healthy. For tests.
- * -EBADMSG. */
+/* Decode such a message and append a line per device: "pool/device", and " trouble" if it is
+ * unhealthy. For tests. -EBADMSG. */
 int dra_codec_read_health(const char *data, size_t len, struct str *out, struct err *err);

@@ -23,8 +23,8 @@
 #include "base/str.h"
 #include "kube/clock.h"
 
-/* Attributes whose meaning Kubernetes defines. The others are of our driver's domain, which an
- * attribute has that names none. */
+/* The domain of attributes that Kubernetes defines. An attribute without a domain is in that of our
+ * driver. */
 #define STANDARD "resource.kubernetes.io/"
 
 struct list {
@@ -39,12 +39,12 @@ struct dra_devices {
 	struct clock_timer *timer;    /* runs while `changed` is due */
 	struct list lists[DRA_KINDS]; /* each by pool and name */
 	bool selected[DRA_KINDS];
-	struct map *left_out; /* names of devices of which the log says so */
+	struct map *left_out; /* devices that the log names as left out */
 };
 
 static const struct {
-	const char *type;  /* the name of struct device_type, with which device names begin */
-	const char *first; /* the end of the first pool's name                              */
+	const char *type;  /* the name of its struct device_type; device names begin with it */
+	const char *first; /* the end of the first pool's name                               */
 } kinds[DRA_KINDS] = {
 	[DRA_PCI] = { "pci", "" },
 	[DRA_USB] = { "usb", "/usb" },
@@ -64,14 +64,14 @@ static bool find_kind(const struct device_type *type, enum dra_kind *ret_kind)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* But for its length and its ends. */
+/* Replace the characters that a DNS label cannot have. Its length and its ends are not checked. */
 static void make_dns_label(char *text)
 {
 	for (char *c = text; *c; c++)
 		*c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
 }
 
-/* "@node@rest", as a DNS subdomain or several that are joined by '/'. */
+/* "@node@rest": a DNS subdomain, or several joined by '/'. */
 static char *join(const char *node, const char *rest)
 {
 	auto_free char *label = NULL;
@@ -100,7 +100,7 @@ char *dra_slice_name(const char *node, enum dra_kind kind, size_t i)
 	return join(node, rest);
 }
 
-/* "pci-0000-3b-00-0"; NULL: it would be no DNS label. */
+/* "pci-0000-3b-00-0"; NULL: @id does not make a DNS label. */
 static char *device_name(enum dra_kind kind, const char *id)
 {
 	char *name = xasprintf("%s-%s", kinds[kind].type, id);
@@ -123,7 +123,7 @@ static void put(json_t *attributes, const char *name, const char *type, json_t *
 	json_put(attributes, name, typed);
 }
 
-/* Nothing, or a text that the API refuses, is left out. */
+/* A text that is empty, or too long for the API, is left out. */
 static void put_text(json_t *attributes, const char *name, const char *text)
 {
 	if (text && *text && strlen(text) <= DRA_ATTRIBUTE_TEXT_MAX)
@@ -152,9 +152,9 @@ static void put_group(json_t *attributes, const char *group, size_t size)
 }
 
 /*
- * "pci0000:3b": the root complex, as the kernel names its folder in /sys/devices. What hangs on it
- * directly is on its root bus, the outermost bridge for example. A virtual function without a
- * bridge may have a bus number of its own, and hangs where its physical function does.
+ * "pci0000:3b": the root complex, by the name of its folder in /sys/devices. It has the number of
+ * the root bus, so of any function directly below it, such as the outermost bridge. A virtual
+ * function without a bridge may have another bus number; its physical function counts.
  */
 static char *pcie_root(const struct facts *facts, const struct pci_facts *pci)
 {
@@ -326,7 +326,7 @@ static const struct dra_device *find(const struct list *list, const char *name)
 	return NULL;
 }
 
-/* Once for each device, as long as the agent runs. */
+/* Log each device only once while the agent runs. */
 static void log_left_out(struct dra_devices *devices, const char *id, const char *why)
 {
 	static char seen[] = "";
@@ -346,7 +346,7 @@ static size_t len_of_pool(const struct list *list, const char *pool)
 	return len;
 }
 
-/* NULL: all are full. */
+/* The name of a pool of @kind that is not full; NULL: all are. The caller frees. */
 static char *pool_with_room(const struct dra_devices *devices, const struct list *list,
 			    enum dra_kind kind)
 {
@@ -360,8 +360,8 @@ static char *pool_with_room(const struct dra_devices *devices, const struct list
 	return NULL;
 }
 
-/* A device keeps its pool: the allocation of a claim names it, and in another the device would pass
- * for a free one. */
+/* A device keeps its pool. The allocation of a claim names the pool, so in another pool the
+ * scheduler would take the device for a free one. */
 static void put_into_pools(struct dra_devices *devices, enum dra_kind kind, struct list *list)
 {
 	size_t kept = 0;
@@ -389,7 +389,7 @@ static void put_into_pools(struct dra_devices *devices, enum dra_kind kind, stru
 	list->len = kept;
 }
 
-/* @like: what it has in common with others of its type. */
+/* @like has the members that all devices of the type share. */
 static void add(struct dra_devices *devices, struct list *list, const struct dra_device *like,
 		const char *resource, const struct plugin_device *device)
 {

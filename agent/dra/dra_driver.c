@@ -10,7 +10,6 @@
 
 #include "agent/dra/dra_codec.h"
 #include "agent/dra/dra_devices.h"
-#include "agent/dra/folders.h"
 #include "agent/dra/health.h"
 #include "agent/dra/prepare.h"
 #include "agent/dra/prepared.h"
@@ -23,6 +22,7 @@
 #include "agent/plugin/socket_sweep.h"
 #include "api/resourceclaim.h"
 #include "base/array.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -34,7 +34,8 @@
 
 enum { FOLDER_MODE = 0750, BOOT_ID_MAX = 64 };
 
-static const char boot_id_path[] = "/proc/sys/kernel/random/boot_id"; /* of all containers, too */
+/* The same in every container. */
+static const char boot_id_path[] = "/proc/sys/kernel/random/boot_id";
 
 struct dra_driver {
 	const struct this_node *node;
@@ -47,12 +48,12 @@ struct dra_driver {
 	struct health *health;
 	struct grpc_service service;
 	struct grpc_limits limits;
-	struct grpc_uv_server *server;     /* NULL: not needed yet, or could not be made */
-	struct kubelet_listener *listener; /* NULL: not needed yet */
+	struct grpc_uv_server *server;     /* NULL: not started, or it failed to start */
+	struct kubelet_listener *listener; /* NULL: not started */
 	struct registry *registry;         /* NULL: never served yet */
-	bool served;                       /* the socket was ours once */
-	int trouble;                       /* why it is not served, as it was logged; 0: it is */
-	char *refusal; /* why the kubelet has not accepted us; NULL: none known */
+	bool served;                       /* this agent has opened the socket before */
+	int trouble;                       /* the last error of serving that was logged; 0: none */
+	char *refusal; /* why the kubelet has not accepted the driver; NULL: not known */
 	struct metric *seconds;
 	struct metric *claims;
 	struct metric *errors;
@@ -83,9 +84,9 @@ static void count_claims(const struct dra_driver *driver)
 	metric_set(driver->claims, (int64_t)prepare_len(driver->prepare), NULL);
 }
 
-/* --- NodePrepareResources ----------------------------------------------------------------------- */
+/* --- NodePrepareResources --------------------------------------------------------------------- */
 
-/* A call of the kubelet, and the claims of it that are not prepared yet. */
+/* A call of the kubelet, with those of its claims that are not prepared yet. */
 struct call {
 	struct dra_driver *driver;
 	struct grpc_call *call;
@@ -98,7 +99,7 @@ struct call {
 
 struct waiting {
 	struct call *call;
-	size_t at;               /* of its result */
+	size_t at;               /* index of its result */
 	struct prepare_job *job; /* NULL: it has ended */
 };
 
@@ -129,8 +130,8 @@ static struct dra_result_device *first_of(const struct dra_result *result, const
 	return NULL;
 }
 
-/* The name of a request's CDI device goes with the first device of the request: a container that
- * names the request gets all of it once. */
+/* Only the first device of a request has the CDI device of the request, so that a container that
+ * uses the request gets it once. */
 static void add_devices(const struct prepared_claim *claim, struct dra_result *result)
 {
 	for (size_t i = 0; i < claim->devices.len; i++) {
@@ -198,7 +199,7 @@ static void on_prepared(void *arg, const struct prepared_claim *claim, const str
 	call_free(call);
 }
 
-/* Those that are prepared already have their result; the others are begun. */
+/* Set the results of claims that are prepared already, and begin to prepare the others. */
 static void call_begin(struct call *call, const struct dra_claims *claims)
 {
 	struct prepare *prepare = call->driver->prepare;
@@ -247,7 +248,7 @@ static void handle_prepare(void *arg, struct grpc_call *grpc, const char *reques
 	call_free(call);
 }
 
-/* --- NodeUnprepareResources --------------------------------------------------------------------- */
+/* --- NodeUnprepareResources ------------------------------------------------------------------- */
 
 static void unprepare(struct dra_driver *driver, const struct dra_claim *claim,
 		      struct dra_result *result)
@@ -290,7 +291,7 @@ static void handle_unprepare(void *arg, struct grpc_call *call, const char *requ
 	dra_claims_done(&claims);
 }
 
-/* --- the services ---------------------------------------------------------------------------------- */
+/* --- the services ----------------------------------------------------------------------------- */
 
 static void handle_health(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
@@ -312,7 +313,7 @@ static const struct grpc_method methods[] = {
 	{ "/v1alpha1.DRAResourceHealth/NodeWatchResources", handle_health },
 };
 
-/* --- known to the kubelet ------------------------------------------------------------------------- */
+/* --- known to the kubelet --------------------------------------------------------------------- */
 
 static void on_registration(void *arg, enum registration_state state, const struct err *err)
 {
@@ -342,7 +343,7 @@ static bool on_clear(void *arg)
 
 static const struct registration_ops registration_ops = { on_registration, on_begins, on_clear };
 
-/* The kubelet takes the first version that it knows. */
+/* The kubelet uses the first version that it knows. */
 static void register_driver(struct dra_driver *driver)
 {
 	const struct this_node *node = driver->node;
@@ -362,9 +363,10 @@ static void register_driver(struct dra_driver *driver)
 	driver->registry = registry_new(&deps, &info, path, &registration_ops, driver);
 }
 
-/* --- serving --------------------------------------------------------------------------------------- */
+/* --- serving ---------------------------------------------------------------------------------- */
 
-/* The first time it is that of an agent that has ended, or that we replace. */
+/* Remove an old socket. The first time, it belongs to an agent that has ended or that this one
+ * replaces. Later it may be that of a second agent. */
 static int make_room(const struct dra_driver *driver, struct err *err)
 {
 	const char *path = driver->socket_path;
@@ -388,7 +390,7 @@ static int open_socket(struct dra_driver *driver, struct err *err)
 							  .service = &driver->service,
 							  .limits = &driver->limits };
 	auto_close int dir_fd = -1;
-	int r = folders_open(driver->dir, FOLDER_MODE, &dir_fd, err);
+	int r = dir_make_open(driver->dir, FOLDER_MODE, &dir_fd, err);
 
 	if (r == 0)
 		r = make_room(driver, err);
@@ -397,7 +399,7 @@ static int open_socket(struct dra_driver *driver, struct err *err)
 	return r;
 }
 
-/* The service comes before the registration: the kubelet connects to it at once. */
+/* Serve first, then register: the kubelet connects at once. */
 static void serve(struct dra_driver *driver)
 {
 	struct err err = { 0 };
@@ -415,7 +417,8 @@ static void serve(struct dra_driver *driver)
 		register_driver(driver);
 }
 
-/* The kubelet finds a socket that was made again by itself, as its connection ends with ours. */
+/* Serve again if the socket is gone. The kubelet reconnects by itself, because its connection ends
+ * with the old server. */
 static void on_kubelet(void *arg, enum kubelet_event event)
 {
 	struct dra_driver *driver = arg;
@@ -436,7 +439,7 @@ static void begin(struct dra_driver *driver)
 	serve(driver);
 }
 
-/* --- the devices ----------------------------------------------------------------------------------- */
+/* --- the devices ------------------------------------------------------------------------------ */
 
 static bool offers_something(const struct dra_driver *driver)
 {
@@ -483,9 +486,9 @@ void dra_driver_set_node(struct dra_driver *driver)
 	slices_update(driver->slices);
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
-/* Without one, every claim counts as one of this boot. */
+/* If the ID is unknown, all claims count as prepared in this boot. */
 static char *boot_id(const char *given)
 {
 	char *boot = NULL;
@@ -534,7 +537,7 @@ struct dra_driver *dra_driver_new(const struct this_node *node, const struct dra
 	driver->deps = *deps;
 	make_paths(driver, deps);
 	driver->service = (struct grpc_service){ methods, ARRAY_LEN(methods), driver };
-	/* The kubelet keeps its connection, and removes the slices when that has gone. */
+	/* The kubelet keeps its connection open, and removes the slices if it is closed. */
 	driver->limits = GRPC_LIMITS;
 	driver->limits.idle_ms = 0;
 	driver->seconds = metrics_family(node->metrics, &seconds_desc);

@@ -15,7 +15,7 @@
 
 struct stream {
 	struct health *health;
-	struct grpc_call *call; /* NULL: this place is free */
+	struct grpc_call *call; /* NULL: unused */
 };
 
 struct health {

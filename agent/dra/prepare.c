@@ -32,9 +32,9 @@ struct prepare_job {
 	struct kube_call *get;
 	prepare_done_fn *done;
 	void *arg;
-	bool undone; /* the claim was unprepared since it began */
+	bool undone; /* the claim was unprepared after the job began */
 	struct prepare_job *next;
-	struct prepare_job **link; /* what points to us */
+	struct prepare_job **link; /* the pointer to this job */
 };
 
 struct prepare {
@@ -50,10 +50,10 @@ struct draft {
 	const struct prepare *prepare;
 	const struct resourceclaim *object;
 	struct prepared_claim *claim;
-	const struct dra_device *found[PREPARE_DEVICES_MAX]; /* of each device of the claim */
+	const struct dra_device *found[PREPARE_DEVICES_MAX]; /* for each device of the claim */
 };
 
-/* --- who has a device --------------------------------------------------------------------------- */
+/* --- who has a device ------------------------------------------------------------------------- */
 
 static char *claim_text(const struct prepared_claim *claim)
 {
@@ -88,7 +88,8 @@ bool prepare_is_known(const struct prepare *prepare, const char *uid)
 	return prepared_get(prepare->prepared, uid);
 }
 
-/* A scheduler may have taken the device twice, for example after a forced deletion. */
+/* Is the device free of other claims? A scheduler may allocate it twice, for example after a forced
+ * deletion. */
 static int check_claims(const struct prepare *prepare, const struct dra_device *device,
 			struct err *err)
 {
@@ -133,7 +134,7 @@ static int check_pods(const struct prepare *prepare, const struct dra_device *de
 	return 0;
 }
 
-/* --- what is allocated ---------------------------------------------------------------------------- */
+/* --- what is allocated ------------------------------------------------------------------------ */
 
 static bool is_request_part(const char *name, size_t len)
 {
@@ -142,7 +143,7 @@ static bool is_request_part(const char *name, size_t len)
 	return len <= NAMES_LABEL_MAX && names_valid_object(part);
 }
 
-/* It becomes part of names and paths. */
+/* The name becomes part of file names and paths. */
 static int check_request(const char *request, struct err *err)
 {
 	size_t base = strcspn(request, "/");
@@ -174,7 +175,8 @@ static int find_device(const struct prepare *prepare, const struct resourceclaim
 	return 0;
 }
 
-/* What a claim has is not ready for others either: who has it says more. */
+/* Other claims are checked first: a device that one has is often also not ready, and the holder is
+ * the better reason. */
 static int check_device(const struct draft *draft, const struct dra_device *device, struct err *err)
 {
 	int r = check_claims(draft->prepare, device, err);
@@ -238,7 +240,7 @@ static int draft_add(struct draft *draft, const struct resourceclaim_result *res
 	return 0;
 }
 
-/* Results of other drivers are theirs. */
+/* Skips the results of other drivers. */
 static int add_devices(struct draft *draft, struct err *err)
 {
 	const struct resourceclaim_devices *devices = &draft->object->status.allocation.devices;
@@ -258,9 +260,9 @@ static int add_devices(struct draft *draft, struct err *err)
 	return 0;
 }
 
-/* --- its configuration ---------------------------------------------------------------------------- */
+/* --- its configuration ------------------------------------------------------------------------ */
 
-/* "a" is also about "a/b". */
+/* "a" also means "a/b". */
 static bool is_about(const char *name, const char *request)
 {
 	size_t len = strlen(name);
@@ -283,7 +285,7 @@ static bool concerns(const struct resourceclaim_config *config, const struct pre
 	return false;
 }
 
-/* There are no parameters yet, so whatever somebody sets does not do what they want. */
+/* No parameters are defined yet, so anything that is set would have no effect. */
 static int check_parameters(const struct resourceclaim_config *config, struct err *err)
 {
 	const char *source =
@@ -317,7 +319,7 @@ static int check_config(const struct draft *draft, struct err *err)
 	return r;
 }
 
-/* --- what its containers get ------------------------------------------------------------------- */
+/* --- what its containers get ------------------------------------------------------------------ */
 
 static struct prepared_request *request_of(struct prepared_claim *claim, const char *base)
 {
@@ -341,7 +343,8 @@ static bool has_node(const struct prepared_request *request, const char *path)
 	return false;
 }
 
-/* The variables of all types are lists of devices, "PCI_RESOURCE_...=0000:3b:00.0,0000:3b:00.1". */
+/* All types use variables that are lists of devices:
+ * "PCI_RESOURCE_...=0000:3b:00.0,0000:3b:00.1". */
 static void add_envs(struct prepared_claim *claim, const struct json_pairs *envs)
 {
 	for (size_t i = 0; i < envs->len; i++) {
@@ -413,7 +416,7 @@ static void take_alike(const struct draft *draft, size_t i, const char *base, bo
 	}
 }
 
-/* Together, as the devices of one container in an Allocate. */
+/* Devices of one request and resource are allocated together, as for one container in Allocate. */
 static int allocate_all(const struct draft *draft, struct err *err)
 {
 	struct prepared_claim *claim = draft->claim;
@@ -433,7 +436,7 @@ static int allocate_all(const struct draft *draft, struct err *err)
 	return r;
 }
 
-/* --- from the object to the files ---------------------------------------------------------------- */
+/* --- from the object to the files ------------------------------------------------------------- */
 
 static int check_object(const struct resourceclaim *object, const struct dra_claim *asked,
 			struct err *err)
@@ -452,7 +455,7 @@ static int check_object(const struct resourceclaim *object, const struct dra_cla
 	return 0;
 }
 
-/* What is prepared for @object, checked; the caller frees. */
+/* Check @object and build the claim to prepare for it, which the caller frees. */
 static int draft_claim(const struct prepare *prepare, const struct dra_claim *asked,
 		       const struct resourceclaim *object, struct prepared_claim **ret_claim,
 		       struct err *err)
@@ -493,7 +496,7 @@ static void ids_of(const struct prepared_claim *claim, struct json_strs *ids)
 		json_strs_add(ids, claim->devices.items[i].id);
 }
 
-/* The checkpoint comes first: without it a device that a pod has would look free. */
+/* The checkpoint is written first: without it a device that a pod has would look free. */
 static int commit(struct prepare *prepare, struct prepared_claim *claim, struct err *err)
 {
 	auto_free char *uid = xstrdup(claim->uid);
@@ -534,7 +537,7 @@ static int prepare_object(struct prepare *prepare, const struct dra_claim *asked
 	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", asked->ns, asked->name) : 0;
 }
 
-/* --- jobs ------------------------------------------------------------------------------------------ */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 /* The job is no longer in the list. */
 static void job_free(struct prepare_job *job)
@@ -624,7 +627,7 @@ struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_clai
 	if (job->next)
 		job->next->link = &job->next;
 	prepare->jobs = job;
-	/* Not from a cache: the scheduler has just written it. */
+	/* Not from a cache, because the scheduler has just written the claim. */
 	url_object(&path, &resourceclaim_kind, claim->ns, claim->name, NULL);
 	job->get = kube_client_send(prepare->node->client,
 				    &(struct kube_request){ .verb = "get",
@@ -644,7 +647,7 @@ void prepare_cancel(struct prepare_job *job)
 	job_free(job);
 }
 
-/* --- again, and undone ------------------------------------------------------------------------- */
+/* --- again, and undone ------------------------------------------------------------------------ */
 
 int prepare_again(struct prepare *prepare, const char *uid, const struct prepared_claim **ret_claim,
 		  struct err *err)
@@ -684,7 +687,7 @@ int prepare_undo(struct prepare *prepare, const char *uid, struct err *err)
 	return r;
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void forget(struct prepare *prepare, const struct prepared_claim *claim)
 {

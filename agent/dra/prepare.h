@@ -1,14 +1,13 @@
 /*
- * prepare: prepares ResourceClaims on this node, and undoes that.
+ * prepare: prepares and unprepares ResourceClaims on this node.
  *
- * To prepare a claim is to look at what is allocated to it, to check that each device can be used
- * and is nobody else's, to note that in a checkpoint, and to write the files for the container
- * runtime, in this order: after a crash at any point the next agent goes on from the checkpoint.
- * A device type says what a container gets, with the checks that it makes for the kubelet's
- * Allocate.
+ * To prepare a claim: read its allocation, check that each device can be used and is free, write a
+ * checkpoint, then write the files for the container runtime. After a crash at any point the next
+ * agent continues from the checkpoint. The device types say what a container gets, with the same
+ * checks as for the kubelet's Allocate.
  *
- * Nothing is bound or reset here, and nothing waits for a device to become free: a claim that
- * cannot be prepared now is refused with the reason, and the kubelet asks again.
+ * Nothing is bound or reset here, and nothing waits for a device to become free. A claim that
+ * cannot be prepared now is refused with the reason, and the kubelet retries.
  */
 #pragma once
 
@@ -28,9 +27,9 @@ struct prepared_claim;
 struct this_node;
 
 enum {
-	PREPARE_UNKNOWN = 1,       /* of prepare_again()                                    */
-	PREPARE_GET_MS = 5000,     /* for the claim's object; the kubelet waits for 45 s    */
-	PREPARE_DEVICES_MAX = 256, /* of one claim; the API server allows fewer        */
+	PREPARE_UNKNOWN = 1,       /* result of prepare_again()                              */
+	PREPARE_GET_MS = 5000,     /* timeout for reading the claim; the kubelet waits 45 s  */
+	PREPARE_DEVICES_MAX = 256, /* of one claim; the API server allows fewer              */
 };
 
 /* Borrowed. */
@@ -40,27 +39,28 @@ struct prepare_deps {
 	struct cdi_place place;
 	const char *claims_dir; /* of the checkpoints */
 	const char *boot;       /* the ID of this boot */
-	/* Which pod has the device @id by its device plugin, as a text for the caller to free;
-	 * NULL: none has. May be NULL. */
+	/* The pod that has the device @id through its device plugin, for the caller to free; NULL:
+	 * none. May be NULL. */
 	char *(*holder)(void *arg, const char *id);
-	/* The device @id is prepared, or is not any more. May run inside of each function but
+	/* The device @id was prepared or unprepared. May run during any function except
 	 * prepare_new(). */
 	void (*changed)(void *arg, const char *id);
 	void *arg;
 };
 
-/* Read the checkpoints, write the files of this boot's claims again and forget the others. */
+/* Reads the checkpoints. Writes the files of claims that were prepared in this boot, and removes
+ * the other claims. */
 struct prepare *prepare_new(const struct this_node *node, const struct prepare_deps *deps);
-/* Its jobs have ended or are cancelled. Takes NULL, returns NULL; checkpoints and files stay. */
+/* End or cancel its jobs first. Keeps checkpoints and files. Takes NULL, returns NULL. */
 struct prepare *prepare_free(struct prepare *prepare);
 
 /* How many claims are prepared. */
 size_t prepare_len(const struct prepare *prepare);
 /* Is the claim with this UID prepared? */
 bool prepare_is_known(const struct prepare *prepare, const char *uid);
-/* If the claim with this UID is prepared, see to it that its files are there, and return 0 with the
- * claim, which is borrowed until the next call; else PREPARE_UNKNOWN. < 0: a file cannot be
- * written. */
+/* If the claim with this UID is prepared, write those of its files that are missing and return 0
+ * with the claim, which is borrowed until the next call; else return PREPARE_UNKNOWN. < 0: a file
+ * cannot be written. */
 int prepare_again(struct prepare *prepare, const char *uid, const struct prepared_claim **ret_claim,
 		  struct err *err);
 /* The claim that has the device @id: "ResourceClaim default/nic"; NULL: none. The caller frees. */
@@ -68,16 +68,17 @@ char *prepare_holder(const struct prepare *prepare, const char *id);
 /* Add the IDs of all prepared devices. */
 void prepare_ids(const struct prepare *prepare, struct json_strs *ids);
 
-/* The claim is prepared, or @claim is NULL and @err says why it is not; both borrowed. */
+/* @claim is prepared; if it could not be prepared, @claim is NULL and @err says why. Both are
+ * borrowed. */
 typedef void prepare_done_fn(void *arg, const struct prepared_claim *claim, const struct err *err);
 
-/* Prepare @claim (copied), which is not prepared yet. @done is called once, not before this has
- * returned, unless the job is cancelled; the job is gone then. */
+/* Prepare @claim (copied), which must not be prepared yet. @done is called once, after this has
+ * returned, unless the job is cancelled; the job is freed after that. */
 struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_claim *claim,
 				  prepare_done_fn *done, void *arg);
-/* Nothing has been done for its claim yet. */
+/* End a job before its @done. Nothing has been done for its claim yet. */
 void prepare_cancel(struct prepare_job *job);
 
-/* Remove what was prepared for the claim with this UID; a job that prepares it will fail. It is no
- * error if that is not known. */
+/* Unprepare the claim with this UID; jobs that prepare it will fail. 0 also if the claim is not
+ * known. */
 int prepare_undo(struct prepare *prepare, const char *uid, struct err *err);

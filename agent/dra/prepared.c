@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/dra/folders.h"
 #include "api/json_map.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -17,10 +17,10 @@
 #include "base/str.h"
 
 enum {
-	VERSION = 1, /* of a checkpoint; another one may say something that we do not know */
+	VERSION = 1, /* of checkpoints; others are not read: they may differ in meaning */
 	CHECKPOINT_MAX = 1 << 20,
 	CHECKPOINT_MODE = 0600,
-	FOLDER_MODE = 0750, /* as the kubelet's own */
+	FOLDER_MODE = 0750, /* as the kubelet's own folders */
 };
 
 #define SUFFIX ".json"
@@ -31,7 +31,7 @@ struct prepared {
 	struct map *claims; /* of struct prepared_claim, by UID */
 };
 
-/* --- a checkpoint ------------------------------------------------------------------------------ */
+/* --- a checkpoint ----------------------------------------------------------------------------- */
 
 #define S struct prepared_device
 static const struct json_row device_map[] = {
@@ -160,7 +160,7 @@ static void read_all(struct prepared *prepared)
 	}
 }
 
-/* --- all of them ------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 struct prepared *prepared_new(const char *dir, const char *boot)
 {
@@ -265,7 +265,7 @@ int prepared_add(struct prepared *prepared, struct prepared_claim *claim, struct
 	claim->boot = xstrdup(prepared->boot);
 	json = json_map_encode(claim_map, claim);
 	text = json_map_text(json);
-	r = folders_open(prepared->dir, FOLDER_MODE, &dir_fd, err);
+	r = dir_make_open(prepared->dir, FOLDER_MODE, &dir_fd, err);
 	if (r == 0)
 		r = file_swap_at(dir_fd, name, text, strlen(text), CHECKPOINT_MODE, err);
 	if (r < 0) {

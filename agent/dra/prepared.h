@@ -1,12 +1,12 @@
 /*
- * prepared: the ResourceClaims that are prepared on this node, each with its devices and with what
- * its containers get.
+ * prepared: the prepared ResourceClaims of this node, each with its devices and what its containers
+ * get.
  *
- * Each has a checkpoint, <dir>/<UID>.json, written before anything is done for the claim, so that a
- * kubelet gets the same answer again, whichever agent gives it and whether or not the API server
- * can be reached. Nothing is synced: a power failure ends the boot, and with it what was prepared.
- * A checkpoint that cannot be read stays where it is until its claim is prepared again or
- * unprepared.
+ * Each claim has a checkpoint, <dir>/<UID>.json, which is written before anything else is done for
+ * the claim. So the kubelet gets the same answer again, also from another agent and without the API
+ * server. Checkpoints are not synced to disk: they are of no use after a power failure, because no
+ * pod keeps its devices over a boot. A checkpoint that cannot be read stays until its claim is
+ * prepared again or unprepared.
  */
 #pragma once
 
@@ -20,13 +20,13 @@ struct prepared;
 
 /* A device of a claim. */
 struct prepared_device {
-	char *request;     /* as the claim has it: "a", "a/b" */
-	char *pool;        /* that of the allocation          */
-	char *device;      /* its name in the slice           */
-	char *id;          /* as struct dra_device has it     */
-	char *resource;    /* likewise                        */
-	char *iommu_group; /* NULL: none                      */
-	char *attributes;  /* likewise, as JSON text          */
+	char *request;     /* in the claim: "a", "a/b"  */
+	char *pool;        /* in the allocation         */
+	char *device;      /* its name in the slice     */
+	char *id;          /* from struct dra_device    */
+	char *resource;    /* likewise                  */
+	char *iommu_group; /* likewise; NULL: none      */
+	char *attributes;  /* likewise, as JSON text    */
 };
 
 struct prepared_node {
@@ -41,7 +41,7 @@ struct prepared_mount {
 	bool read_only;
 };
 
-/* What a container gets that names the request. */
+/* What a container that uses the request gets. */
 struct prepared_request {
 	char *name; /* without a sub-request */
 	struct {
@@ -54,14 +54,14 @@ struct prepared_request {
 	} mounts;
 };
 
-/* Owns all of it. */
+/* Owns its members. */
 struct prepared_claim {
 	int version;
-	char *boot; /* the boot ID of the node then */
+	char *boot; /* the node's boot ID when it was prepared */
 	char *uid;
 	char *ns;
 	char *name;
-	char *pod_claim; /* its name in the pod, if it was made from a template; NULL: not known */
+	char *pod_claim; /* its name in the pod if it was made from a template; else NULL */
 	struct {
 		struct prepared_device *items;
 		size_t len, cap;
@@ -70,39 +70,37 @@ struct prepared_claim {
 		struct prepared_request *items;
 		size_t len, cap;
 	} requests;             /* in the order of the devices, each once */
-	struct json_pairs envs; /* of every container with a device of the claim */
+	struct json_pairs envs; /* for each container with a device of the claim */
 };
 
 /* Takes NULL, returns NULL. */
 struct prepared_claim *prepared_claim_free(struct prepared_claim *claim);
 
-/* Read the checkpoints in @dir, of all boots; @dir need not exist. @boot is the ID of this one.
- * Both are copied. What cannot be read is logged. */
+/* Read the checkpoints of all boots in @dir, which need not exist. @boot is the ID of this boot.
+ * Both are copied. Errors are logged. */
 struct prepared *prepared_new(const char *dir, const char *boot);
-/* Takes NULL, returns NULL; the checkpoints stay. */
+/* Keeps the checkpoints. Takes NULL, returns NULL. */
 struct prepared *prepared_free(struct prepared *prepared);
 
 /* The claim with this UID; NULL: it is not prepared. Borrowed until it is removed. */
 const struct prepared_claim *prepared_get(const struct prepared *prepared, const char *uid);
-/* Was it prepared before the node's last boot? No pod has its devices then. */
+/* Was it prepared before this boot? Then no pod has its devices. */
 bool prepared_is_stale(const struct prepared *prepared, const struct prepared_claim *claim);
 
 size_t prepared_len(const struct prepared *prepared);
-/* Iterate, starting with *@cursor = 0; NULL at the end. In any order. The claim just returned may
- * be removed meanwhile. */
+/* Iterate in any order, starting with *@cursor = 0; NULL at the end. The claim just returned may be
+ * removed before the next call. */
 const struct prepared_claim *prepared_next(const struct prepared *prepared, size_t *cursor);
 
-/* The claim that has the device @id; NULL: none has. */
+/* The claim that has the device @id; NULL: none. */
 const struct prepared_claim *prepared_holder(const struct prepared *prepared, const char *id);
-/* A device other than @id in the IOMMU group @group that a claim has, and that claim; NULL: there is
- * none. */
+/* A device of a claim, other than @id, in the IOMMU group @group, and its claim; NULL: none. */
 const struct prepared_device *prepared_neighbour(const struct prepared *prepared, const char *group,
 						 const char *id,
 						 const struct prepared_claim **ret_claim);
 
-/* Write the checkpoint of @claim, with this boot, and add it; it is taken, also after an error. A
- * claim with this UID must not be there. */
+/* Write the checkpoint of @claim, with the ID of this boot, and add the claim. Takes ownership of
+ * @claim, also on error. No claim with this UID may exist. */
 int prepared_add(struct prepared *prepared, struct prepared_claim *claim, struct err *err);
-/* Remove the checkpoint, if there is one, and the claim. After an error the claim is still
- * there. */
+/* Remove the checkpoint, if any, and the claim. On error the claim stays. */
 int prepared_remove(struct prepared *prepared, const char *uid, struct err *err);

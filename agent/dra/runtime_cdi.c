@@ -12,7 +12,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-/* The number at the beginning of *@text, which is moved behind it and the dot that follows. */
+/* Parse the number at the beginning of *@text, and move *@text behind it and a dot after it. */
 static bool take_number(const char **text, uint64_t *ret_number)
 {
 	size_t len = strspn(*text, "0123456789");
@@ -73,7 +73,7 @@ bool runtime_cdi_known(const struct this_node *node, char **ret_trouble)
 	return true;
 }
 
-/* @value has the reason and its text. */
+/* @value has the reason, the message and the list. */
 static void report_entry(struct config_troubles *troubles, struct config_trouble_value value,
 			 size_t index, const char *resource, enum config_dra dra)
 {

@@ -22,15 +22,15 @@
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
-/* Changes of several devices, such as those of a card, make one write. */
+/* Changes of several devices within this time, such as those of a card, make one write. */
 enum { UPDATE_MS = 100 };
 
-/* A slice as it was when it was right last. */
+/* A slice when it was last up to date. */
 struct record {
 	char *uid;
-	int64_t generation; /* changes with each change of its spec   */
-	char *wanted;       /* the text of what it should be           */
-	char *difference;   /* what the API server does not keep of it; NULL: nothing */
+	int64_t generation; /* the API server counts changes of the spec */
+	char *wanted;       /* the desired object, as text               */
+	char *difference;   /* which field the API server does not keep; NULL: none */
 };
 
 struct slices {
@@ -69,7 +69,7 @@ static json_t *metadata_of(const struct node *node)
 	return metadata;
 }
 
-/* The healthy devices of the pool. *@ret_known: has it any at all? */
+/* The healthy devices of the pool. *@ret_known: has it any device, healthy or not? */
 static json_t *devices_of(const struct slices *slices, const char *pool, bool *ret_known)
 {
 	json_t *list = json_array();
@@ -107,7 +107,7 @@ static json_t *spec_of(const struct slices *slices, const char *pool, json_t *de
 	return spec;
 }
 
-/* The slice of that pool as it should be; NULL: there should be none. */
+/* The desired slice of a pool; NULL: it should have none. */
 static json_t *slice_of(const struct slices *slices, enum dra_kind kind, size_t i)
 {
 	const struct node *node = own_node(slices);
@@ -128,7 +128,7 @@ static json_t *slice_of(const struct slices *slices, enum dra_kind kind, size_t 
 	return slice;
 }
 
-/* The same of the slice @name. */
+/* The same by the name of the slice. */
 static json_t *wanted_of(const struct slices *slices, const char *name)
 {
 	for (int kind = 0; kind < DRA_KINDS; kind++) {
@@ -187,8 +187,8 @@ static char *difference_of_arrays(const char *path, json_t *want, json_t *have)
 	return difference;
 }
 
-/* In which field @have is not as @want, for the caller to free; NULL: in none. No deeper than @want
- * is. */
+/* A field in which @have differs from @want, for the caller to free; NULL: none. Recurses no deeper
+ * than @want does. */
 static char *find_difference(const char *path, json_t *want, json_t *have)
 {
 	if (is_nothing(want) && is_nothing(have))
@@ -202,7 +202,7 @@ static char *find_difference(const char *path, json_t *want, json_t *have)
 	return json_equal(want, have) ? NULL : xasprintf("%s is different", path);
 }
 
-/* @text is the object at the API server. */
+/* The same for @text, the object as read from the API server. */
 static char *difference_from(const json_t *wanted, const struct json_text *text)
 {
 	auto_json json_t *have = NULL;
@@ -226,7 +226,7 @@ static bool has_owner(const struct slices *slices, const struct resourceslice *s
 	return false;
 }
 
-/* Is its spec what it was when it was right, and is the same wanted as then? */
+/* Was the slice up to date before, with the same spec and the same @wanted? */
 static bool is_recorded(const struct slices *slices, const struct resourceslice *slice,
 			const json_t *wanted)
 {
@@ -253,7 +253,7 @@ static void *record_free(struct record *record)
 
 /* --- as struct reconcile_spec has them -------------------------------------------------------- */
 
-/* An agent that begins does not empty slices before it has seen the devices. */
+/* When an agent starts, it must not empty the slices before it has seen the devices. */
 static bool is_ready(void *arg)
 {
 	const struct slices *slices = arg;
@@ -261,7 +261,7 @@ static bool is_ready(void *arg)
 	return slices->node->inventory && own_node(slices);
 }
 
-/* The selectors of the list leave no others. */
+/* The list is selected by driver and node, so every slice in it is ours. */
 static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct slices *slices = arg;
@@ -275,8 +275,8 @@ static bool is_ours(void *arg, const char *name, const void *object)
 	return wanted != NULL;
 }
 
-/* A slice is not made again in the run that deletes it, but once the cache shows that it is
- * gone. */
+/* Remember deletions and applies. A deleted slice is created again only after the cache shows that
+ * it is gone. */
 static void before(void *arg, const struct reconcile_view *view, const struct decision *decision)
 {
 	static char is_leaving[] = "";
@@ -288,7 +288,7 @@ static void before(void *arg, const struct reconcile_view *view, const struct de
 		free(map_set(slices->applied, view->key, json_map_text(decision->body)));
 }
 
-/* Has this run applied @wanted? The devices may have changed while an apply was under way. */
+/* Has this run applied @wanted? The devices may have changed during an apply. */
 static bool is_applied(const struct slices *slices, const struct reconcile_view *view,
 		       const json_t *wanted)
 {
@@ -299,9 +299,9 @@ static bool is_applied(const struct slices *slices, const struct reconcile_view 
 }
 
 /*
- * The first look at a slice reads it, so that an agent that has just begun writes nothing that is
- * there; after that its generation says whether its spec is still what it was. What an apply has
- * not changed, it will not change.
+ * A slice is read before its first write, so that a new agent does not write what is there already;
+ * after that, its generation shows whether the spec has changed. If a difference remains after an
+ * apply, another apply would not remove it.
  */
 static void plan(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
@@ -311,7 +311,7 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 	bool applied;
 
 	if (slice && slice->meta.deletion_timestamp)
-		return; /* somebody's finalizer keeps it: then it is made again */
+		return; /* a finalizer keeps it; it is created again when it is gone */
 	if (!wanted) {
 		if (slice)
 			ret_decision->step = STEP_DELETE;
@@ -334,7 +334,7 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 	ret_decision->body = json_incref(wanted);
 }
 
-/* It is as right as it gets. */
+/* The slice is as close to @wanted as it gets. */
 static void rested(void *arg, const char *name, const void *object, const struct decision *decision)
 {
 	struct slices *slices = arg;
@@ -367,7 +367,7 @@ static void rested(void *arg, const char *name, const void *object, const struct
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Also what is there and should not be: an answer may have been wrong. */
+/* All desired slices, and all that exist, which may have to be removed. */
 static void enqueue_all(struct slices *slices, uint64_t delay_ms)
 {
 	const struct entry *entry;

@@ -1,17 +1,17 @@
 /*
- * slices: the ResourceSlices of this node and our driver, one for each pool that DRA offers.
+ * slices: keeps the ResourceSlices of this node and driver, one per pool that DRA offers.
  *
- * A slice has a fixed name and is applied, so it is written without a look-up. A pool is one slice
- * of generation 1, and so complete at every moment. The slices come back at once when somebody
- * removes or edits them, as each kubelet does at its start; slices of this node and driver that are
- * none of ours are removed. Nothing is written while they are as they should be. Fields that the API
- * server does not keep, since a feature gate of it is off, are named once in the log.
+ * Slices have fixed names and are written by server-side apply. A pool is a single slice of
+ * generation 1, so it is complete at any time. A slice that somebody removes or edits is written
+ * again at once; each kubelet removes them when it starts. Other slices of this node and driver are
+ * removed. Slices that are up to date are not written. Fields that the API server drops because a
+ * feature gate is off are logged once.
  *
- * A pool without devices keeps an empty slice as long as the HostDeviceConfig selects its kind: a
- * missing one would look as if the driver were gone. On a node whose container runtime would start
- * containers without their devices (runtime_cdi.h) there are no slices.
+ * A pool without devices keeps an empty slice while the HostDeviceConfig selects its kind, because
+ * without a slice the driver would seem to be gone. If the node's container runtime would start
+ * containers without their devices (runtime_cdi.h), there are no slices.
  *
- * The slices outlive the agent: the kubelet removes those of a driver that stays away.
+ * The slices stay when the agent ends; the kubelet removes those of a driver that does not return.
  */
 #pragma once
 
@@ -19,14 +19,14 @@ struct dra_devices;
 struct slices;
 struct this_node;
 
-/* All borrowed. Nothing on the network before slices_start(). */
+/* Both are borrowed. No network traffic before slices_start(). */
 struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices);
 /* Takes NULL, returns NULL. */
 struct slices *slices_free(struct slices *slices);
 
-/* Once the driver is registered with the kubelet. A second call changes nothing. */
+/* Call it when the driver is registered with the kubelet. Later calls have no effect. */
 void slices_start(struct slices *slices);
 
-/* The devices, what the HostDeviceConfig selects, or the Node (its UID, its container runtime) may
- * have changed. */
+/* Call it when the devices, the selection of the HostDeviceConfig, or the Node (its UID or
+ * container runtime) may have changed. */
 void slices_update(struct slices *slices);

@@ -158,18 +158,11 @@ static char *trouble_of(const struct generic_type *type, const struct config_gen
 	return entry->pre_open ? xstrdup_or_null(pre_open_trouble(type->opens, entry->path)) : NULL;
 }
 
-static const struct config_generic *entry_of(const struct generic_type *type, const char *resource)
-{
-	size_t at = shared_find(&type->shared, resource);
-
-	return at < type->shared.len ? type->shared.items[at].entry : NULL;
-}
-
 static int allocate(void *arg, const char *resource, const struct json_strs *ids,
 		    struct allocation *allocation, struct err *err)
 {
 	const struct generic_type *type = arg;
-	const struct config_generic *entry = entry_of(type, resource);
+	const struct config_generic *entry = shared_entry(&type->shared, resource);
 	auto_free char *trouble = entry ? trouble_of(type, entry) : NULL;
 
 	(void)ids;

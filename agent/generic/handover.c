@@ -67,22 +67,6 @@ static int bind_at(const char *path, int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* With the folders that it is in. */
-static int make_folder(const char *folder, struct err *err)
-{
-	auto_free char *path = xstrdup(folder);
-
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(path, FOLDER_MODE);
-		*slash = '/';
-	}
-	if (mkdir(path, FOLDER_MODE) < 0 && errno != EEXIST)
-		return err_set(err, ERR_RETRY, -errno, "make the folder '%s': %s", folder,
-			       strerror(errno));
-	return 0;
-}
-
 /* The time of its birth, and its name. */
 static int put_in_place(const struct handover_file *file, const char *from, uint64_t *ret_inode,
 			struct err *err)
@@ -109,7 +93,7 @@ static int handover_socket_make(const struct handover_file *file, int *ret_fd, u
 	auto_free char *path = xasprintf("%s/.%s", file->folder, file->name);
 	auto_close int fd = -1;
 
-	if (make_folder(file->folder, err) < 0)
+	if (dir_make(file->folder, FOLDER_MODE, err) < 0)
 		return err->code;
 	(void)unlink(path); /* a process before us died right here */
 	if (bind_at(path, &fd, err) < 0)
@@ -187,7 +171,7 @@ struct handovers {
 	size_t len;
 };
 
-/* --- the end ------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void unlink_from(struct handovers *all, const struct handover *h)
 {

@@ -78,6 +78,13 @@ size_t shared_find(const struct shared *shared, const char *resource)
 	return i;
 }
 
+const void *shared_entry(const struct shared *shared, const char *resource)
+{
+	size_t at = shared_find(shared, resource);
+
+	return at < shared->len ? shared->items[at].entry : NULL;
+}
+
 void shared_tell(const struct shared_item *item, const char *reason, const char *message,
 		 struct config_troubles *troubles)
 {

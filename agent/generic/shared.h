@@ -62,6 +62,8 @@ void shared_tell(const struct shared_item *item, const char *reason, const char 
 
 /* The place of @resource; shared->len: there is none. */
 size_t shared_find(const struct shared *shared, const char *resource);
+/* The config's entry of @resource; NULL: there is none. */
+const void *shared_entry(const struct shared *shared, const char *resource);
 
 /* What is wrong with @item now; takes @trouble (NULL: nothing). */
 void shared_set(struct shared *shared, struct shared_item *item, char *trouble);

@@ -111,18 +111,11 @@ static char *give(const struct socket_type *type, const struct config_socket *en
 	return xstrdup(err.msg);
 }
 
-static const struct config_socket *entry_of(const struct socket_type *type, const char *resource)
-{
-	size_t at = shared_find(&type->shared, resource);
-
-	return at < type->shared.len ? type->shared.items[at].entry : NULL;
-}
-
 static int allocate(void *arg, const char *resource, const struct json_strs *ids,
 		    struct allocation *allocation, struct err *err)
 {
 	const struct socket_type *type = arg;
-	const struct config_socket *entry = entry_of(type, resource);
+	const struct config_socket *entry = shared_entry(&type->shared, resource);
 	auto_free char *report = entry ? give(type, entry) : NULL;
 	auto_free char *trouble = entry ? trouble_of(type, entry, NULL) : NULL;
 

@@ -27,7 +27,7 @@
 #include "base/str.h"
 #include "kube/clock.h"
 
-enum { LATER_MS = 5000, WHOLE = 1000 };
+enum { LATER_MS = 5000 };
 
 struct hami {
 	const struct this_node *node;
@@ -38,17 +38,17 @@ struct hami {
 	struct hami_hook hook;
 	struct clock_timer *look;
 
-	bool is_read; /* `config` is that of the files, or there are none */
+	bool is_read; /* `config` holds what the files say, or there are no files */
 	struct hami_config config;
-	char *cluster_text, *node_text; /* of the files, as read last */
-	char *config_trouble;           /* that was logged; NULL: none */
-	char *hook_trouble;             /* likewise                    */
-	struct json_strs left_out;      /* GPUs, as logged             */
+	char *cluster_text, *node_text; /* the files as last read             */
+	char *config_trouble;           /* the last one logged; NULL: none    */
+	char *hook_trouble;             /* likewise                           */
+	struct json_strs left_out;      /* GPUs that the log says are not offered */
 };
 
-/* --- the configuration -------------------------------------------------------------------------------- */
+/* --- the configuration ------------------------------------------------------------------------ */
 
-/* A file as it is now; no text: there is none. */
+/* The content of a file; no text if there is no file. */
 struct text {
 	char *text;
 	size_t len;
@@ -61,7 +61,7 @@ static int read_text(const char *path, struct text *ret_text, struct err *err)
 	return file_read(AT_FDCWD, path, HAMI_CONFIG_MAX, &ret_text->text, &ret_text->len, err);
 }
 
-/* @config is that without files. */
+/* @config has the defaults. */
 static int parse(const struct hami *hami, const struct text *cluster, const struct text *own,
 		 struct hami_config *config, struct err *err)
 {
@@ -76,7 +76,7 @@ static int parse(const struct hami *hami, const struct text *cluster, const stru
 	return 0;
 }
 
-/* 1: it is another than before; 0: it is not. */
+/* 1: the configuration has changed; 0: it has not. Takes the texts that it uses. */
 static int use_texts(struct hami *hami, struct text *cluster, struct text *own, struct err *err)
 {
 	struct hami_config config;
@@ -114,7 +114,7 @@ static int read_config(struct hami *hami, struct err *err)
 	return r;
 }
 
-/* Once as long as it stays the same. */
+/* Log @trouble unless it was logged last. */
 static void log_trouble(const char *message, const char *trouble, char **logged)
 {
 	if (trouble && !str_equal(trouble, *logged))
@@ -152,7 +152,7 @@ static void on_look(void *arg)
 		hami->deps.changed(hami->deps.arg);
 }
 
-/* --- the offer ---------------------------------------------------------------------------------------- */
+/* --- the offer -------------------------------------------------------------------------------- */
 
 static const struct device_type device_type;
 
@@ -218,7 +218,7 @@ void hami_offer(void *arg, struct plugins *plugins)
 	hami_units_done(&units);
 }
 
-/* --- Allocate ------------------------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static void add_limits(struct hami *hami, const struct hami_entry *entry,
 		       struct allocation *allocation)
@@ -238,7 +238,7 @@ static void add_limits(struct hami *hami, const struct hami_entry *entry,
 	}
 	(void)json_pairs_set(&allocation->envs, "CUDA_DEVICE_SM_LIMIT", cores);
 	(void)json_pairs_set(&allocation->envs, "CUDA_DEVICE_MEMORY_SHARED_CACHE", cache);
-	if (hami->config.memory > WHOLE)
+	if (hami->config.memory > HAMI_WHOLE)
 		(void)json_pairs_set(&allocation->envs, "CUDA_OVERSUBSCRIBE", "true");
 	if (hami->config.log_level)
 		(void)json_pairs_set(&allocation->envs, "LIBCUDA_LOG_LEVEL",
@@ -247,7 +247,7 @@ static void add_limits(struct hami *hami, const struct hami_entry *entry,
 		(void)json_pairs_set(&allocation->envs, "GPU_CORE_UTILIZATION_POLICY", "disable");
 }
 
-/* The GPUs themselves, as the agent gives whole ones. */
+/* The GPUs themselves, as for a container with whole GPUs. */
 static int add_gpus(const struct nvidia_type *type, const struct hami_entry *entry,
 		    struct allocation *allocation, struct err *err)
 {
@@ -301,7 +301,7 @@ static const struct device_type device_type = {
 	.later_ms = LATER_MS,
 };
 
-/* --- life --------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void hami_node_seen(struct hami *hami)
 {

@@ -1,11 +1,11 @@
 /*
- * hami: the node side of HAMi, in place of HAMi's device plugin: divides NVIDIA's GPUs (agent/nvidia)
- * among containers as HAMi's scheduler decides, in MiB and percent.
+ * hami: the node side of HAMi, in place of HAMi's device plugin: divides NVIDIA's GPUs among
+ * containers by memory (MiB) and compute (percent), as HAMi's scheduler decides.
  *
- * It tells the scheduler of the GPUs (hami_node.h), offers the kubelet units of them
- * (hami_units.h), and gives a container what the scheduler has chosen (hami_serve.h) together with
- * HAMi-core (hami_hook.h). That library limits programs that let it: it isolates nothing from one
- * that does not.
+ * It lists the GPUs for the scheduler (hami_node.h), offers units of them to the kubelet
+ * (hami_units.h), and allocates to each container what the scheduler chose (hami_serve.h), together
+ * with HAMi-core (hami_hook.h). HAMi-core limits only programs that load it: it is not a security
+ * boundary.
  */
 #pragma once
 
@@ -18,36 +18,38 @@ struct nvidia;
 struct plugins;
 struct this_node;
 
-enum { HAMI_LOOK_MS = 5000 }; /* at the configuration and HAMi-core */
+enum { HAMI_LOOK_MS = 5000 }; /* between checks of the configuration and of HAMi-core */
 
-/* The texts are borrowed. */
+/* The strings are borrowed. */
 struct hami_options {
 	bool on;
 	enum hami_form form;
 	const char *config_file;      /* HAMi's device-config.yaml; NULL: none */
 	const char *node_config_file; /* HAMi's config.json; NULL: none        */
-	const char *hook;             /* where HAMi-core is on the node        */
+	const char *hook;             /* the folder of HAMi-core on the node   */
 };
 
 /* Borrowed. */
 struct hami_deps {
 	const struct nvidia *nvidia;
-	/* What is offered changed: have hami_offer() called soon. */
+	/* The offer has changed: call hami_offer() soon. */
 	void (*changed)(void *arg);
 	void *arg;
 };
 
-/* @node and what @deps names are borrowed. Does nothing if the options say so. */
+/* @node and everything in @deps are borrowed. Does nothing unless options->on is set. */
 struct hami *hami_new(const struct this_node *node, const struct hami_options *options,
 		      const struct hami_deps *deps);
-/* After the plugins. Takes NULL, returns NULL. The loop must run once more. */
+/* Free the plugins first. Takes NULL, returns NULL. The loop must run once more. */
 struct hami *hami_free(struct hami *hami);
 
-/* The Node changed in the cache, or its list is there. */
+/* Call it when the Node changes in the cache, and when the cache is first complete. */
 void hami_node_seen(struct hami *hami);
 
-/* Why containers can get no GPU: HAMi-core is missing. NULL: they can. Valid until `changed`. */
+/* Why no container can get a GPU: HAMi-core is missing. NULL if nothing prevents it. Valid until
+ * the next `changed`. */
 const char *hami_trouble(const struct hami *hami);
 
-/* Make what @plugins offer, and what the Node says, what there is: an offers_type's offer(). */
+/* Bring the offer of @plugins and the Node's annotations in line with the GPUs: the offer() of an
+ * offers_type. */
 void hami_offer(void *arg, struct plugins *plugins);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,6 @@
 #include "kube/yaml.h"
 
 enum {
-	THOUSAND = 1000,
 	MIB_MAX = 1 << 30,
 	LOG_LEVEL_MAX = 9,
 };
@@ -23,8 +23,8 @@ void hami_config_init(struct hami_config *config)
 {
 	*config = (struct hami_config){ .resource = xstrdup(NVIDIA_RESOURCE),
 					.split = HAMI_SPLIT,
-					.memory = THOUSAND,
-					.cores = THOUSAND };
+					.memory = HAMI_WHOLE,
+					.cores = HAMI_WHOLE };
 }
 
 void hami_config_done(struct hami_config *config)
@@ -45,14 +45,14 @@ static void copy(struct hami_config *to, const struct hami_config *from)
 		json_strs_add(&to->filtered, from->filtered.items[i]);
 }
 
-/* --- fields ------------------------------------------------------------------------------------- */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 static int wrong(const char *key, const char *expected, struct err *err)
 {
 	return err_set(err, ERR_INVALID, -EINVAL, "%s: expected %s", key, expected);
 }
 
-/* The member of @object; NULL: it has none. */
+/* The member of @object; NULL if it is missing or null. */
 static json_t *member(const json_t *object, const char *key)
 {
 	json_t *value = json_object_get(object, key);
@@ -60,93 +60,124 @@ static json_t *member(const json_t *object, const char *key)
 	return json_is_null(value) ? NULL : value;
 }
 
-static int take_count(const json_t *object, const char *key, unsigned *to, struct err *err)
+/* Each of these sets the field @to from @value. False: @value makes no sense. */
+
+static bool take_count(const json_t *value, void *to)
 {
-	const json_t *value = member(object, key);
 	json_int_t count = json_integer_value(value);
 
-	if (!value)
-		return 0;
 	if (!json_is_integer(value) || count < 1 || count > HAMI_SPLIT_MAX)
-		return err_set(err, ERR_INVALID, -EINVAL, "%s: expected 1 to %d", key,
-			       HAMI_SPLIT_MAX);
-	*to = (unsigned)count;
-	return 0;
+		return false;
+	*(unsigned *)to = (unsigned)count;
+	return true;
 }
 
 /* Files have factors such as 1.8. */
-static int take_scaling(const json_t *object, const char *key, unsigned *to, struct err *err)
+static bool take_scaling(const json_t *value, void *to)
 {
-	const json_t *value = member(object, key);
-	double thousandths = json_number_value(value) * THOUSAND;
+	double thousandths = json_number_value(value) * HAMI_WHOLE;
 
-	if (!value)
-		return 0;
 	if (!json_is_number(value) || !(thousandths >= 1 && thousandths <= HAMI_SCALING_MAX))
-		return wrong(key, "a factor from 0.001 to 100", err);
-	*to = (unsigned)(thousandths + 0.5);
-	return 0;
+		return false;
+	*(unsigned *)to = (unsigned)(thousandths + 0.5);
+	return true;
 }
 
-static int take_memory(const json_t *object, const char *key, uint64_t *to, struct err *err)
+static bool take_memory(const json_t *value, void *to)
 {
-	const json_t *value = member(object, key);
 	json_int_t mib = json_integer_value(value);
 
-	if (!value)
-		return 0;
 	if (!json_is_integer(value) || mib < 0 || mib > MIB_MAX)
-		return wrong(key, "a size of memory in MiB", err);
-	*to = (uint64_t)mib;
-	return 0;
+		return false;
+	*(uint64_t *)to = (uint64_t)mib;
+	return true;
 }
 
-static int take_bool(const json_t *object, const char *key, bool *to, struct err *err)
+static bool take_bool(const json_t *value, void *to)
 {
-	const json_t *value = member(object, key);
-
-	if (!value)
-		return 0;
 	if (!json_is_boolean(value))
-		return wrong(key, "true or false", err);
-	*to = json_is_true(value);
-	return 0;
+		return false;
+	*(bool *)to = json_is_true(value);
+	return true;
 }
 
-/* A number, or a text that is one; an empty text says nothing. */
-static int take_log_level(const json_t *object, const char *key, char **to, struct err *err)
+static void set_text(void *to, const char *text)
 {
-	const json_t *value = member(object, key);
+	char **field = to;
+
+	free(*field);
+	*field = xstrdup(text);
+}
+
+/* A number, or a string that is one; an empty string sets nothing. */
+static bool take_log_level(const json_t *value, void *to)
+{
 	const char *text = json_string_value(value);
 	auto_free char *number = NULL;
 
-	if (!value || (text && !*text))
-		return 0;
+	if (text && !*text)
+		return true;
 	if (json_is_integer(value))
 		number = xasprintf("%lld", (long long)json_integer_value(value));
 	if (number)
 		text = number;
 	if (!text || strlen(text) != 1 || *text < '0' || *text > '0' + LOG_LEVEL_MAX)
-		return wrong(key, "0 to 9", err);
-	free(*to);
-	*to = xstrdup(text);
-	return 0;
+		return false;
+	set_text(to, text);
+	return true;
 }
 
-static int take_resource(const json_t *object, const char *key, char **to, struct err *err)
+static bool take_resource(const json_t *value, void *to)
 {
-	const char *name = json_string_value(member(object, key));
+	const char *name = json_string_value(value);
 
-	if (!member(object, key))
-		return 0;
 	if (!name || !names_valid_offered_resource(name))
-		return wrong(key, "the name of a resource", err);
-	free(*to);
-	*to = xstrdup(name);
+		return false;
+	set_text(to, name);
+	return true;
+}
+
+enum file { CLUSTER, NODE, FILES };
+
+_Static_assert(HAMI_SPLIT_MAX == 1000, "the text of the row says so");
+
+/* clang-format off */
+#define AT(member) offsetof(struct hami_config, member)
+
+static const struct {
+	const char *keys[FILES]; /* in each file; NULL: it has no such field */
+	bool (*take)(const json_t *value, void *to);
+	size_t offset;
+	const char *expected;
+} fields[] = {
+	{ { "resourceCountName", NULL }, take_resource, AT(resource), "the name of a resource" },
+	{ { "deviceSplitCount", "devicesplitcount" }, take_count, AT(split), "1 to 1000" },
+	{ { "deviceMemoryScaling", "devicememoryscaling" }, take_scaling, AT(memory),
+	  "a factor from 0.001 to 100" },
+	{ { "deviceCoreScaling", "devicecorescaling" }, take_scaling, AT(cores),
+	  "a factor from 0.001 to 100" },
+	{ { "preConfiguredDeviceMemory", "preconfigureddevicememory" }, take_memory, AT(memory_mib),
+	  "a size of memory in MiB" },
+	{ { "enableNumaTopology", "enablenumatopology" }, take_bool, AT(numa), "true or false" },
+	{ { "disableCoreLimit", NULL }, take_bool, AT(no_core_limit), "true or false" },
+	{ { "libCudaLogLevel", "libcudaloglevel" }, take_log_level, AT(log_level), "0 to 9" },
+};
+/* clang-format on */
+
+static int take_fields(const json_t *object, enum file file, struct hami_config *config,
+		       struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		const char *key = fields[i].keys[file];
+		const json_t *value = key ? member(object, key) : NULL;
+
+		if (value && !fields[i].take(value, (char *)config + fields[i].offset))
+			return wrong(key, fields[i].expected, err);
+	}
 	return 0;
 }
 
-/* --- device-config.yaml --------------------------------------------------------------------------- */
+/* --- device-config.yaml ----------------------------------------------------------------------- */
 
 static int take_cluster(json_t *root, struct hami_config *config, struct err *err)
 {
@@ -156,19 +187,10 @@ static int take_cluster(json_t *root, struct hami_config *config, struct err *er
 		return 0;
 	if (!json_is_object(nvidia))
 		return wrong("nvidia", "a mapping", err);
-	if (take_resource(nvidia, "resourceCountName", &config->resource, err) < 0 ||
-	    take_count(nvidia, "deviceSplitCount", &config->split, err) < 0 ||
-	    take_scaling(nvidia, "deviceMemoryScaling", &config->memory, err) < 0 ||
-	    take_scaling(nvidia, "deviceCoreScaling", &config->cores, err) < 0 ||
-	    take_memory(nvidia, "preConfiguredDeviceMemory", &config->memory_mib, err) < 0 ||
-	    take_bool(nvidia, "enableNumaTopology", &config->numa, err) < 0 ||
-	    take_bool(nvidia, "disableCoreLimit", &config->no_core_limit, err) < 0 ||
-	    take_log_level(nvidia, "libCudaLogLevel", &config->log_level, err) < 0)
-		return err_wrap(err, "nvidia");
-	return 0;
+	return take_fields(nvidia, CLUSTER, config, err) < 0 ? err_wrap(err, "nvidia") : 0;
 }
 
-/* --- config.json ---------------------------------------------------------------------------------- */
+/* --- config.json ------------------------------------------------------------------------------ */
 
 static int take_filter(const json_t *filters, const char *key, struct json_strs *to,
 		       struct err *err)
@@ -198,12 +220,7 @@ static int take_entry(const json_t *entry, struct hami_config *config, struct er
 
 	if (mode && (!json_is_string(mode) || strcmp(json_string_value(mode), "hami-core") != 0))
 		return wrong("operatingmode", "hami-core, the only mode that this agent has", err);
-	if (take_count(entry, "devicesplitcount", &config->split, err) < 0 ||
-	    take_scaling(entry, "devicememoryscaling", &config->memory, err) < 0 ||
-	    take_scaling(entry, "devicecorescaling", &config->cores, err) < 0 ||
-	    take_memory(entry, "preconfigureddevicememory", &config->memory_mib, err) < 0 ||
-	    take_bool(entry, "enablenumatopology", &config->numa, err) < 0 ||
-	    take_log_level(entry, "libcudaloglevel", &config->log_level, err) < 0)
+	if (take_fields(entry, NODE, config, err) < 0)
 		return err->code;
 	if (take_filter(filters, "uuid", &config->filtered, err) < 0 ||
 	    take_filter(filters, "index", &config->filtered, err) < 0)
@@ -230,9 +247,9 @@ static int take_node(json_t *root, const char *node, struct hami_config *config,
 	return 0;
 }
 
-/* --- all of a file -------------------------------------------------------------------------------- */
+/* --- all of a file ---------------------------------------------------------------------------- */
 
-/* JSON is YAML, too. */
+/* Also reads JSON, which is valid YAML. */
 static int read_file(const char *name, const char *text, size_t len, json_t **ret_root,
 		     struct err *err)
 {
@@ -242,7 +259,7 @@ static int read_file(const char *name, const char *text, size_t len, json_t **re
 	return yaml_parse(name, text, len, ret_root, err);
 }
 
-/* @taken replaces @config if all was well. */
+/* Replace @config by @taken if @r is 0. */
 static int finish(const char *name, int r, struct hami_config *taken, struct hami_config *config,
 		  struct err *err)
 {

@@ -27,15 +27,15 @@ void hami_hook_done(struct hami_hook *hook)
 	hook->library = hook->trouble = NULL;
 }
 
-/* --- the files ------------------------------------------------------------------------------------ */
+/* --- the files -------------------------------------------------------------------------------- */
 
-/* HOOK/vgpu/@name, as the host sees it. */
+/* HOOK/vgpu/@name: the path on the host. */
 static char *place(const struct hami_hook *hook, const char *name)
 {
 	return xasprintf("%s/vgpu/%s", hook->path, name);
 }
 
-/* The same, as this process sees it. */
+/* The path by which this process reaches the host's @path. */
 static char *seen(const struct hami_hook *hook, const char *path)
 {
 	return xasprintf("%s%s", hook->host_root ? hook->host_root : "", path);
@@ -82,7 +82,8 @@ static char *find_library(const struct hami_hook *hook)
 	return versioned && is_file(hook, versioned) ? take_ptr(versioned) : NULL;
 }
 
-/* A container in which that file names no library prints an error at each start of a program. */
+/* If that file names a library that the container does not have, every program that starts there
+ * prints an error. */
 static char *preload_trouble(const struct hami_hook *hook)
 {
 	auto_free char *path = place(hook, PRELOAD);
@@ -125,9 +126,9 @@ bool hami_hook_look(struct hami_hook *hook)
 	return changed;
 }
 
-/* --- the folders ----------------------------------------------------------------------------------- */
+/* --- the folders ------------------------------------------------------------------------------ */
 
-/* Processes of any user write to it. */
+/* Everybody may write to it: containers run as any user. */
 static int make_folder(int dir_fd, const char *name, struct err *err)
 {
 	auto_close int fd = -1;
@@ -163,7 +164,7 @@ static int make_folders(const struct hami_hook *hook, const char *name, struct e
 	return make_in(containers_here, name, err);
 }
 
-/* --- for a container ------------------------------------------------------------------------------- */
+/* --- for a container -------------------------------------------------------------------------- */
 
 static void add(const struct hami_hook *hook, const char *name, const char *container_path,
 		struct allocation *allocation)

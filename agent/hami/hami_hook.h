@@ -1,11 +1,11 @@
 /*
- * hami_hook: HAMi-core on this node: its library, which limits what a container uses of a GPU, the
- * file that has it loaded into every program of a container, and the folders that its processes
- * share. The node has the files; this only looks for them.
+ * hami_hook: finds HAMi-core on this node and mounts it into containers. HAMi-core is a library
+ * that limits what a container uses of a GPU; ld.so.preload loads it into every program of the
+ * container. HAMi installs these files. Only the folders for containers are created here.
  *
  *	HOOK/vgpu/libvgpu.so, or libvgpu.so.VERSION
  *	HOOK/vgpu/ld.so.preload		one line: HOOK/vgpu/libvgpu.so
- *	HOOK/vgpu/containers/		a folder for each container, made here
+ *	HOOK/vgpu/containers/		one folder per container
  *	HOOK/vgpu/license		and vgpuvalidator, if there is a licence
  */
 #pragma once
@@ -19,23 +19,23 @@ struct err;
 
 enum { HAMI_HOOK_MAX = 200 }; /* bytes of the path */
 
-/* Zero, with the two paths. */
+/* Set the first two members before use; zero the others. */
 struct hami_hook {
 	const char *host_root; /* borrowed; NULL: / */
-	const char *path;      /* borrowed: HAMI_HOOK */
-	char *library;         /* as the host sees it; NULL: there is none */
+	const char *path;      /* borrowed: HOOK, for example HAMI_HOOK */
+	char *library;         /* its path on the host; NULL: not found */
 	bool licensed;
-	char *trouble; /* why no container can have HAMi-core; NULL: it can */
+	char *trouble; /* why no container can have HAMi-core; NULL: nothing prevents it */
 };
 
 /* Release. */
 void hami_hook_done(struct hami_hook *hook);
 
-/* Look for the files. True if anything is not as before. */
+/* Look for the files. True if anything has changed. */
 bool hami_hook_look(struct hami_hook *hook);
 
-/* Make the folder for the container @container of the pod with @uid, and add the mounts that HAMi-core
- * needs. @declines: its library is not to be loaded. Both names are plain. Errors: those of the
- * folders. */
+/* Create the folder for the container @container of the pod with @uid, and add the mounts that
+ * HAMi-core needs. @declines: do not load the library into the container. Errors: HAMi-core is
+ * missing, the two names do not make a file name, or a folder cannot be created. */
 int hami_hook_add(const struct hami_hook *hook, const char *uid, const char *container,
 		  bool declines, struct allocation *allocation, struct err *err);

@@ -1,7 +1,7 @@
 /*
- * hami_lock: the lock of a node, its annotation hami.io/mutex.lock: "TIME,NAMESPACE,POD". HAMi's
- * scheduler takes it before it binds a pod, and the node releases it once the pod has its GPUs; until
- * then the scheduler binds no other pod here. Pure.
+ * hami_lock: the lock of a node, "TIME,NAMESPACE,POD" in its annotation hami.io/mutex.lock. HAMi's
+ * scheduler takes the lock before it binds a pod, and the node releases it once the pod has its
+ * GPUs. Until then the scheduler binds no other pod to the node. Pure.
  */
 #pragma once
 
@@ -11,15 +11,15 @@ struct err;
 
 enum { HAMI_LOCK_MAX = 600 }; /* bytes */
 
-/* Owns its texts. */
+/* Owns its strings. */
 struct hami_lock {
-	char *text; /* all of it: no two locks have the same */
+	char *text; /* the whole annotation, which is different for each lock */
 	char *namespace;
 	char *pod;
 };
 
-/* Read @text. 0, or ERR_INVALID with nothing to release: also of a lock that names no pod, as HAMi's
- * first releases wrote it. */
+/* Parse @text. 0, or ERR_INVALID with nothing to release. A lock that names no pod is invalid;
+ * HAMi's first releases wrote such locks. */
 int hami_lock_parse(const char *text, struct hami_lock *ret_lock, struct err *err);
-/* Release; it is none. */
+/* Release it and set all members to NULL. */
 void hami_lock_done(struct hami_lock *lock);

@@ -28,14 +28,14 @@ struct hami_node {
 	struct reconcile *reconcile;
 	bool known; /* `gpus` are the node's */
 	ARRAY(struct hami_gpu) gpus;
-	struct json_strs texts; /* theirs */
-	char *done;             /* the lock that is to end; NULL: none */
-	bool met;               /* the cache has shown that lock       */
-	char *handshake;        /* of the Node, as last seen */
+	struct json_strs texts; /* the strings of the GPUs            */
+	char *done;             /* the lock to remove; NULL: none     */
+	bool met;               /* the cache has shown that lock      */
+	char *handshake;        /* of the Node, as last seen          */
 	uint64_t seen_ms;
 };
 
-/* --- the plan --------------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 static enum hami_form form_of(const struct hami_node_case *c)
 {
@@ -56,7 +56,7 @@ static void plan_register(const struct hami_node_case *c, json_t *annotations)
 		json_put_text(annotations, HAMI_REGISTER, str_cstr(&want));
 }
 
-/* As HAMi's plugin writes it; schedulers look for the first word only. */
+/* In the form of HAMi's plugin. The scheduler reads only the first word. */
 static void put_answer(int64_t wall_ms, json_t *annotations)
 {
 	time_t seconds = (time_t)(wall_ms / SECOND_MS);
@@ -68,7 +68,7 @@ static void put_answer(int64_t wall_ms, json_t *annotations)
 	json_put_text(annotations, HAMI_HANDSHAKE, text);
 }
 
-/* Schedulers from 2.8 on take an answer for a reason to ask again. */
+/* Only for schedulers up to 2.7: later ones would ask again because of an answer. */
 static void plan_handshake(const struct hami_node_case *c, json_t *annotations, struct decision *d)
 {
 	const char *have = api_meta_annotation(&c->node->meta, HAMI_HANDSHAKE);
@@ -102,7 +102,7 @@ void hami_node_plan(const struct hami_node_case *c, struct decision *ret_decisio
 	json_put(json_object_get(d->body, "metadata"), "annotations", take_ptr(annotations));
 }
 
-/* --- the reconciler ---------------------------------------------------------------------------------- */
+/* --- the reconciler --------------------------------------------------------------------------- */
 
 static const struct node *self(const struct hami_node *hami)
 {
@@ -138,7 +138,7 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 		hami_node_plan(&c, ret_decision);
 }
 
-/* A handshake that the cache shows for the first time begins to wait. */
+/* Note when the handshake last changed. */
 static void note_handshake(struct hami_node *hami)
 {
 	const struct node *node = self(hami);
@@ -151,7 +151,7 @@ static void note_handshake(struct hami_node *hami)
 	hami->seen_ms = clock_now_ms(hami->node->clock);
 }
 
-/* Forgets a lock that has ended. */
+/* Forget the lock to remove once it is gone. */
 static void note_lock(struct hami_node *hami)
 {
 	const struct node *node = self(hami);

@@ -67,13 +67,26 @@ const struct api_kind hami_pod_kind = {
 	.map = map,
 };
 
+struct api_kind hami_pod_kind_in(const char *ns)
+{
+	struct api_kind kind = hami_pod_kind;
+
+	kind.ns = ns;
+	return kind;
+}
+
+bool hami_pod_is_pending(const struct hami_pod *pod)
+{
+	return !pod->status.phase || strcmp(pod->status.phase, PENDING) == 0;
+}
+
 int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err)
 {
 	const char *phase = api_meta_annotation(&pod->meta, HAMI_PHASE);
 
 	if (!str_match(pod->spec.node_name, node))
 		return err_set(err, ERR_INVALID, -EINVAL, "it is not bound to the node '%s'", node);
-	if (pod->status.phase && strcmp(pod->status.phase, PENDING) != 0)
+	if (!hami_pod_is_pending(pod))
 		return err_set(err, ERR_INVALID, -EINVAL, "its phase is %.32s", pod->status.phase);
 	if (!str_match(phase, HAMI_ALLOCATING))
 		return err_set(err, ERR_INVALID, -EINVAL,
@@ -84,7 +97,8 @@ int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err
 	return 0;
 }
 
-/* A quantity that is no plain number fits no request of the kubelet's. */
+/* How many of @resource @container requests. A quantity that is not a plain number matches no call
+ * of the kubelet. */
 static uint64_t requests(const struct hami_pod_container *container, const char *resource)
 {
 	const char *text = json_pairs_get(&container->resources.limits, resource);
@@ -120,7 +134,7 @@ struct hami_requester *hami_pod_requesters(const struct hami_pod *pod, const cha
 	return requesters;
 }
 
-/* The words that HAMi's plugin takes for true. */
+/* The same words as in HAMi's plugin count as true. */
 bool hami_pod_declines(const struct hami_pod_container *container)
 {
 	static const char *const yes[] = { "1", "t", "T", "true", "TRUE", "True" };

@@ -1,9 +1,10 @@
 /*
- * hami_pod: the parts of a Pod that an allocation for HAMi's scheduler needs, and whether it is the
- * pod that the scheduler has bound to this node. Pure.
+ * hami_pod: the parts of a Pod that an Allocate call needs with HAMi's scheduler, and whether that
+ * scheduler has bound the pod to this node. Pure.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,7 @@ struct err;
 
 struct hami_pod_env {
 	char *name;
-	char *value; /* NULL: none, or from elsewhere */
+	char *value; /* NULL: none, or a valueFrom */
 };
 
 struct hami_pod_resources {
@@ -57,22 +58,28 @@ struct hami_pod {
 	struct hami_pod_status status;
 };
 
-/* Of all namespaces. */
 extern const struct api_kind hami_pod_kind;
 
-/* Is it bound to @node by HAMi's scheduler, and waits for its GPUs? 0, or why not: ERR_INVALID. */
+/* The same, for requests in the namespace @ns, which is borrowed. */
+struct api_kind hami_pod_kind_in(const char *ns);
+
+/* Pending: its containers have not started. */
+bool hami_pod_is_pending(const struct hami_pod *pod);
+
+/* 0 if HAMi's scheduler has bound @pod to @node and the pod waits for its GPUs; else ERR_INVALID
+ * with the reason. */
 int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err);
 
-/* Its containers, init containers first, and how many of @resource each asks for; the names stay the
- * pod's. The caller frees the array; *@ret_len items. */
+/* The pod's containers, init containers first, and how many of @resource each requests. The caller
+ * frees the array of *@ret_len items; the names are the pod's. */
 struct hami_requester *hami_pod_requesters(const struct hami_pod *pod, const char *resource,
 					   size_t *ret_len);
 
-/* The container @i of these. */
+/* The container of the item @i of that array. */
 const struct hami_pod_container *hami_pod_container(const struct hami_pod *pod, size_t i);
 
-/* Does the container's variable CUDA_DISABLE_CONTROL say that HAMi-core is not to be loaded in it? */
+/* Does the container set CUDA_DISABLE_CONTROL, so that HAMi-core is not loaded into it? */
 bool hami_pod_declines(const struct hami_pod_container *container);
 
-/* Whether @uid is safe in the name of a folder, as each UID of the API server is. */
+/* Is the pod's UID safe in the name of a folder? Those of the API server are. */
 bool hami_pod_has_plain_uid(const struct hami_pod *pod);

@@ -23,11 +23,11 @@
 #include "kube/fetch.h"
 #include "kube/workq_run.h"
 
-enum { PODS_MAX = 256 }; /* more have not been refused while the API server was away */
+enum { PODS_MAX = 256 }; /* while the API server is away; further ones are not reported */
 
-/* A refused pod. The scheduler does not know yet that it was refused. */
+/* A refused pod, until the scheduler has been told. */
 struct refused {
-	char *key; /* the lock's text: each lock is of one attempt */
+	char *key; /* the lock's text, which is different for each attempt */
 	struct hami_lock lock;
 	char *uid; /* NULL: not known */
 	bool doubt;
@@ -40,10 +40,10 @@ struct hami_refusals {
 	struct workq_run *queue;
 	ARRAY(struct refused) pods;
 
-	/* The key that runs; NULL: none does. */
+	/* The key in progress; NULL: none. */
 	char *key;
 	struct kube_call *call;
-	struct hami_pod *object; /* as it was read last */
+	struct hami_pod *object; /* as last read */
 	work_end_fn *end;
 	void *end_arg;
 };
@@ -64,7 +64,7 @@ static void refused_done(struct refused *pod)
 	hami_lock_done(&pod->lock);
 }
 
-/* --- the end of a run ------------------------------------------------------------------------------- */
+/* --- the end of a run ------------------------------------------------------------------------- */
 
 static void end_run(struct hami_refusals *refusals, int result, const struct err *err)
 {
@@ -74,7 +74,7 @@ static void end_run(struct hami_refusals *refusals, int result, const struct err
 	refusals->end(refusals->end_arg, result, err);
 }
 
-/* Its lock may end, and it is forgotten. */
+/* Release the pod's lock and forget the pod. */
 static void finish(struct hami_refusals *refusals)
 {
 	struct refused *pod = find(refusals, refusals->key);
@@ -85,7 +85,7 @@ static void finish(struct hami_refusals *refusals)
 	end_run(refusals, 0, NULL);
 }
 
-/* It may still get its GPUs. */
+/* The pod may still get its GPUs: check it again later. */
 static void look_later(struct hami_refusals *refusals)
 {
 	const struct refused *pod = find(refusals, refusals->key);
@@ -99,15 +99,7 @@ static void look_later(struct hami_refusals *refusals)
 	end_run(refusals, 0, NULL);
 }
 
-/* --- a run ------------------------------------------------------------------------------------------- */
-
-static struct api_kind kind_of(const struct refused *pod)
-{
-	struct api_kind kind = hami_pod_kind;
-
-	kind.ns = pod->lock.namespace;
-	return kind;
-}
+/* --- a run ------------------------------------------------------------------------------------ */
 
 static void on_failed(void *arg, int result, const struct kube_response *response,
 		      const struct err *err)
@@ -129,7 +121,7 @@ static void write_failed(struct hami_refusals *refusals, const struct refused *p
 			 const struct hami_pod *object)
 {
 	auto_json json_t *body = patch_new(&object->meta);
-	const struct api_kind kind = kind_of(pod);
+	const struct api_kind kind = hami_pod_kind_in(pod->lock.namespace);
 	json_t *annotations = json_object();
 
 	json_put_text(annotations, HAMI_PHASE, HAMI_FAILED);
@@ -144,31 +136,23 @@ static void write_failed(struct hami_refusals *refusals, const struct refused *p
 				     on_failed, refusals);
 }
 
-/* Does the scheduler still take it for waiting here? */
+/* Does the pod still wait for GPUs of this node, as far as the scheduler knows? */
 static bool is_waiting(const struct hami_refusals *refusals, const struct hami_pod *object)
 {
 	return str_match(object->spec.node_name, refusals->node->name) &&
 	       str_match(api_meta_annotation(&object->meta, HAMI_PHASE), HAMI_ALLOCATING);
 }
 
-static bool is_pending(const struct hami_pod *object)
-{
-	return !object->status.phase || strcmp(object->status.phase, "Pending") == 0;
-}
-
-/* An object of @kind, which the caller frees; NULL: there is none in the answer, and the run has
- * ended with that. */
+/* The object in an answer, which the caller frees; NULL: there is none, and the run has ended with
+ * the error. */
 static void *take_answer(struct hami_refusals *refusals, const struct api_kind *kind, int result,
 			 const struct kube_response *response, const struct err *err)
 {
-	auto_json json_t *json = NULL;
 	void *object = NULL;
 	struct err cause = *err;
 
 	if (result == 0)
-		result = json_map_load(response->body, response->body_len, &json, &cause);
-	if (result == 0)
-		result = api_object_decode(kind, json, &object, &cause);
+		result = fetch_decode(kind, response, &object, &cause);
 	if (result < 0) {
 		cause.kind = ERR_RETRY;
 		end_run(refusals, result, &cause);
@@ -194,8 +178,8 @@ static void on_node(void *arg, int result, const struct kube_response *response,
 	api_object_free(&node_kind, node);
 }
 
-/* Without the UID of the one that was refused, the lock tells whether it is that one: another one of
- * its name that waits here has had a lock of its own before. So the lock is read after the pod. */
+/* If the UID of the refused pod is unknown, the Node's lock shows whether this is that pod: a new
+ * pod with the same name has a lock of its own. So the lock is read after the pod. */
 static void take_pod(struct hami_refusals *refusals, const struct hami_pod *object)
 {
 	const struct this_node *node = refusals->node;
@@ -203,7 +187,7 @@ static void take_pod(struct hami_refusals *refusals, const struct hami_pod *obje
 
 	if (!is_waiting(refusals, object) || (pod->uid && !str_match(object->meta.uid, pod->uid)))
 		finish(refusals);
-	else if (pod->doubt && is_pending(object))
+	else if (pod->doubt && hami_pod_is_pending(object))
 		look_later(refusals);
 	else if (pod->uid)
 		write_failed(refusals, pod, object);
@@ -239,7 +223,7 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 		end(end_arg, 0, NULL);
 		return;
 	}
-	kind = kind_of(pod);
+	kind = hami_pod_kind_in(pod->lock.namespace);
 	refusals->key = xstrdup(key);
 	refusals->end = end;
 	refusals->end_arg = end_arg;
@@ -247,7 +231,7 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 		fetch_object(refusals->node->client, &kind, pod->lock.pod, on_pod, refusals);
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void hami_refusals_add(struct hami_refusals *refusals, const struct hami_lock *lock,
 		       const char *uid, bool doubt)

@@ -9,14 +9,14 @@
 #define MODE   "hami-core"
 #define VENDOR "NVIDIA"
 
-/* HAMi's scheduler finds the vendor of a GPU by this word in its type. */
+/* HAMi's scheduler finds out the vendor of a GPU by the word NVIDIA in its type. */
 static char *type_of(const struct hami_gpu *gpu, enum hami_form form)
 {
 	const char *name = gpu->name ? gpu->name : "GPU";
 	bool plain = form == HAMI_FORM_JSON && strncmp(name, VENDOR, strlen(VENDOR)) == 0;
 	char *type = xasprintf("%s%s", plain ? "" : VENDOR "-", name);
 
-	/* They separate fields, GPUs and containers in the texts of all releases. */
+	/* All releases separate fields, GPUs and containers by these. */
 	for (char *c = strpbrk(type, ",:;"); c; c = strpbrk(c, ",:;"))
 		*c = ' ';
 	return type;

@@ -18,7 +18,7 @@ enum {
 	PERCENT_MAX = 100000,
 };
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool is_uuid(const char *text)
 {
@@ -29,7 +29,7 @@ static bool is_uuid(const char *text)
 	       text[strspn(text, letters)] == '\0';
 }
 
-/* @text is cut at its ','. */
+/* Split @text, in place, at its commas. False: not FIELDS fields. */
 static bool split(char *text, char *fields[FIELDS])
 {
 	size_t len = 0;
@@ -156,7 +156,7 @@ void hami_request_done(struct hami_request *request)
 	*request = (struct hami_request){ 0 };
 }
 
-/* --- which is next -------------------------------------------------------------------------------- */
+/* --- which is next ---------------------------------------------------------------------------- */
 
 /* How many entries that are not blank come before @i. */
 static size_t rank(const struct hami_request *request, size_t i)
@@ -187,7 +187,7 @@ static size_t count_requesters(const struct hami_requester *requesters, size_t l
 	return n;
 }
 
-/* An entry stays in its place when it is erased, so these numbers stay the same, too. */
+/* An emptied entry keeps its place, so these numbers do not change from one call to the next. */
 static int find_container(const struct hami_request *request, size_t entry,
 			  const struct hami_requester *requesters, size_t len,
 			  size_t *ret_requester, struct err *err)

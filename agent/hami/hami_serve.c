@@ -24,27 +24,27 @@
 #include "kube/clock.h"
 #include "kube/fetch.h"
 
-/* What is known of the pod that the lock names. */
+/* Does the lock name a pod that waits for GPUs here? */
 enum whose {
-	NOT_READ,
+	NOT_READ, /* not known yet */
 	OURS,
-	NOT_OURS, /* HAMi's scheduler has not bound it to this node, or not for GPUs */
+	NOT_OURS, /* HAMi's scheduler has not bound the pod to this node, or not for GPUs */
 };
 
-/* A container that waits for its GPUs. */
+/* An Allocate call: a container that waits for its GPUs. */
 struct job {
 	struct deferred *deferred;
 	char *resource;
 	size_t wanted;
 	uint64_t until_ms;
-	bool fresh; /* the API server itself has told the lock */
+	bool fresh; /* the lock was read from the API server, not from the cache */
 	struct hami_lock lock;
 	enum whose whose;
 	char *uid;   /* of the pod */
-	char *wrote; /* what a patch has written, or may have; NULL: none was sent */
-	bool last;   /* nothing of the pod's is left then */
+	char *wrote; /* the annotation in the last patch, whether it arrived or not; NULL: none */
+	bool last;   /* it is the pod's last container with GPUs */
 	struct allocation given;
-	struct err trouble; /* why the API server is asked again */
+	struct err trouble; /* the last error of the API server */
 };
 
 /* In the order of the kubelet's calls. */
@@ -55,12 +55,12 @@ struct waiting {
 struct hami_serve {
 	struct hami_serve_deps deps;
 	struct hami_refusals *refusals;
-	ARRAY(struct waiting) jobs; /* the first one is under way if `busy` */
+	ARRAY(struct waiting) jobs; /* the first one runs if `busy` */
 	bool busy;
-	struct kube_call *call; /* under way; NULL: none */
+	struct kube_call *call; /* in progress; NULL: none */
 	struct clock_timer *deadline;
 	struct clock_timer *again;
-	struct clock_timer *next; /* begin with the next job */
+	struct clock_timer *next; /* starts the next job */
 };
 
 static void read_lock(struct hami_serve *serve);
@@ -76,7 +76,7 @@ static uint64_t now_ms(const struct hami_serve *serve)
 	return clock_now_ms(serve->deps.node->clock);
 }
 
-/* --- the end of a job -------------------------------------------------------------------------------- */
+/* --- the end of a job ------------------------------------------------------------------------- */
 
 static void job_free(struct job *job)
 {
@@ -102,7 +102,7 @@ static void job_end(struct hami_serve *serve)
 	clock_timer_start(clock, serve->next, 0);
 }
 
-/* -ESTALE: perhaps another pod's request, for which the lock's pod is not to blame. */
+/* -ESTALE: the call may be for another pod than the one of the lock. */
 static void refuse(struct hami_serve *serve, const struct err *err)
 {
 	struct job *job = job_of(serve);
@@ -123,9 +123,9 @@ static void answer(struct hami_serve *serve)
 	job_end(serve);
 }
 
-/* --- the API server has no answer -------------------------------------------------------------------- */
+/* --- the API server has no answer ------------------------------------------------------------- */
 
-/* The deadline ends this. */
+/* Until the deadline. */
 static void try_again(struct hami_serve *serve, const struct err *err)
 {
 	job_of(serve)->trouble = *err;
@@ -157,7 +157,7 @@ static void on_deadline(void *arg)
 	refuse(serve, &err);
 }
 
-/* An error of a call, which the deadline has not ended. */
+/* A request to the API server has failed. */
 static void take_error(struct hami_serve *serve, const struct err *err)
 {
 	if (err->kind == ERR_INVALID)
@@ -166,17 +166,9 @@ static void take_error(struct hami_serve *serve, const struct err *err)
 		try_again(serve, err);
 }
 
-/* --- the pod ---------------------------------------------------------------------------------------- */
+/* --- the pod ---------------------------------------------------------------------------------- */
 
-static struct api_kind kind_of(const struct job *job)
-{
-	struct api_kind kind = hami_pod_kind;
-
-	kind.ns = job->lock.namespace;
-	return kind;
-}
-
-/* What was sent may have been done though it seems to have failed: reading the pod tells. */
+/* A patch may have been applied although it seems to have failed; is_patched() finds out. */
 static void on_patched(void *arg, int result, const struct kube_response *response,
 		       const struct err *err)
 {
@@ -196,7 +188,7 @@ static void patch_pod(struct hami_serve *serve, const struct hami_pod *pod)
 {
 	const struct job *job = job_of(serve);
 	auto_json json_t *body = patch_new(&pod->meta);
-	const struct api_kind kind = kind_of(job);
+	const struct api_kind kind = hami_pod_kind_in(job->lock.namespace);
 	json_t *annotations = json_object();
 
 	json_put_text(annotations, HAMI_TO_ALLOCATE, job->wrote);
@@ -213,7 +205,7 @@ static void patch_pod(struct hami_serve *serve, const struct hami_pod *pod)
 				  on_patched, serve);
 }
 
-/* What its next container gets. */
+/* Allocate the GPUs of the pod's next container. */
 static int grant(struct hami_serve *serve, const struct hami_pod *pod, struct err *err)
 {
 	const struct hami_serve_deps *deps = &serve->deps;
@@ -246,14 +238,14 @@ static int grant(struct hami_serve *serve, const struct hami_pod *pod, struct er
 	return r;
 }
 
-/* Has a patch been done whose answer did not come? */
+/* Was a patch applied whose answer was lost? */
 static bool is_patched(const struct job *job, const struct hami_pod *pod)
 {
 	return job->wrote && str_match(job->uid, pod->meta.uid) &&
 	       str_match(api_meta_annotation(&pod->meta, HAMI_TO_ALLOCATE), job->wrote);
 }
 
-/* The lock of the cache may be older than the pod that the kubelet asks for. */
+/* The lock in the cache may be an earlier pod's: read it from the API server before refusing. */
 static void doubt_lock(struct hami_serve *serve, const struct err *err)
 {
 	struct job *job = job_of(serve);
@@ -296,19 +288,16 @@ static void take_pod(struct hami_serve *serve, const struct hami_pod *pod)
 	refuse(serve, &err);
 }
 
-/* An object of @kind, which the caller frees; NULL: there is none in the answer, and that has been
- * dealt with. */
+/* The object in an answer, which the caller frees; NULL: there is none, and the error has been
+ * handled. */
 static void *take_answer(struct hami_serve *serve, const struct api_kind *kind, int result,
 			 const struct kube_response *response, const struct err *err)
 {
-	auto_json json_t *json = NULL;
 	void *object = NULL;
 	struct err cause = *err;
 
 	if (result == 0)
-		result = json_map_load(response->body, response->body_len, &json, &cause);
-	if (result == 0)
-		result = api_object_decode(kind, json, &object, &cause);
+		result = fetch_decode(kind, response, &object, &cause);
 	if (result == -ENOENT)
 		cause.kind = ERR_RETRY; /* the path is not served */
 	if (result < 0)
@@ -336,12 +325,12 @@ static void on_pod(void *arg, int result, const struct kube_response *response,
 static void read_pod(struct hami_serve *serve)
 {
 	const struct job *job = job_of(serve);
-	const struct api_kind kind = kind_of(job);
+	const struct api_kind kind = hami_pod_kind_in(job->lock.namespace);
 
 	serve->call = fetch_object(serve->deps.node->client, &kind, job->lock.pod, on_pod, serve);
 }
 
-/* --- the lock ---------------------------------------------------------------------------------------- */
+/* --- the lock --------------------------------------------------------------------------------- */
 
 static void take_lock(struct hami_serve *serve, const char *text)
 {
@@ -374,7 +363,7 @@ static void on_node(void *arg, int result, const struct kube_response *response,
 		return;
 	lock = api_meta_annotation(&node->meta, HAMI_LOCK);
 	job_of(serve)->fresh = true;
-	take_lock(serve, lock); /* of one that has ended, the pod says so */
+	take_lock(serve, lock); /* if the lock has ended, its pod shows that */
 	api_object_free(&node_kind, node);
 }
 
@@ -389,7 +378,7 @@ static void read_lock(struct hami_serve *serve)
 		serve->call = fetch_object(node->client, &node_kind, node->name, on_node, serve);
 }
 
-/* --- one after the other ------------------------------------------------------------------------------ */
+/* --- one after the other ---------------------------------------------------------------------- */
 
 static void on_next(void *arg)
 {

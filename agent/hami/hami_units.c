@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-enum { THOUSAND = 1000, PERCENT = 100 };
+enum { PERCENT = 100 };
 
 /* Why @gpu is not divided; NULL: it is. */
 static const char *exclusion(const struct nvidia_gpu *gpu, uint64_t memory_mib)
@@ -53,8 +53,8 @@ void hami_units_make(const struct nvidia_type *type, const struct hami_config *c
 			.index = gpu->index,
 			.numa_node = gpu->numa_node,
 			.count = config->split,
-			.memory_mib = mib * config->memory / THOUSAND,
-			.cores = (uint64_t)PERCENT * config->cores / THOUSAND,
+			.memory_mib = mib * config->memory / HAMI_WHOLE,
+			.cores = (uint64_t)PERCENT * config->cores / HAMI_WHOLE,
 			.trouble = nvidia_type_trouble(type, &device),
 		};
 	}

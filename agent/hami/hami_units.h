@@ -1,6 +1,6 @@
 /*
- * hami_units: NVIDIA's GPUs as HAMi divides them: each is offered to the kubelet as several units,
- * "UUID-0", "UUID-1" and so on, and to HAMi's scheduler with its memory and time. Pure.
+ * hami_units: the GPUs that HAMi divides. The kubelet is offered several units of each, "UUID-0",
+ * "UUID-1" and so on; HAMi's scheduler is told the memory and compute of each. Pure.
  */
 #pragma once
 
@@ -14,14 +14,14 @@ struct hami_entry;
 struct json_strs;
 struct nvidia_type;
 
-/* Texts are borrowed from the GPUs. */
+/* The strings are borrowed from the GPUs. */
 struct hami_units {
 	struct hami_gpu *items; /* in the order of their addresses */
 	size_t len, cap;
 };
 
-/* The GPUs of @type that are divided: all but those in MIG mode, those that the configuration
- * filters, and those whose UUID or memory is not known. The latter two and MIG are named in
+/* The GPUs of @type to divide: all except those in MIG mode, those that the configuration excludes,
+ * and those whose UUID or memory is unknown. GPUs in MIG mode or without known memory are added to
  * @left_out ("GPU-...: it is in MIG mode"), which may be NULL. */
 void hami_units_make(const struct nvidia_type *type, const struct hami_config *config,
 		     struct hami_units *ret_units, struct json_strs *left_out);
@@ -31,7 +31,7 @@ void hami_units_done(struct hami_units *units);
 /* The kubelet's ID of the unit @i of @gpu. The caller frees. */
 char *hami_unit_id(const struct hami_gpu *gpu, unsigned i);
 
-/* Can the GPUs be given as @entry says? Its shares are no larger than what there is, of healthy GPUs
- * that are there. 0, or ERR_INVALID. */
+/* 0 if every share of @entry is of a healthy GPU of @units and no larger than the GPU; else
+ * ERR_INVALID. */
 int hami_units_check(const struct hami_units *units, const struct hami_entry *entry,
 		     struct err *err);

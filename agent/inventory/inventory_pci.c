@@ -86,14 +86,6 @@ void inventory_pci_groups_free(struct map *groups)
 	map_free(groups);
 }
 
-static uint16_t id_of(const char *hex)
-{
-	uint64_t value = 0;
-
-	str_to_hex(hex, &value);
-	return (uint16_t)value;
-}
-
 static void set_names(struct pcidevice_status *status, const struct id_names *names)
 {
 	auto_free char *id = xasprintf("pci:%s:%s", str_or_empty(status->vendor_id),
@@ -101,13 +93,13 @@ static void set_names(struct pcidevice_status *status, const struct id_names *na
 	auto_free char *class_id = xasprintf("pciclass:%s", str_or_empty(status->class_id));
 	const struct id_name *name = id_names_get(names, id);
 	const struct id_name *class_name = id_names_get(names, class_id);
-	uint16_t device = id_of(status->device_id);
+	uint16_t device = str_to_hex16(status->device_id);
 
 	status->resource_name = resource_name_pci(name->first, name->second, device);
 	status->description = description_pci(&(struct description_pci){
-		.vendor_id = id_of(status->vendor_id),
+		.vendor_id = str_to_hex16(status->vendor_id),
 		.device_id = device,
-		.class_id = id_of(status->class_id),
+		.class_id = str_to_hex16(status->class_id),
 		.vendor = name->first,
 		.device = name->second,
 		.class_ = class_name->first,

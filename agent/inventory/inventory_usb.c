@@ -37,14 +37,6 @@ static const struct limit interface_limits[] = {
 };
 #undef I
 
-static uint16_t id_of(const char *hex)
-{
-	uint64_t value = 0;
-
-	str_to_hex(hex, &value);
-	return (uint16_t)value;
-}
-
 static void set_description(struct usbdevice_status *status,
 			    const struct inventory_usb_source *source)
 {
@@ -56,13 +48,13 @@ static void set_description(struct usbdevice_status *status,
 
 	for (size_t i = 0; i < status->interfaces.len && interface_class < 0; i++) {
 		if (status->interfaces.items[i].class_)
-			interface_class = id_of(status->interfaces.items[i].class_);
+			interface_class = str_to_hex16(status->interfaces.items[i].class_);
 	}
-	status->class_type = description_usb_class(usb->class_code ? id_of(usb->class_code) : -1,
-						   interface_class);
+	status->class_type = description_usb_class(
+		usb->class_code ? str_to_hex16(usb->class_code) : -1, interface_class);
 	status->description = description_usb(&(struct description_usb){
-		.vendor_id = id_of(status->vendor_id),
-		.product_id = id_of(status->product_id),
+		.vendor_id = str_to_hex16(status->vendor_id),
+		.product_id = str_to_hex16(status->product_id),
 		.vendor = name->first,
 		.product = name->second,
 		.product_string = usb->product_name,
@@ -142,10 +134,10 @@ struct usbdevice *inventory_usb_object(const struct inventory_usb_source *source
 	const struct usb_facts *usb = source->usb;
 	auto_free char *label = names_label_value(source->node_name);
 
-	device->meta.name =
-		names_usbdevice(source->node_name, id_of(usb->vendor), id_of(usb->product),
-				(unsigned)limit_number(usb->bus, INT_MAX, 0),
-				(unsigned)limit_number(usb->device, INT_MAX, 0));
+	device->meta.name = names_usbdevice(source->node_name, str_to_hex16(usb->vendor),
+					    str_to_hex16(usb->product),
+					    (unsigned)limit_number(usb->bus, INT_MAX, 0),
+					    (unsigned)limit_number(usb->device, INT_MAX, 0));
 	json_pairs_set(&device->meta.labels, NAMES_LABEL_NODE, label);
 	set_status(device, source);
 	api_conditions_set(&device->status.conditions,

@@ -1,10 +1,8 @@
 #include "agent/mdev/mdev_type.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
@@ -17,6 +15,7 @@
 #include "api/mediateddevice.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -102,7 +101,7 @@ static bool find_offer(const struct mdev_view *view, const struct mediateddevice
 	return true;
 }
 
-/* --- what is offered ---------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 static int by_resource(const void *a, const void *b)
 {
@@ -227,7 +226,7 @@ void mdev_type_nodes(struct mdev_type *type, struct json_strs *nodes)
 	array_done(&offers);
 }
 
-/* --- Allocate ------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static const struct mediateddevice *find(const struct mdev_view *view, const char *uuid)
 {
@@ -263,16 +262,12 @@ static char *trouble_now(const struct mdev_view *view, const struct mediateddevi
 	const char *sysfs_root = view->node->helper.sysfs_root;
 	auto_free char *path = xasprintf("%s/bus/mdev/devices/%s/iommu_group",
 					 sysfs_root ? sysfs_root : "/sys", device->status.uuid);
-	char target[PATH_MAX];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
-	const char *group;
+	auto_free char *group = file_link_name(path);
 
-	if (n < 0)
+	if (!group)
 		return errno == ENOENT
 			       ? xstrdup("it is gone from the node")
 			       : xasprintf("its IOMMU group cannot be read: %s", strerror(errno));
-	target[n] = '\0';
-	group = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
 	if (strcmp(group, device->status.iommu_group) == 0)
 		return NULL;
 	return xasprintf("it is in the IOMMU group %s now", group);

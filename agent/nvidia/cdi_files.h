@@ -1,10 +1,10 @@
 /*
- * cdi_files: which devices of one kind the CDI files of this node describe: those of /etc/cdi and
- * /var/run/cdi, as container runtimes read them. Writes none.
+ * cdi_files: reads which devices of one kind the CDI files in /etc/cdi and /var/run/cdi describe,
+ * by the rules of container runtimes.
  *
- * A file in /var/run/cdi goes before those in /etc/cdi. Two files of one folder with the same
- * device are a conflict: a runtime then knows no such device. A file that cannot be read describes
- * nothing.
+ * Files in /var/run/cdi override those in /etc/cdi. If two files of one folder have the same
+ * device, that is a conflict, and runtimes do not know the device. Files that cannot be read are
+ * skipped.
  */
 #pragma once
 
@@ -27,5 +27,5 @@ void cdi_files_done(struct cdi_files *files);
 
 bool cdi_files_equal(const struct cdi_files *a, const struct cdi_files *b);
 
-/* Why a container cannot get the device @name: a static text; NULL: it can. */
+/* Why a container cannot get the device @name, a static string; NULL: it can. */
 const char *cdi_files_trouble(const struct cdi_files *files, const char *name);

@@ -110,7 +110,7 @@ static void plan_soon(struct nvidia *nvidia)
 	clock_timer_start(nvidia->node->clock, nvidia->due, 0);
 }
 
-/* --- report changes ----------------------------------------------------------------------------- */
+/* --- report changes --------------------------------------------------------------------------- */
 
 /* An event needs the object, which may not be there yet. */
 static void record_health(const struct nvidia *nvidia, const char *address, const char *uuid,
@@ -232,7 +232,7 @@ static void forget_unwatched(struct nvidia *nvidia)
 	}
 }
 
-/* --- claims ------------------------------------------------------------------------------------- */
+/* --- claims ----------------------------------------------------------------------------------- */
 
 static bool knows_claims(const struct nvidia *nvidia)
 {
@@ -366,7 +366,7 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 	return xstrdup("NVIDIA's driver is asked to let the GPU go");
 }
 
-/* --- GPUs that the driver lets go --------------------------------------------------------------- */
+/* --- GPUs that the driver lets go ------------------------------------------------------------- */
 
 /* What a restarted agent has to know. One that is bound elsewhere stays in the record. */
 static void record_released(struct nvidia *nvidia, const struct nvml_line *line)
@@ -415,7 +415,7 @@ static void end_release(struct nvidia *nvidia, const struct nvml_end *end)
 				question->verb == NVML_ASK_ATTACH, end->message, now_ms(nvidia));
 }
 
-/* --- runs --------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static void on_line(void *arg, const struct nvml_line *line)
 {
@@ -582,7 +582,7 @@ static void on_due(void *arg)
 	nvidia_step_done(&step);
 }
 
-/* --- what else is on the node ------------------------------------------------------------------- */
+/* --- what else is on the node ----------------------------------------------------------------- */
 
 static void on_cdi_written(void *arg)
 {
@@ -868,7 +868,7 @@ static void on_look(void *arg)
 	tell(nvidia);
 }
 
-/* --- the GPUs of the node ----------------------------------------------------------------------- */
+/* --- the GPUs of the node --------------------------------------------------------------------- */
 
 static bool is(const char *a, const char *b)
 {
@@ -940,7 +940,7 @@ void nvidia_offer(void *arg, struct plugins *plugins)
 		nvidia_type_offer(&nvidia->type, plugins);
 }
 
-/* --- for the PCIDevice -------------------------------------------------------------------------- */
+/* --- for the PCIDevice ------------------------------------------------------------------------ */
 
 bool nvidia_has(const struct nvidia *nvidia, const char *address)
 {
@@ -1025,7 +1025,7 @@ const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, co
 	return known ? &nvidia->allocations : NULL;
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_options *options,
 			  const struct nvidia_deps *deps)

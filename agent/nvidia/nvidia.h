@@ -1,14 +1,15 @@
 /*
- * nvidia: NVIDIA's GPUs for containers, as NVIDIA's device plugin offers them: follows the GPUs
- * that the kernel says NVIDIA's driver has, runs hostdev-nvml to read, watch and probe them, and
- * offers them to the kubelet.
+ * nvidia: offers NVIDIA's GPUs to containers as NVIDIA's device plugin does. Follows the GPUs that
+ * are bound to NVIDIA's driver, runs hostdev-nvml to read, watch and probe them, and offers them to
+ * the kubelet. While NVIDIA's device plugin runs on the node, nothing is offered.
  *
- * A run that misses its deadline or dies is followed by another one, of questions and of watches
- * each at most once in NVIDIA_REPLACE_MS, and at once after the first. While NVIDIA's device plugin
- * runs on the node, nothing is offered. A GPU whose card a PCIDeviceClaim takes is withdrawn: its
- * units are unhealthy, and hostdev-nvml lets it go. When no container has it any more, its
- * persistence mode is turned off and its drain state on, and the card is bound. When the claim is
- * gone, the GPU is as it was before containers get it again.
+ * If hostdev-nvml dies or misses a deadline, it is started again: after the first failure at once,
+ * then at most once per NVIDIA_REPLACE_MS, separately for questions and for watches.
+ *
+ * When a PCIDeviceClaim takes the card of a GPU, the GPU is withdrawn: its units become unhealthy.
+ * Once no container has it, hostdev-nvml turns its persistence mode off and its drain state on, and
+ * the card can be bound. After the claim is gone, these are restored before containers get the GPU
+ * again.
  */
 #pragma once
 
@@ -25,46 +26,46 @@ struct plugins;
 struct this_node;
 
 enum {
-	NVIDIA_COLD_MS = 20000, /* one GPU's first answer: the driver initializes it */
-	NVIDIA_WARM_MS = 5000,  /* any later one                                     */
+	NVIDIA_COLD_MS = 20000, /* timeout of a GPU's first answer: the driver initializes it */
+	NVIDIA_WARM_MS = 5000,  /* timeout of later answers                                   */
 	NVIDIA_REPLACE_MS = 60000,
-	NVIDIA_LOOK_MS = 5000,       /* at configuration and CDI files, and for another plugin */
-	NVIDIA_SETTLE_MS = 500,      /* until a new configuration file is read again */
-	NVIDIA_MIG_MS = 60000,       /* at MIG devices, whose events do not reach everybody */
-	NVIDIA_ABSENT_MS = 30000,    /* while no GPU has ever answered */
-	NVIDIA_ALLOCATIONS_MAX = 64, /* of a PCIDevice: crds/ */
+	NVIDIA_LOOK_MS = 5000,       /* between checks of files, and for NVIDIA's plugin */
+	NVIDIA_SETTLE_MS = 500,      /* before a new configuration file is read again    */
+	NVIDIA_MIG_MS = 60000,       /* between reads of MIG devices: some changes have no event */
+	NVIDIA_ABSENT_MS = 30000,    /* between attempts while no GPU has ever answered  */
+	NVIDIA_ALLOCATIONS_MAX = 64, /* in a PCIDevice; limit of its CRD                 */
 };
 
-/* The texts are borrowed. */
+/* The strings are borrowed. */
 struct nvidia_options {
 	bool on;
-	/* HAMi's scheduler chooses the GPUs of a container, and the IDs that the kubelet allocates do
-	 * not tell which. What offers them then asks nvidia_view(). */
+	/* HAMi's scheduler chooses the GPUs of a container; the IDs that the kubelet allocates do
+	 * not tell which. agent/hami offers the GPUs then, and reads them with nvidia_view(). */
 	bool chosen;
 	const char *driver_root; /* NULL: the library is where the loader finds it     */
 	const char *config_file; /* NVIDIA's configuration file; NULL: none            */
-	const char *config_dir;  /* or the folder of which a label names one           */
-	unsigned lists;          /* enum nvidia_list; 0: as the file says, or by envvar */
-	const char *mig;         /* a MIG strategy; NULL: as the file says, or none     */
-	const char *ctk; /* nvidia-ctk, to write a missing CDI file; NULL or "": nobody does */
+	const char *config_dir;  /* or a folder of such files; a label selects one     */
+	unsigned lists;          /* enum nvidia_list; 0: from the file, else envvar    */
+	const char *mig;         /* a MIG strategy; NULL: from the file, else none     */
+	const char *ctk; /* nvidia-ctk, to write a missing CDI file; NULL or "": write none */
 	const char *ignored_xids, *fatal_xids; /* as xid_policy_init() takes them, or NULL */
 };
 
 struct nvidia_deps {
-	/* What is offered, or an answer of nvidia_bind_trouble(), changed: have nvidia_offer()
-	 * called soon. */
+	/* The offer, or an answer of nvidia_bind_trouble(), has changed: call nvidia_offer()
+	 * soon. */
 	void (*changed)(void *arg);
 	/* The name of the PCIDeviceClaim that takes the card at @address; the caller frees.
-	 * NULL: none does. When that changes, nvidia_find_gpus() is to follow. */
+	 * NULL: none. Call nvidia_find_gpus() when that changes. */
 	char *(*claim_of)(void *arg, const char *address);
-	/* As offers_ids(), offers_is_free() and offers_allocations(): of the units of GPUs that
-	 * pods have. */
+	/* As offers_ids(), offers_is_free() and offers_allocations(), for units of GPUs. */
 	void (*given)(void *arg, struct json_strs *ids);
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
 	const struct pcidevice_allocations *(*allocations)(void *arg, const char *id);
-	/* Why no container can get any GPU now; NULL: it can. May be NULL itself. */
+	/* Why no container can get any GPU now; NULL: nothing prevents it. The callback may be
+	 * NULL. */
 	const char *(*hindrance)(void *arg);
-	/* What of the HostDeviceConfig this node does not use: all of it, again and again. */
+	/* What of the HostDeviceConfig this node does not use; each call has all of it. */
 	void (*report)(void *arg, const struct config_troubles *troubles);
 	void *arg;
 };
@@ -72,44 +73,43 @@ struct nvidia_deps {
 /* @node and what @deps names are borrowed. */
 struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_options *options,
 			  const struct nvidia_deps *deps);
-/* After the plugins. Takes NULL, returns NULL. The loop must run once more. */
+/* Free the plugins first. Takes NULL, returns NULL. The loop must run once more. */
 struct nvidia *nvidia_free(struct nvidia *nvidia);
 
-/* The node has a new inventory, or other claims: find its GPUs, and withdraw those that claims
- * take. */
+/* Call it after a change of the inventory or of claims: finds the GPUs, and withdraws those that
+ * claims take. */
 void nvidia_find_gpus(struct nvidia *nvidia);
 
-/* Which pods have which units may have changed. */
+/* Call it when pods may have got or released units. */
 void nvidia_pods_changed(struct nvidia *nvidia);
 
 /* Has the card at @address a GPU that may be offered to containers? */
 bool nvidia_has(const struct nvidia *nvidia, const char *address);
 
-/* The resource that the GPU, or its first MIG device, is offered as (NULL: it is not), and why
- * containers do not get it (NULL: they do). False: not known yet. Valid until the next call and
- * `changed`. */
+/* The resource of the GPU or of its first MIG device (NULL: it is not offered), and why containers
+ * do not get it (NULL: they do). False: not known yet. Valid until the next call or `changed`. */
 bool nvidia_offered(struct nvidia *nvidia, const char *address, const char **ret_resource,
 		    const char **ret_trouble);
 
-/* The containers that have the GPU, or a unit of it: each once, at most NVIDIA_ALLOCATIONS_MAX;
+/* The containers that have the GPU or a unit of it, each once, NVIDIA_ALLOCATIONS_MAX at most;
  * NULL: not known yet. Valid until the next call. */
 const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, const char *address);
 
-/* Why must the card at @address not be bound to another driver now: containers have the GPU, or
- * can get it, or NVIDIA's driver does not let it go (which a claim can override, with the reason
- * UseUnknown). NULL: for no such reason. The caller frees. */
+/* Why the card at @address must not be bound to another driver now: containers have or can get the
+ * GPU, or NVIDIA's driver does not release it (a claim can override that: UseUnknown). NULL: it may
+ * be bound. The caller frees. */
 char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address);
 
-/* The HostDeviceConfig, whose entry for this node configures the GPUs if the options name no file.
- * Borrowed until the next call or the end. */
+/* Set the HostDeviceConfig. If the options name no file, its entry for this node configures the
+ * GPUs. Borrowed until the next call or the end. */
 void nvidia_set_config(struct nvidia *nvidia, const struct config *config);
 
-/* The labels of the Node; NULL: there is no Node. They select an entry of the HostDeviceConfig, and
- * one of them can name the configuration file. */
+/* Set the labels of the Node; NULL: there is no Node. They select the entry of the
+ * HostDeviceConfig; one of them can select the configuration file. */
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);
 
-/* For what offers the GPUs in another way than nvidia_offer(): the GPUs, and how a container gets
- * them; NULL: not known yet, or (*@ret_elsewhere) another plugin offers them. */
+/* The GPUs and how a container gets them, for callers that offer them in their own way; NULL: not
+ * known yet, or (*@ret_elsewhere) offered by another plugin. */
 const struct nvidia_type *nvidia_view(const struct nvidia *nvidia, bool *ret_elsewhere);
 
 /* Make what @plugins offer what there is: a offers_type's offer(). Nothing is offered before

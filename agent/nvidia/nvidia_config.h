@@ -1,9 +1,9 @@
 /*
- * nvidia_config: the configuration file of NVIDIA's device plugin, version v1, as a struct. Pure.
+ * nvidia_config: parses the configuration file of NVIDIA's device plugin, version v1. Pure.
  *
- * Unknown fields are passed over, as there. A file that contradicts itself is refused whole, with
- * the field. Unlike there, `rename` and `devices` of a resource have an effect. Fields that have
- * none here are listed, if they ask for something.
+ * Unknown fields are ignored, as the plugin does. A file that contradicts itself is rejected as a
+ * whole; the error names the field. Unlike in the plugin, `rename` and `devices` of a resource have
+ * an effect. Fields that are set but have no effect here are listed in `ignored`.
  */
 #pragma once
 
@@ -26,26 +26,26 @@ enum {
 
 /* A resource of sharing.timeSlicing, or of sharing.mps. */
 struct nvidia_sharing {
-	char *resource;           /* whose devices are shared: "nvidia.com/gpu"     */
-	char *name;               /* as which they are offered: may be the same one */
-	unsigned replicas;        /* of each device                                 */
-	unsigned count;           /* of so many devices                             */
-	struct json_strs devices; /* or of these: UUIDs, "0", "0:1"                 */
-	bool all;                 /* or of all                                      */
+	char *resource;           /* the resource whose devices are shared, "nvidia.com/gpu" */
+	char *name;               /* the resource of the shares; may be the same             */
+	unsigned replicas;        /* shares of each device                                   */
+	unsigned count;           /* how many devices are shared                             */
+	struct json_strs devices; /* or which: UUIDs, "0", "0:1"                             */
+	bool all;                 /* or all                                                  */
 };
 
 /* Zero: no file. */
 struct nvidia_config {
 	unsigned lists; /* enum nvidia_list; 0: the file does not say */
 	enum nvidia_mig_strategy mig;
-	bool packed;              /* prefer shares of few GPUs, not of many     */
-	bool single;              /* a container gets one share at most         */
-	bool by_index;            /* its runtime is told indexes, not UUIDs, but for CDI devices */
-	bool nodes;               /* it is told the device nodes of its devices  */
-	bool gds, mofed, gdrcopy; /* its runtime is told to give it these */
-	bool imex;                /* ... and IMEX channel 0 */
-	bool imex_required;       /* no device is offered without that channel */
-	char *mps_root; /* folder of the MPS daemons that share devices; NULL: time-slicing does */
+	bool packed;              /* prefer shares of few GPUs, not of many            */
+	bool single;              /* a container gets one share at most                */
+	bool by_index;            /* name devices by index, not UUID, except CDI devices */
+	bool nodes;               /* pass the device nodes to containers               */
+	bool gds, mofed, gdrcopy; /* pass these to containers                          */
+	bool imex;                /* pass IMEX channel 0                               */
+	bool imex_required;       /* offer no device without that channel              */
+	char *mps_root;           /* folder of the MPS daemons; NULL: share by time-slicing */
 	struct {
 		struct nvidia_sharing *items;
 		size_t len, cap;
@@ -56,5 +56,5 @@ struct nvidia_config {
 /* Read a file; @name is for messages. 0, or ERR_INVALID with nothing to release. */
 int nvidia_config_parse(const char *name, const char *text, size_t len,
 			struct nvidia_config *ret_config, struct err *err);
-/* Release; it is that of no file. */
+/* Release and set to zero. */
 void nvidia_config_done(struct nvidia_config *config);

@@ -1,11 +1,11 @@
 /*
- * nvidia_ctk: has NVIDIA's program nvidia-ctk write the CDI file of the GPUs, nvidia.yaml in
- * /var/run/cdi, as the service nvidia-cdi-refresh does.
+ * nvidia_ctk: runs NVIDIA's nvidia-ctk to write the CDI file of the GPUs, /var/run/cdi/nvidia.yaml,
+ * as the service nvidia-cdi-refresh does.
  *
- * Only if no CDI file describes any of them, so that there is never a second one; a file that was
- * written here is written again when devices are missing in it. Not again for the same devices, nor
- * within NVIDIA_CTK_PAUSE_MS. A run past its deadline is killed. What the program prints is in the
- * log.
+ * It runs only if no CDI file describes any of the GPUs, so that there is never a second file; a
+ * file written here is written again if devices are missing in it. It does not run again for the
+ * same devices, or within NVIDIA_CTK_PAUSE_MS. A run past its deadline is killed. The log has the
+ * program's output.
  */
 #pragma once
 
@@ -27,21 +27,21 @@ struct nvidia_ctk_deps {
 	struct clock *clock;
 	const char *path;      /* of the program                       */
 	const char *host_root; /* below which the file is; NULL: /     */
-	/* A run has ended: the file may be there, or nvidia_ctk_trouble() is another. */
+	/* A run has ended: the file may exist, or nvidia_ctk_trouble() has changed. */
 	void (*ended)(void *arg);
 	void *arg;
 };
 
 /* What @deps names is borrowed. */
 struct nvidia_ctk *nvidia_ctk_new(const struct nvidia_ctk_deps *deps);
-/* A run is killed. Takes NULL, returns NULL. The loop must run once more. */
+/* Kills a run. Takes NULL, returns NULL. The loop must run once more. */
 struct nvidia_ctk *nvidia_ctk_free(struct nvidia_ctk *ctk);
 
-/* The CDI files have @files, and containers can get the devices @wanted: have the file written if
- * it is needed. True if a run began. */
+/* Start a run if @files, the node's CDI files, require it for the devices @wanted. True if a run
+ * began. */
 bool nvidia_ctk_look(struct nvidia_ctk *ctk, const struct cdi_files *files,
 		     const struct json_strs *wanted);
 
-/* Why there is no file yet: a run is under way, or has failed. NULL: neither. Valid until the next
- * look and `ended`. */
+/* Why there is no file yet: a run is in progress, or it has failed. NULL: neither. Valid until the
+ * next nvidia_ctk_look() or `ended`. */
 const char *nvidia_ctk_trouble(const struct nvidia_ctk *ctk);

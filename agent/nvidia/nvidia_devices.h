@@ -1,6 +1,6 @@
 /*
- * nvidia_devices: which devices of the GPUs are offered, as which resource, and in how many shares.
- * Pure.
+ * nvidia_devices: decides which GPUs and MIG devices are offered, under which resource, and in how
+ * many shares. Pure.
  */
 #pragma once
 
@@ -21,7 +21,8 @@ enum { NVIDIA_RESOURCE_SIZE = 64 };
 
 /* What is offered of GPUs in MIG mode: the strategies of NVIDIA's plugin. */
 enum nvidia_mig_strategy {
-	NVIDIA_MIG_NONE, /* the whole GPU, as of others                                           */
+	/* the whole GPU, like GPUs without MIG */
+	NVIDIA_MIG_NONE,
 	/* their MIG devices as nvidia.com/gpu, if all devices of a node are alike */
 	NVIDIA_MIG_SINGLE,
 	/* their MIG devices by profile: nvidia.com/mig-1g.5gb */
@@ -32,9 +33,9 @@ enum nvidia_mig_strategy {
 struct nvidia_device {
 	const struct nvidia_gpu *gpu;
 	const struct nvidia_mig *mig;         /* NULL: the whole GPU */
-	const char *uuid;                     /* NULL: not told yet  */
-	char resource[NVIDIA_RESOURCE_SIZE];  /* by what it is       */
-	const struct nvidia_sharing *sharing; /* NULL: it is offered as a whole */
+	const char *uuid;                     /* NULL: not known yet */
+	char resource[NVIDIA_RESOURCE_SIZE];  /* by its type         */
+	const struct nvidia_sharing *sharing; /* NULL: not shared    */
 };
 
 struct nvidia_devices {
@@ -44,9 +45,9 @@ struct nvidia_devices {
 };
 
 /*
- * All of them, by the address of their GPU. With the strategy single, the GPUs that are alike in
- * being whole, or in the profile of all their MIG devices, are offered: the largest group of them,
- * of equal ones the first.
+ * The devices of all @gpus, sorted by the address of the GPU. The strategy single offers only GPUs
+ * that are alike: GPUs without MIG, or those whose MIG devices all have the same profile. The
+ * largest such group is offered, and the first one if several are equally large.
  */
 void nvidia_devices_make(const struct nvidia_gpus *gpus, const struct nvidia_config *config,
 			 enum nvidia_mig_strategy strategy, struct nvidia_devices *ret_devices);
@@ -63,10 +64,10 @@ bool nvidia_devices_are_parts(const struct nvidia_devices *devices, const char *
 /* Parse "none", "single" or "mixed". False: @text is another word. */
 bool nvidia_mig_strategy_from_text(const char *text, enum nvidia_mig_strategy *ret_strategy);
 
-/* The resource that it is offered as. */
+/* The resource under which it is offered. */
 const char *nvidia_device_resource(const struct nvidia_device *device);
 
-/* How many units of it there are: its shares, or 1. */
+/* The number of its units: its shares, or 1. */
 unsigned nvidia_device_units(const struct nvidia_device *device);
 
 /* The kubelet's ID of a unit: "GPU-...", or of a share "GPU-...::0". The caller frees. */
@@ -75,6 +76,6 @@ char *nvidia_unit_id(const struct nvidia_device *device, unsigned unit);
 /* Is the unit @id a share? */
 bool nvidia_unit_is_share(const char *id);
 
-/* The UUID of the device that the unit @id is of; also of a unit of HAMi's, "GPU-...-0". The caller
+/* The UUID of the device of the unit @id, also if it is a unit of HAMi, "GPU-...-0". The caller
  * frees. */
 char *nvidia_unit_uuid(const char *id);

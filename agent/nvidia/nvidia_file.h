@@ -1,10 +1,10 @@
 /*
- * nvidia_file: the configuration file of this node: a file, or the one of a folder that the Node's
- * label names, as NVIDIA's config-manager chooses it; or a text that was given in place of both.
- * Reads it again at each look; keeps the last good one.
+ * nvidia_file: the configuration of this node's GPUs: from a file; from the file in a folder that
+ * the Node's label selects, by the rule of NVIDIA's config-manager; or from a text that the caller
+ * sets. Keeps the last valid configuration.
  *
- * Without the label, the file "default" of the folder counts, else the only file in it, else none.
- * A text that is new has to be the same at two looks: it may be half written.
+ * Without the label, the file "default" of the folder is used, else its only file, else none. A new
+ * text is used once two reads have returned it, because a file may be half written.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ enum nvidia_file_result {
 	NVIDIA_FILE_NEW,
 };
 
-/* Zero, with a path, a folder, or neither: then the text that is given counts. */
+/* Set `path`, `folder` or neither (then nvidia_file_give() sets the text), and zero the rest. */
 struct nvidia_file {
 	const char *path;   /* borrowed; NULL: none */
 	const char *folder; /* borrowed; NULL: none */
@@ -35,21 +35,22 @@ struct nvidia_file {
 	char *text;         /* of it                                */
 	bool is_good;       /* it has become `config`               */
 
-	bool is_read;                /* `config` is that of a file, or there is none to read */
+	bool is_read;                /* `config` is valid, or there is nothing to read */
 	struct nvidia_config config; /* to be read only */
 };
 
 /* Release. */
 void nvidia_file_done(struct nvidia_file *file);
 
-/* The label's value now; NULL: the Node does not have it, or there is no Node. True if it
- * differs. */
+/* Set the label's value; NULL: the Node does not have the label, or there is no Node. True if it
+ * has changed. */
 bool nvidia_file_set_label(struct nvidia_file *file, const char *value);
 
-/* The text (copied; NULL: nothing is configured) that counts without a path and a folder, and its
- * name for messages. True if it differs. */
+/* Set the text (copied; NULL: nothing is configured) to use without a path and a folder, and its
+ * name for messages. True if it has changed. */
 bool nvidia_file_give(struct nvidia_file *file, const char *name, const char *text);
 
-/* An enum nvidia_file_result; or < 0, as long as it lasts, and the configuration stays as it is. A
- * folder is read only once the label is known, and a text once it was given. */
+/* Read the configuration. Returns enum nvidia_file_result, or < 0 while it is invalid; then the
+ * last valid one stays. A folder is read only once the label is known, and a text once it is
+ * set. */
 int nvidia_file_look(struct nvidia_file *file, struct err *err);

@@ -1,6 +1,6 @@
 /*
- * nvidia_migs: the MIG devices of one GPU, as hostdev-nvml tells them, and which of them are ill.
- * Pure.
+ * nvidia_migs: the MIG devices of one GPU, as hostdev-nvml reports them, and which of them are
+ * unhealthy. Pure.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct nvidia_mig {
 	int slot;      /* NVML's index of it in its GPU      */
 	int gi, ci;
 	bool is_whole; /* its compute slices are all of its GPU instance */
-	bool told_ill; /* for the owner's log                */
+	bool told_ill; /* the owner has logged that it is unhealthy */
 };
 
 struct nvidia_migs {
@@ -27,23 +27,23 @@ struct nvidia_migs {
 	size_t len, cap;
 };
 
-/* Release; there are none again. */
+/* Release and leave an empty list. */
 void nvidia_migs_done(struct nvidia_migs *migs);
 
-/* One more, of a line of the kind "mig". */
+/* Add the MIG device of a line of the kind "mig". */
 void nvidia_migs_add(struct nvidia_migs *migs, const struct nvml_line *line);
 
-/* These are all of them now; what is known of those that stay is kept. @now moves. True if they
- * differ. */
+/* Replace all by @now, which is taken. Keeps what is known of those that stay. True if anything
+ * changed. */
 bool nvidia_migs_set(struct nvidia_migs *migs, struct nvidia_migs *now);
 
-/* Those that an event of these instances concerns fall ill, with @trouble unless they are already.
- * @ci -1: all of the GPU instance. The number of them; *@ret_news: of those that were well. */
+/* Mark the MIG devices of the GPU instance @gi and compute instance @ci (-1: all) unhealthy, with
+ * @trouble unless they are already. Returns their number; *@ret_news: how many were healthy. */
 size_t nvidia_migs_fall_ill(struct nvidia_migs *migs, int gi, int ci, const char *trouble,
 			    size_t *ret_news);
 
-/* They are all well again. */
+/* Mark all healthy. */
 void nvidia_migs_recover(struct nvidia_migs *migs);
 
-/* Why the first ill one is; NULL: all are well. */
+/* The trouble of the first unhealthy one; NULL: all are healthy. */
 const char *nvidia_migs_trouble(const struct nvidia_migs *migs);

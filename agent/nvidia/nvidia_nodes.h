@@ -12,18 +12,18 @@ struct err;
 struct helper_place;
 struct nvidia_device;
 
-/* Add the nodes that all GPUs share, those of them that exist below the /dev of @place. */
+/* Add the nodes that all GPUs share, if they exist below the /dev of @place. */
 void nvidia_nodes_add_shared(const struct helper_place *place, struct allocation *allocation);
 
 /*
  * Add /dev/nvidia<minor>, and of a MIG device the nodes of its GPU instance and compute instance,
  * which /proc/driver/nvidia-caps/mig-minors numbers: lines "gpu<minor>/gi<gi>/ci<ci>/access <n>".
- * Errors: -ENODEV if the driver does not tell a number, and those of the file.
+ * Errors: -ENODEV if the driver does not report a number, and those of reading the file.
  */
 int nvidia_nodes_add(const struct helper_place *place, const struct nvidia_device *device,
 		     struct allocation *allocation, struct err *err);
 
-/* Has the node IMEX channel 0 (/dev/nvidia-caps-imex-channels/channel0)? */
+/* Does the node have IMEX channel 0 (/dev/nvidia-caps-imex-channels/channel0)? */
 bool nvidia_nodes_have_imex(const struct helper_place *place);
 
 /* Add it. */

@@ -1,10 +1,10 @@
 /*
- * nvidia_plan: which question hostdev-nvml is asked next, and which GPUs it watches. Pure.
+ * nvidia_plan: decides the next question to hostdev-nvml, and which GPUs it watches. Pure.
  *
- * One question at a time, in this order: what new GPUs are, whether the driver releases those that
- * claims take, and takes back those that none takes any more, how unhealthy ones are, how all are
- * linked. A GPU that hung is asked alone, so that the others do not wait for it. One that a
- * PCIDeviceClaim takes is not watched, and asked for its UUID only.
+ * One question at a time, in this order: read new GPUs; release GPUs that claims take; attach GPUs
+ * whose claim is gone; probe unhealthy GPUs; read the topology. A GPU that hung gets questions of
+ * its own, so that the others do not wait for it. A GPU that a PCIDeviceClaim takes is not watched,
+ * and only its UUID is read.
  */
 #pragma once
 
@@ -19,24 +19,24 @@ struct nvidia_gpus;
 /* Borrowed. */
 struct nvidia_case {
 	const struct nvidia_gpus *gpus;
-	bool asks;                       /* a question is under way                    */
-	uint64_t ask_ms;                 /* no question before                         */
-	bool watches;                    /* a watch is                                 */
-	const struct json_strs *watched; /* the GPUs of it                             */
-	uint64_t watch_ms;               /* no watch that follows a failed one before  */
-	bool no_watch;                   /* nobody wants to know                       */
+	bool asks;                       /* a question is in progress                     */
+	uint64_t ask_ms;                 /* no question before this time                  */
+	bool watches;                    /* a watch is running                            */
+	const struct json_strs *watched; /* its GPUs                                      */
+	uint64_t watch_ms;               /* after a failed watch, no other before this time */
+	bool no_watch;                   /* events are not wanted                         */
 	uint64_t now_ms;
 };
 
-/* What to do now. The addresses are the caller's to release. */
+/* What to do now. Release with nvidia_step_done(). */
 struct nvidia_step {
 	bool ask;
 	enum nvml_verb verb;
 	struct json_strs asked;
-	bool end_watch; /* the one there is */
-	bool watch;     /* in place of the watch there is */
+	bool end_watch; /* end the present watch                */
+	bool watch;     /* start a watch instead of the present */
 	struct json_strs watched;
-	uint64_t again_ms; /* plan again then, at the latest; UINT64_MAX: when something happens */
+	uint64_t again_ms; /* plan again then at the latest; UINT64_MAX: at the next event */
 };
 
 void nvidia_plan(const struct nvidia_case *c, struct nvidia_step *ret_step);

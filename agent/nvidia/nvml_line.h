@@ -1,11 +1,10 @@
 /*
- * nvml_line: a line of hostdev-nvml, as a struct. What the lines are is in agent/nvml: reply.h,
+ * nvml_line: parses a line of hostdev-nvml. The lines are described in agent/nvml: reply.h,
  * inventory.h, topology.h, release.h and watch.h.
  *
- * No I/O, and nothing that the child prints is believed unseen: it runs a foreign library next to
- * failing hardware. A line that lacks what its kind needs, or has a number or an address of another
- * form, is refused whole. Texts for people are cleaned and cut. Lines of kinds that are not known
- * are passed over.
+ * No I/O. Everything is validated, because the child runs a foreign library next to failing
+ * hardware. A line without a member that its kind needs, or with a malformed number or address, is
+ * rejected. Texts for people are sanitized and shortened. Lines of unknown kinds are ignored.
  */
 #pragma once
 

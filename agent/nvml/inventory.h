@@ -2,8 +2,10 @@
  * inventory: what the GPUs of this machine are, and whether they are well, as lines of a reply.
  *
  *	{"kind":"system","n":1,"driver":"550.54.15","nvml":"12.550.54.15","cuda":12040,"gpus":8}
- *	{"kind":"mig","n":1,"address":"0000:3b:00.0","uuid":"MIG-...","slot":0,"gi":7,"ci":0,"profile":"1g.5gb",...}
- *	{"kind":"gpu","n":1,"address":"0000:3b:00.0","uuid":"GPU-...","index":0,"minor":0,"name":...,...}
+ *	{"kind":"mig","n":1,"address":"0000:3b:00.0","uuid":"MIG-...","slot":0,"gi":7,"ci":0,
+ *	 "profile":"1g.5gb",...}
+ *	{"kind":"gpu","n":1,"address":"0000:3b:00.0","uuid":"GPU-...","index":0,"minor":0,
+ *	 "name":...,...}
  *	{"kind":"probe","n":2,"address":"0000:3b:00.0","uuid":"GPU-...","recovery":0,"well":true}
  *
  * A member that the driver or the GPU does not have is left out; one that could not be read as

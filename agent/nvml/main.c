@@ -37,7 +37,8 @@ static const char usage_text[] =
 	"      {\"n\":2,\"ask\":\"topology\"}\n"
 	"      {\"n\":3,\"ask\":\"probe\",\"gpus\":[\"0000:3b:00.0\"]}\n"
 	"      {\"n\":4,\"ask\":\"release\",\"gpus\":[\"0000:3b:00.0\"]}\n"
-	"          turns persistence mode off and the drain state on, so that the card can be unbound\n"
+	"          turns persistence mode off and the drain state on, so that the card can be "
+	"unbound\n"
 	"      {\"n\":5,\"ask\":\"attach\",\"gpus\":[\"0000:3b:00.0\"],\"persistence\":true}\n"
 	"          turns the drain state off, and persistence mode on\n"
 	"  hostdev-nvml watch [OPTION]... [ADDRESS...]\n"
@@ -49,7 +50,8 @@ static const char usage_text[] =
 	"  --driver-root DIR       look for it in the folders of drivers below DIR\n"
 	"  --help, --version\n"
 	"\n"
-	"Output is one JSON object on each line. An answer ends with a line \"end\" or \"failed\".\n"
+	"Output is one JSON object on each line. An answer ends with a line \"end\" or "
+	"\"failed\".\n"
 	"Exit status: 0 done; 1 not possible; 2 wrong usage.\n";
 
 static const struct option options[] = {

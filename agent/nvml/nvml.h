@@ -171,17 +171,21 @@ enum { NVML_FABRIC_COMPLETED = 3 };
 	X(DeviceGetMemoryInfo, "", (struct nvml_device *, struct nvml_memory *)) \
 	X(DeviceGetMigMode, "", (struct nvml_device *, unsigned *, unsigned *)) \
 	X(DeviceGetMaxMigDeviceCount, "", (struct nvml_device *, unsigned *)) \
-	X(DeviceGetMigDeviceHandleByIndex, "", (struct nvml_device *, unsigned, struct nvml_device **)) \
+	X(DeviceGetMigDeviceHandleByIndex, "", \
+	  (struct nvml_device *, unsigned, struct nvml_device **)) \
 	X(DeviceGetGpuInstanceId, "", (struct nvml_device *, unsigned *)) \
 	X(DeviceGetComputeInstanceId, "", (struct nvml_device *, unsigned *)) \
 	X(DeviceGetAttributes, "_v2", (struct nvml_device *, struct nvml_attributes *)) \
-	X(DeviceGetGpuInstanceById, "", (struct nvml_device *, unsigned, struct nvml_gpu_instance **)) \
+	X(DeviceGetGpuInstanceById, "", \
+	  (struct nvml_device *, unsigned, struct nvml_gpu_instance **)) \
 	X(GpuInstanceGetInfo, "", (struct nvml_gpu_instance *, struct nvml_gpu_instance_info *)) \
 	X(DeviceGetGpuInstanceProfileInfo, "", \
 	  (struct nvml_device *, unsigned, struct nvml_gpu_instance_profile *)) \
-	X(DeviceGetTopologyCommonAncestor, "", (struct nvml_device *, struct nvml_device *, unsigned *)) \
+	X(DeviceGetTopologyCommonAncestor, "", \
+	  (struct nvml_device *, struct nvml_device *, unsigned *)) \
 	X(DeviceGetNvLinkState, "", (struct nvml_device *, unsigned, unsigned *)) \
-	X(DeviceGetNvLinkRemotePciInfo, "_v2", (struct nvml_device *, unsigned, struct nvml_pci *)) \
+	X(DeviceGetNvLinkRemotePciInfo, "_v2", \
+	  (struct nvml_device *, unsigned, struct nvml_pci *)) \
 	X(DeviceGetGpuFabricInfoV, "", (struct nvml_device *, struct nvml_fabric *)) \
 	X(DeviceGetPersistenceMode, "", (struct nvml_device *, unsigned *)) \
 	X(DeviceSetPersistenceMode, "", (struct nvml_device *, unsigned)) \

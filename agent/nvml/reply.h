@@ -3,7 +3,8 @@
  * of its question.
  *
  *	{"kind":"at","n":7,"address":"0000:3b:00.0"}                the next calls are on this GPU
- *	{"kind":"problem","n":7,"address":...,"function":"nvmlDeviceGetUUID","code":15,"message":...}
+ *	{"kind":"problem","n":7,"address":...,"function":"nvmlDeviceGetUUID","code":15,
+ *	 "message":...}
  *	{"kind":"failed","n":7,"function":"nvmlInit","code":9,"message":...}    instead of an end
  *	{"kind":"end","n":7}
  *

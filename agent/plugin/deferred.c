@@ -43,7 +43,7 @@ struct deferred_calls {
 	struct map *ids; /* the call that waits for each */
 };
 
-/* --- one call ------------------------------------------------------------------------- */
+/* --- one call --------------------------------------------------------------------------------- */
 
 /* From here on neither the type nor the kubelet nor the clock ends it. */
 static void call_detach(struct deferred_call *call)
@@ -142,7 +142,7 @@ static void on_deadline(void *arg)
 	call_refuse(call, &err);
 }
 
-/* --- the type's side ------------------------------------------------------------------- */
+/* --- the type's side -------------------------------------------------------------------------- */
 
 /* Returns the call. NULL: it has ended, so there is nothing to answer. */
 static struct deferred_call *deferred_take(struct deferred *deferred, size_t *ret_container)
@@ -194,7 +194,7 @@ bool deferred_is_wanted(const struct deferred *deferred)
 	return deferred->call;
 }
 
-/* --- all of them ------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* The containers of one call may share a device, those of two may not. */
 static int ids_take(struct deferred_call *call, struct err *err)

@@ -88,7 +88,7 @@ enum device_choice {
 	CHOICE_PACKED,      /* of the cards with the most allocated shares */
 };
 
-/* --- an answer that comes later ------------------------------------------------ */
+/* --- an answer that comes later --------------------------------------------------------------- */
 
 enum { DEFERRED_MS = 10000 };
 
@@ -105,7 +105,7 @@ void deferred_refuse(struct deferred *deferred, const struct err *err);
  * refused, or the resource is withdrawn. */
 bool deferred_is_wanted(const struct deferred *deferred);
 
-/* --- the table ---------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 /* Static; @arg is what came with plugins_set(). Nothing here may block: a pod's admission waits,
  * and with it every other pod of the node. */

@@ -1,7 +1,6 @@
 #include "agent/plugin/direct.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "agent/plugin/kubelet_watch.h"
 #include "agent/plugin/registration_codec.h"
@@ -63,13 +62,6 @@ static void on_end(void *arg, const struct grpc_result *result)
 	fail(d, &err);
 }
 
-static const char *name_in(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int call(struct direct *d, struct err *err)
 {
 	auto_str struct str data = STR_INIT;
@@ -89,7 +81,7 @@ static int call(struct direct *d, struct err *err)
 	if (!socket_id_of(d->socket_path).there)
 		return err_set(err, ERR_RETRY, -ENOENT, "our socket '%s' was removed",
 			       d->socket_path);
-	r = register_request_pack(d->resource, name_in(d->socket_path), &data, err);
+	r = register_request_pack(d->resource, str_base_name(d->socket_path), &data, err);
 	if (r < 0)
 		return r;
 	d->ops->begins(d->arg);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/clock.h"
 
 /* A folder that inotify watches. */
@@ -37,7 +38,7 @@ struct kubelet_watch {
 	bool warned; /* that inotify does not work */
 };
 
-/* --- listeners -------------------------------------------------------------- */
+/* --- listeners -------------------------------------------------------------------------------- */
 
 struct kubelet_listener *kubelet_watch_listen(struct kubelet_watch *watch, const char *own_socket,
 					      kubelet_watch_fn *fn, void *arg)
@@ -117,7 +118,7 @@ static void check_own_sockets(struct kubelet_watch *w)
 	sweep(w);
 }
 
-/* --- the folder ----------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------- */
 
 static void warn_once(struct kubelet_watch *w, const char *path, int error)
 {
@@ -170,24 +171,17 @@ bool kubelet_watch_present(const struct kubelet_watch *w)
 	return w->kubelet.there;
 }
 
-static const char *name_in(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The kubelet writes its checkpoint into the same folder with every pod. */
 static bool concerns(const struct kubelet_watch *w, const char *name)
 {
 	if (!name || strcmp(name, KUBELET_SOCKET) == 0)
 		return true;
 	for (const struct folder_watch *f = w->folders; f; f = f->next) {
-		if (strcmp(name, name_in(f->path)) == 0)
+		if (strcmp(name, str_base_name(f->path)) == 0)
 			return true;
 	}
 	for (const struct kubelet_listener *l = w->listeners; l; l = l->next) {
-		if (l->own_socket && strcmp(name, name_in(l->own_socket)) == 0)
+		if (l->own_socket && strcmp(name, str_base_name(l->own_socket)) == 0)
 			return true;
 	}
 	return false;
@@ -212,7 +206,7 @@ static void on_poll(void *arg)
 	notify_all(w, KUBELET_POLLED);
 }
 
-/* --- life ------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void follow(struct kubelet_watch *w, const char *path)
 {

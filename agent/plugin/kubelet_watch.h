@@ -46,8 +46,8 @@ void kubelet_watch_check(struct kubelet_watch *watch);
 /* Was the kubelet's socket there at the last check? */
 bool kubelet_watch_present(const struct kubelet_watch *watch);
 
-/* Tell @fn what happens. @own_socket: the path of a socket, or of another file of ours, copied; NULL:
- * none. What comes later at that path is watched from then on. */
+/* Call @fn for each event. @own_socket (copied; NULL: none) is the path of a socket or another file
+ * of ours. A file that appears there later is watched from then on. */
 struct kubelet_listener *kubelet_watch_listen(struct kubelet_watch *watch, const char *own_socket,
 					      kubelet_watch_fn *fn, void *arg);
 /* Takes NULL, returns NULL. No callback runs any more. */

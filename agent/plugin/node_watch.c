@@ -57,7 +57,7 @@ struct node_watch {
 	} steps;
 };
 
-/* --- what the paths are ------------------------------------------------------------------- */
+/* --- what the paths are ----------------------------------------------------------------------- */
 
 /* True if the path changed. */
 static bool stat_path(struct watched *w)
@@ -83,7 +83,7 @@ static bool stat_all(struct node_watch *watch)
 	return changed;
 }
 
-/* --- the folders on the way ------------------------------------------------------------------ */
+/* --- the folders on the way ------------------------------------------------------------------- */
 
 static void go_blind(struct node_watch *watch, const char *path)
 {

@@ -106,7 +106,7 @@ static void on_listed(void *arg)
 	notify(arg, (struct plugin_event){ .kind = PLUGIN_LISTED });
 }
 
-/* --- registered, and again ------------------------------------------------------------- */
+/* --- registered, and again -------------------------------------------------------------------- */
 
 static void on_registration(void *arg, enum registration_state state, const struct err *err)
 {
@@ -156,7 +156,7 @@ static const struct plugin_ops plugin_ops = {
 	.on_kubelet = on_listed,
 };
 
-/* --- serving ------------------------------------------------------------------------------ */
+/* --- serving ---------------------------------------------------------------------------------- */
 
 static void serve_no_more(struct offer *offer)
 {
@@ -255,7 +255,7 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 	}
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void on_stopped(void *arg)
 {

@@ -69,7 +69,7 @@ struct plugin {
 	bool ending; /* no more callbacks about streams */
 };
 
-/* --- ListAndWatch -------------------------------------------------------------------- */
+/* --- ListAndWatch ----------------------------------------------------------------------------- */
 
 static void stream_forget(struct stream *stream)
 {
@@ -152,7 +152,7 @@ static void handle_list_and_watch(void *arg, struct grpc_call *call, const char 
 		plugin->ops->on_kubelet(plugin->arg);
 }
 
-/* --- the other calls -------------------------------------------------------------------- */
+/* --- the other calls -------------------------------------------------------------------------- */
 
 static void handle_options(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
@@ -225,7 +225,7 @@ static void handle_preferred(void *arg, struct grpc_call *call, const char *requ
 	grpc_call_answer(call, str_cstr(&out), out.len);
 }
 
-/* --- PreStartContainer --------------------------------------------------------------- */
+/* --- PreStartContainer ------------------------------------------------------------------------ */
 
 static void start_free(void *arg)
 {
@@ -312,7 +312,7 @@ static void refuse_starts(struct plugin *plugin, const struct err *err)
 	}
 }
 
-/* --- the methods ------------------------------------------------------------------------ */
+/* --- the methods ------------------------------------------------------------------------------ */
 
 static const struct grpc_method methods[] = {
 	{ "/v1beta1.DevicePlugin/GetDevicePluginOptions", handle_options },
@@ -322,7 +322,7 @@ static const struct grpc_method methods[] = {
 	{ "/v1beta1.DevicePlugin/PreStartContainer", handle_pre_start },
 };
 
-/* --- life ----------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void list_set(struct plugin *plugin, struct device_list *list)
 {

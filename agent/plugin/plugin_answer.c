@@ -25,7 +25,7 @@ enum grpc_status plugin_answer_options(const struct plugin_source *source, struc
 	return plugin_codec_write_options(&options, out, err) < 0 ? GRPC_INTERNAL : GRPC_OK;
 }
 
-/* --- Allocate -------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 enum grpc_status plugin_answer_status(const struct err *err)
 {
@@ -140,7 +140,7 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 	return r < 0 ? plugin_answer_status(err) : GRPC_OK;
 }
 
-/* --- PreStartContainer --------------------------------------------------------------- */
+/* --- PreStartContainer ------------------------------------------------------------------------ */
 
 /* Are the nodes that the container was allocated still those of its devices? */
 static int nodes_check(const struct plugin_source *source, const struct json_strs *ids,
@@ -180,7 +180,7 @@ enum grpc_status plugin_answer_start(const struct plugin_source *source, const c
 	return r < 0 ? plugin_answer_status(err) : GRPC_OK;
 }
 
-/* --- GetPreferredAllocation ---------------------------------------------------------- */
+/* --- GetPreferredAllocation ------------------------------------------------------------------- */
 
 /* Musts come first; what is no longer in the list has no place in the answer. */
 struct candidates {

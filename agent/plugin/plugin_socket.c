@@ -23,7 +23,7 @@ enum { FOLDER_MODE = 0750 }; /* as the kubelet's own */
 
 #define SUFFIX ".sock"
 
-/* --- names ------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* FNV-1a. */
 static uint64_t hash_of(const char *text)
@@ -87,7 +87,7 @@ int plugin_socket_path(struct plugin_socket_maker *maker, const char *resource, 
 	return 0;
 }
 
-/* --- what is left over ----------------------------------------------------------------- */
+/* --- what is left over ------------------------------------------------------------------------ */
 
 /* Cut the next part that ends in '-' off *@rest. */
 static char *part_take(char **rest)

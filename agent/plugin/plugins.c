@@ -153,7 +153,7 @@ struct plugins {
 	void *stopped_arg;
 };
 
-/* --- what is wanted ----------------------------------------------------------------------- */
+/* --- what is wanted --------------------------------------------------------------------------- */
 
 static void wants_done(struct wants *wants)
 {
@@ -244,7 +244,7 @@ static struct family *family_of(struct plugins *plugins, const struct device_typ
 	return family;
 }
 
-/* --- what is offered ------------------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 static void reconcile(struct plugins *plugins);
 

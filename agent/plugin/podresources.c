@@ -58,7 +58,7 @@ static void schedule(struct podresources *p, uint64_t delay_ms)
 	clock_timer_start(p->deps.clock, p->timer, due_ms - now_ms);
 }
 
-/* --- a call's end ---------------------------------------------------------- */
+/* --- a call's end ----------------------------------------------------------------------------- */
 
 static void schedule_after_answer(struct podresources *p)
 {
@@ -132,7 +132,7 @@ static void on_end(void *arg, const struct grpc_result *result)
 	call_ends(p, err.kind == ERR_NONE ? NULL : &err);
 }
 
-/* --- a call ------------------------------------------------------------------- */
+/* --- a call ----------------------------------------------------------------------------------- */
 
 static void call(struct podresources *p)
 {
@@ -181,7 +181,7 @@ void podresources_ask(struct podresources *p)
 		schedule(p, PODRESOURCES_SOON_MS);
 }
 
-/* --- what is known ---------------------------------------------------------------- */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 const struct pod_devices *podresources_devices(const struct podresources *p)
 {
@@ -224,7 +224,7 @@ const struct err *podresources_stale(const struct podresources *p)
 	return p->stale.kind == ERR_NONE ? NULL : &p->stale;
 }
 
-/* --- life ---------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct podresources *podresources_new(const struct podresources_deps *deps)
 {

@@ -6,6 +6,7 @@
 
 #include "api/json_values.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* Of one node; of that and below one root; of that and in one group. */
 enum { LEVELS = 3 };
@@ -16,11 +17,6 @@ struct ranked {
 	size_t place;
 	size_t ranks[LEVELS];
 };
-
-static int compare_texts(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "");
-}
 
 static int compare_sizes(size_t a, size_t b)
 {
@@ -36,14 +32,14 @@ static int compare_roots(const struct ranked *a, const struct ranked *b)
 {
 	int order = compare_nodes(a, b);
 
-	return order ? order : compare_texts(a->c->root, b->c->root);
+	return order ? order : str_compare(a->c->root, b->c->root);
 }
 
 static int compare_groups(const struct ranked *a, const struct ranked *b)
 {
 	int order = compare_roots(a, b);
 
-	return order ? order : compare_texts(a->c->group, b->c->group);
+	return order ? order : str_compare(a->c->group, b->c->group);
 }
 
 static int (*const levels[LEVELS])(const struct ranked *a, const struct ranked *b) = {

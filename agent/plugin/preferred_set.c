@@ -104,7 +104,7 @@ static uint32_t weight_of(const struct search *search, unsigned set)
 	return sum;
 }
 
-/* --- all sets of a size ------------------------------------------------------------- */
+/* --- all sets of a size ----------------------------------------------------------------------- */
 
 static struct part part_with(const struct step *step, const struct part *part, size_t place)
 {
@@ -189,7 +189,7 @@ static void step_init(struct step *step, struct search *search, unsigned mask, i
 	}
 }
 
-/* --- the best division ----------------------------------------------------------------- */
+/* --- the best division ------------------------------------------------------------------------ */
 
 static uint64_t divide_set(struct search *search, unsigned mask, size_t len, size_t nmusts,
 			   uint32_t least);
@@ -323,7 +323,7 @@ static uint64_t divide_set(struct search *search, unsigned mask, size_t len, siz
 	return step.best;
 }
 
-/* --- bounds to begin with ----------------------------------------------------------------- */
+/* --- bounds to begin with --------------------------------------------------------------------- */
 
 static void visit_weights(struct step *step, unsigned set)
 {
@@ -495,7 +495,7 @@ static void choose_exactly(const uint16_t *weights, size_t len, size_t nmusts, s
 		chosen[i] = set >> i & 1;
 }
 
-/* --- too many devices --------------------------------------------------------------------- */
+/* --- too many devices ------------------------------------------------------------------------- */
 
 struct build {
 	const uint16_t *weights;

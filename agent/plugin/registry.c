@@ -46,7 +46,7 @@ struct registry {
 	uint64_t opened_ms; /* when the socket was made   */
 };
 
-/* --- what the kubelet asks --------------------------------------------------- */
+/* --- what the kubelet asks -------------------------------------------------------------------- */
 
 static void on_get_info(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
@@ -93,7 +93,7 @@ static const struct grpc_method methods[] = {
 	{ NOTIFY_STATUS_PATH, on_notify },
 };
 
-/* --- the socket ----------------------------------------------------------------- */
+/* --- the socket ------------------------------------------------------------------------------- */
 
 static uint64_t hash(const char *text)
 {
@@ -209,7 +209,7 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 	open_or_report(r);
 }
 
-/* --- life ------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct registry *registry_new(const struct registration_deps *deps, const struct plugin_info *info,
 			      const char *path, const struct registration_ops *ops, void *arg)

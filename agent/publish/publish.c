@@ -51,7 +51,7 @@ static const char *const prefixes[INVENTORY_KINDS] = {
 	[INVENTORY_MDEV_PARENT] = "d/",
 };
 
-/* --- what is known of an object ------------------------------------------------------------ */
+/* --- what is known of an object --------------------------------------------------------------- */
 
 static const struct pcidevice_allocations *
 allocations_of(const struct publish_deps *deps, enum inventory_kind kind, const char *name)
@@ -104,7 +104,7 @@ static struct publish_case case_of(const struct objects *objects, const struct r
 	return c;
 }
 
-/* --- the audit trail of allocations -------------------------------------------------------- */
+/* --- the audit trail of allocations ----------------------------------------------------------- */
 
 /* The user whose claim has the device; NULL: none. */
 static const char *user_of(const struct objects *objects, const char *name)
@@ -197,7 +197,7 @@ static void publish_audit_tell(const struct publish_audit *audit, const json_t *
 	}
 }
 
-/* --- as struct reconcile_spec has them ----------------------------------------------------- */
+/* --- as struct reconcile_spec has them -------------------------------------------------------- */
 
 static bool has_inventory(void *arg)
 {
@@ -315,7 +315,7 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 		before, json_object_get(decision->body, "status"));
 }
 
-/* --- the whole ----------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void make_objects(struct publish *publish, enum inventory_kind kind)
 {

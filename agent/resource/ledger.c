@@ -79,7 +79,7 @@ static uint64_t kubelet_wait_ms(struct kubelet_age *age, int64_t began_ms, int64
 	return first_ms > young_ms ? first_ms : young_ms;
 }
 
-/* --- ledger ---------------------------------------------------------------------------------- */
+/* --- ledger ----------------------------------------------------------------------------------- */
 
 enum {
 	GROWN_ANSWER_MS = 2000, /* a requested answer arrives within this */

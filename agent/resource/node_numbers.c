@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,15 +154,8 @@ static char *group_of(const struct node_numbers *numbers, const char *id)
 {
 	auto_free char *folder = folder_of(numbers, id);
 	auto_free char *path = xasprintf("%s/iommu_group", folder);
-	char target[PATH_MAX];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
-	const char *slash;
 
-	if (n < 0)
-		return NULL;
-	target[n] = '\0';
-	slash = strrchr(target, '/');
-	return xstrdup(slash ? slash + 1 : target);
+	return file_link_name(path);
 }
 
 static bool read_number(const char *folder, const char *name, uint64_t *ret_number)

@@ -458,7 +458,7 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 	}
 }
 
-/* --- the DRA driver ---------------------------------------------------------------------------- */
+/* --- the DRA driver --------------------------------------------------------------------------- */
 
 static void on_dra_devices(void *arg, const struct device_type *type, void *type_arg,
 			   const struct plugin_resource *resources, size_t len)
@@ -546,7 +546,7 @@ void offers_set_node(struct offers *offers)
 		dra_driver_set_node(offers->dra);
 }
 
-/* --- the kubelet's folder ------------------------------------------------------------------ */
+/* --- the kubelet's folder --------------------------------------------------------------------- */
 
 static bool is_folder(const char *path)
 {

@@ -111,9 +111,9 @@ void offers_update_soon(struct offers *offers);
 /*
  * Is the device @id free? If not, *@ret_holder names the holder, "pod default/vm-1" or
  * "ResourceClaim default/nic", for the caller to free; it is NULL if the holder is not known yet,
- * which lasts at most LEDGER_UNKNOWN_MS (ledger.h). The kubelet is asked again for a device in use. Before its first answer, the last
- * known holder counts: from the PCIDevice, the MediatedDevice or the PCIDeviceClaim; or if all of
- * these are gone, from the kubelet's checkpoint.
+ * which lasts at most LEDGER_UNKNOWN_MS (ledger.h). If the device is in use, the kubelet is asked
+ * again. Before its first answer, the last known holder counts: from the PCIDevice, the
+ * MediatedDevice or the PCIDeviceClaim; or if all of these are gone, from the kubelet's checkpoint.
  */
 bool offers_is_free(struct offers *offers, const char *id, char **ret_holder);
 

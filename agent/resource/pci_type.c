@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "base/array.h"
 #include "base/dir.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/store.h"
@@ -36,28 +36,20 @@ static const char *or_none(const char *driver)
 	return driver ? driver : "no driver";
 }
 
-/* The last name in what the link leads to. -1 with errno set. */
-static int link_name(const char *folder, const char *name, char **ret_name)
+/* NULL with errno set on error. */
+static char *link_name(const char *folder, const char *name)
 {
 	auto_free char *path = xasprintf("%s/%s", folder, name);
-	char target[PATH_MAX];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
-	const char *slash;
 
-	if (n < 0)
-		return -1;
-	target[n] = '\0';
-	slash = strrchr(target, '/');
-	*ret_name = xstrdup(slash ? slash + 1 : target);
-	return 0;
+	return file_link_name(path);
 }
 
 /* What has no driver has no link. -1 with errno set: it could not be read. */
 static int driver_now(const char *folder, char **ret_driver)
 {
-	char *driver = NULL;
+	char *driver = link_name(folder, "driver");
 
-	if (link_name(folder, "driver", &driver) < 0 && errno != ENOENT)
+	if (!driver && errno != ENOENT)
 		return -1;
 	*ret_driver = driver;
 	return 0;
@@ -77,7 +69,8 @@ static char *own_trouble(const char *folder, const struct pcidevice *device)
 		return xasprintf("its driver cannot be read: %s", strerror(errno));
 	if (strcmp(or_none(driver), or_none(wanted)) != 0)
 		return xasprintf("it is on %s now, not on %s", or_none(driver), or_none(wanted));
-	if (link_name(folder, "iommu_group", &group) < 0)
+	group = link_name(folder, "iommu_group");
+	if (!group)
 		return xasprintf("its IOMMU group cannot be read: %s", strerror(errno));
 	if (!device->status.iommu_group || strcmp(group, device->status.iommu_group) != 0)
 		return xasprintf("it is in the IOMMU group %s now", group);
@@ -294,7 +287,7 @@ static bool find_offer(const struct pci_view *view, const struct pcidevice *devi
 	return true;
 }
 
-/* --- what is offered ---------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 static int by_resource(const void *a, const void *b)
 {
@@ -464,7 +457,7 @@ void pci_type_nodes(struct pci_type *type, struct json_strs *nodes)
 	array_done(&offers);
 }
 
-/* --- Allocate ------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static int refuse(struct err *err, const char *address, const char *why)
 {

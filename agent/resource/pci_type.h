@@ -2,12 +2,14 @@
  * pci_type: offers PCI functions to pods through the kubelet.
  *
  * A function is offered when its claim has bound it, or when it has no claim and the
- * HostDeviceConfig selects it (pci_selected.h); its ID is its address. A claimed function that an
- * entry of the HostDeviceConfig has DRA offer is marked so, and is in no list of the kubelet. A claimed function is
- * healthy while its claim is not being deleted and is Ready (or waits only for the kubelet), the
- * function is on the claim's driver, and its VFIO node exists. All of this is read back, and again
- * from the kernel before an allocation. Each offer is computed from the view alone. If a resource
- * is renamed while a pod has the device, the device keeps the old name until the pod is gone.
+ * HostDeviceConfig selects it (pci_selected.h); its ID is its address. A claimed function that a
+ * HostDeviceConfig entry offers by DRA is marked so, and is not on any of the kubelet's lists.
+ *
+ * A claimed function is healthy while its claim is not being deleted and is Ready (or waits only
+ * for the kubelet), the function is on the claim's driver, and its VFIO node exists. All of this is
+ * read back, and again from the kernel before an allocation. Each offer is computed from the view
+ * alone. If a resource is renamed while a pod has the device, the device keeps the old name until
+ * the pod is gone.
  */
 #pragma once
 

@@ -127,7 +127,7 @@ static char *use_of(const struct sriov *sriov, const char *address, bool *ret_un
 	return NULL;
 }
 
-/* --- what is known of one object ------------------------------------------------------------- */
+/* --- what is known of one object -------------------------------------------------------------- */
 
 /* A case, and what it borrows beside what lives longer. */
 struct view {
@@ -254,7 +254,7 @@ static bool awaits_settings(const struct sriov_case *c)
 	return awaits;
 }
 
-/* --- as struct reconcile_spec has them ------------------------------------------------------ */
+/* --- as struct reconcile_spec has them -------------------------------------------------------- */
 
 static bool has_inventory(void *arg)
 {

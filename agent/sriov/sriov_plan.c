@@ -333,12 +333,7 @@ void sriov_decision_done(struct sriov_decision *decision)
 	*decision = (struct sriov_decision){ 0 };
 }
 
-/* --- metadata and spec ----------------------------------------------------------------------- */
-
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	json_object_set_new(object, key, json_string(text ? text : ""));
-}
+/* --- metadata and spec ------------------------------------------------------------------------ */
 
 /* The number of virtual functions, as in the annotation. The caller frees. */
 static char *found_text(const struct sriov_case *c)
@@ -385,7 +380,7 @@ static void correct_interface(const struct sriov_case *c, json_t *annotations)
 	const char *is = c->pf ? c->pf->interface : NULL;
 
 	if (is && (!has || strcmp(has, is) != 0))
-		set_text(annotations, NAMES_ANNOTATION_INTERFACE, is);
+		json_put_text(annotations, NAMES_ANNOTATION_INTERFACE, is);
 }
 
 static void correct_found(const struct sriov_case *c, json_t *annotations, json_t *spec)
@@ -398,7 +393,7 @@ static void correct_found(const struct sriov_case *c, json_t *annotations, json_
 	if (!sriov_is_as_found(c->object)) {
 		json_object_set_new(annotations, NAMES_ANNOTATION_FOUND_VFS, json_null());
 	} else if (found && strcmp(found, has) != 0) {
-		set_text(annotations, NAMES_ANNOTATION_FOUND_VFS, found);
+		json_put_text(annotations, NAMES_ANNOTATION_FOUND_VFS, found);
 		json_object_set_new(spec, "numVFs",
 				    json_integer((json_int_t)c->pf->virtual_functions.len));
 	}
@@ -407,9 +402,9 @@ static void correct_found(const struct sriov_case *c, json_t *annotations, json_
 static void fill_spec(const struct sriov_case *c, json_t *spec)
 {
 	if (!c->object->spec.address && c->pf)
-		set_text(spec, "address", c->pf->address);
+		json_put_text(spec, "address", c->pf->address);
 	if (!c->object->spec.node_name)
-		set_text(spec, "nodeName", c->node_name);
+		json_put_text(spec, "nodeName", c->node_name);
 }
 
 /* The patch that corrects label and annotations, fills in address and node name, and sets a
@@ -438,7 +433,7 @@ static json_t *object_patch(const struct sriov_case *c)
 	return NULL;
 }
 
-/* --- steps ----------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 /* Takes @body. */
 static void write_step(struct pass *pass, enum sriov_step step, json_t *body)

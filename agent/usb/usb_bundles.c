@@ -221,7 +221,7 @@ static void leave(struct making *making, const struct config_usb *entry)
 	}
 }
 
-/* --- why there are none ----------------------------------------------------------------- */
+/* --- why there are none ----------------------------------------------------------------------- */
 
 static char *selector_text(const struct config_usb_selector *selector)
 {

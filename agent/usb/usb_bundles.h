@@ -66,8 +66,8 @@ void usb_bundles_make(const struct config *config, struct usb_candidates *candid
 char *usb_bundles_unmet(const struct config_usb *entry, const struct usb_candidates *candidates,
 			const struct usb_bundles *bundles, const char **ret_reason);
 
-/* Does an entry of the config have DRA offer @device, once it is claimed? The first one that selects
- * it decides. */
+/* Does the config offer @device by DRA once it is claimed? The first entry that selects the device
+ * decides. */
 bool usb_bundles_for_dra(const struct config *config, const struct usbdevice *device);
 
 /* Free the bundles and leave an empty list. */

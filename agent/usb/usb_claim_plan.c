@@ -54,7 +54,7 @@ static json_t *usb_claim_body_without_finalizer(const struct usbdeviceclaim *cla
 	return body;
 }
 
-/* --- the status ------------------------------------------------------------------------- */
+/* --- the status ------------------------------------------------------------------------------- */
 
 /* One status in the making. */
 struct sketch {
@@ -120,8 +120,8 @@ static void add_verdict(struct sketch *s)
 	if (s->c->taken) {
 		message = xasprintf(
 			"claimed devices of another type already have the resource %s on this "
-			"node: give those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
-			")",
+			"node: give those another resource name (see the "
+			"annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
 			v->device->status.resource_name);
 		patch_status_condition(&s->status, "Ready", API_FALSE, "NameTaken", message);
 		return;

@@ -53,7 +53,7 @@ static const char *port_of(const struct usb_claims *claims, const char *name,
 	return device ? device->status.port_path : NULL;
 }
 
-/* --- as struct reconcile_spec has them --------------------------------------------------- */
+/* --- as struct reconcile_spec has them -------------------------------------------------------- */
 
 static bool has_inventory(void *arg)
 {
@@ -172,7 +172,7 @@ static void on_rest(void *arg, const char *name, const void *object,
 		usb_rebinds_forget(claims->rebinds, name);
 }
 
-/* --- the helper that ends open descriptors of the device ------------------------------------- */
+/* --- the helper that ends open descriptors of the device -------------------------------------- */
 
 static bool act(void *arg, const struct reconcile_view *view, const struct decision *decision)
 {
@@ -209,7 +209,7 @@ static void on_rebind_gone(void *arg, const char *name)
 	reconcile_enqueue(claims->reconcile, name);
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 void usb_claims_enqueue_all(struct usb_claims *claims)
 {

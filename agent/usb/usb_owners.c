@@ -39,7 +39,7 @@ struct usb_owners {
 	char *boot;        /* NULL: not known          */
 };
 
-/* --- records -------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static int open_folder(const struct usb_owners *owners, struct err *err)
 {
@@ -100,7 +100,7 @@ static void forget(const struct usb_owners *owners, const char *port_path)
 			 log_str("reason", strerror(errno)));
 }
 
-/* --- nodes ---------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void owner_record_free(struct owner_record *record)
 {

@@ -45,7 +45,7 @@ static struct usb_node_at node_at(const struct usb_type *type, const char *devic
 				     type->view->calls };
 }
 
-/* --- nodes ---------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static struct map *inodes_free(struct map *map)
 {
@@ -159,7 +159,7 @@ bool usb_type_has_changed_nodes(const struct usb_type *type)
 	return usb_owners_len(type->owners) > 0;
 }
 
-/* --- what is offered ------------------------------------------------------------------------ */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 static void set_resources(struct usb_type *type, const struct usb_offers *offers,
 			  struct plugins *plugins)

@@ -1,7 +1,8 @@
 /*
  * jsonpath: kubectl's JSONPath templates. Pure.
  *
- *	{.nodes[*].name}   {.nodes[0].devices[?(@.state=="Claimable")].name}   {range .nodes[*]}{.name}{"\n"}{end}
+ *	{.nodes[*].name}   {.nodes[0].devices[?(@.state=="Claimable")].name}
+ *	{range .nodes[*]}{.name}{"\n"}{end}
  *
  * Fields (.a, ['a'], .a\.b), fields at any depth (..a), indices (also from the end), slices
  * ([0:2]), unions ([0,2], ['a','b']), [*], .*, filters with ==, !=, <, <=, >, >= or a path alone,

@@ -114,11 +114,10 @@ static bool refuse_critical(const struct rule_case *c, const struct api_meta *cl
 			    const char *reason, const char *message, const char *way_out)
 {
 	if (!override_applies(claim, reason))
-		return rule_refuse(
-			c, RULE_FORBIDDEN,
-			"%s: %s: %s; a user with the verb 'override' can set the annotation " NAMES_ANNOTATION_OVERRIDE
-			": \"true\"",
-			reason, message, way_out);
+		return rule_refuse(c, RULE_FORBIDDEN,
+				   "%s: %s: %s; a user with the verb 'override' can set the "
+				   "annotation " NAMES_ANNOTATION_OVERRIDE ": \"true\"",
+				   reason, message, way_out);
 	if (known_same(reason, "WideDomain"))
 		rule_warn(c, "no virtual machine can have the device: %s: %s", reason, message);
 	else

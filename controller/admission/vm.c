@@ -161,11 +161,10 @@ static void warn_scheduling(const struct walk *w)
 	if (!w->node)
 		return;
 	if (!node)
-		rule_warn(
-			w->c,
-			"the resource decides where it runs, not the name of a device: nodeSelector " HOSTNAME
-			": %s keeps it where '%s' is",
-			w->node, w->first);
+		rule_warn(w->c,
+			  "the resource decides where it runs, not the name of a device: "
+			  "nodeSelector " HOSTNAME ": %s keeps it where '%s' is",
+			  w->node, w->first);
 	else if (!known_same(node, w->node))
 		rule_warn(w->c,
 			  "its nodeSelector selects node %.63s, but device '%s' is on node %s",

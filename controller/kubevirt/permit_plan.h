@@ -49,7 +49,8 @@ void permit_plan_done(struct permit_plan *plan);
 /*
  * Which entries of permittedHostDevices are ours, as the annotation records it:
  *
- *	{"pciHostDevices":["8086:10d3=intel.com/X"],"usb":["kubevirt.io/node1-0951-1666-001002"],"created":true}
+ *	{"pciHostDevices":["8086:10d3=intel.com/X"],
+ *	 "usb":["kubevirt.io/node1-0951-1666-001002"],"created":true}
  *
  * Malformed text counts as no entries.
  */

@@ -32,7 +32,8 @@ void vm_annotation_enqueue_all(struct vm_annotation *annotation);
 /*
  * --- the text of the annotation ---
  *
- *	{"gpus":{"nvidia.com/A2":["node1-000008004"]},"hostdevices":{"intel.com/X":["node1-000001000"]}}
+ *	{"gpus":{"nvidia.com/A2":["node1-000008004"]},
+ *	 "hostdevices":{"intel.com/X":["node1-000001000"]}}
  *
  * Pure. A resource is listed under gpus if the virtual machine requests it there.
  */

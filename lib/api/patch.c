@@ -24,7 +24,7 @@ json_t *patch_new(const struct api_meta *meta)
 	return patch_new_at(meta->uid, meta->resource_version);
 }
 
-/* --- metadata ----------------------------------------------------------------------------- */
+/* --- metadata --------------------------------------------------------------------------------- */
 
 static void set_finalizers(json_t *body, const struct api_meta *meta, const char *ours, bool with)
 {
@@ -69,7 +69,7 @@ void patch_add_owner(json_t *body, const struct api_meta *meta, const struct api
 	json_put(json_object_get(body, "metadata"), "ownerReferences", list);
 }
 
-/* --- the status ------------------------------------------------------------------------------ */
+/* --- the status ------------------------------------------------------------------------------- */
 
 void patch_status_condition(const struct patch_status *status, const char *type,
 			    enum api_truth truth, const char *reason, const char *message)

@@ -60,7 +60,7 @@ static const struct json_row map[] = {
 	JSON_END,
 };
 
-/* Of one namespace at a time: callers name it. */
+/* Callers pass the namespace in each request. */
 const struct api_kind resourceclaim_kind = {
 	.group = "resource.k8s.io",
 	.version = "v1",
@@ -70,7 +70,8 @@ const struct api_kind resourceclaim_kind = {
 	.map = map,
 };
 
-/* Parameters are an object of the driver's own, which no map describes. */
+/* The parameters are an object that the driver defines, so no map can describe it: make it a
+ * string. */
 static void parameters_to_text(const json_t *claim)
 {
 	const json_t *status = json_object_get(claim, "status");

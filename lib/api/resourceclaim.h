@@ -1,6 +1,6 @@
 /*
- * resourceclaim: ResourceClaim of resource.k8s.io/v1: what a driver must know of it on the node of
- * a pod.
+ * resourceclaim: the parts of a ResourceClaim (resource.k8s.io/v1) that a DRA driver needs on the
+ * pod's node.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct err;
 
 /* A device that is allocated to the claim. */
 struct resourceclaim_result {
-	char *request; /* "gpu", or "gpu/large" of a list of alternatives */
+	char *request; /* "gpu"; "gpu/large" if the request has alternatives */
 	char *driver;
 	char *pool;
 	char *device;
@@ -28,10 +28,10 @@ struct resourceclaim_opaque {
 	char *parameters; /* JSON text; NULL: none */
 };
 
-/* A configuration of the claim's devices. */
+/* A configuration for devices of the claim. */
 struct resourceclaim_config {
-	char *source;              /* RESOURCECLAIM_FROM_CLASS, or of the claim */
-	struct json_strs requests; /* that it is about; none: all                */
+	char *source;              /* RESOURCECLAIM_FROM_CLASS; else it is from the claim */
+	struct json_strs requests; /* which it applies to; empty: all                     */
 	struct resourceclaim_opaque opaque;
 };
 
@@ -47,7 +47,7 @@ struct resourceclaim_devices {
 };
 
 struct resourceclaim_allocation {
-	struct resourceclaim_devices devices; /* no results: the claim is not allocated */
+	struct resourceclaim_devices devices; /* without results the claim is not allocated */
 };
 
 struct resourceclaim_status {

@@ -1,11 +1,14 @@
 /*
- * dir: lists the names in a folder with as few system calls as possible. opendir() needs three more
- * per folder, which matters for the many small folders of /proc and /sys.
+ * dir: lists the names in a folder with as few system calls as possible, and creates folders.
+ * opendir() needs three more calls per folder, which matters for the many small folders of /proc
+ * and /sys.
  */
 #pragma once
 
 #include <dirent.h>
 #include <stddef.h>
+
+struct err;
 
 enum { DIR_BUFFER = 4096 };
 
@@ -28,3 +31,9 @@ int dir_open(struct dir *dir, int dir_fd, const char *path);
  * meanwhile). */
 const char *dir_next(struct dir *dir);
 void dir_done(struct dir *dir);
+
+/* Create the folder @path (absolute) and its parents, all with @mode. 0 also if it exists. */
+int dir_make(const char *path, unsigned mode, struct err *err);
+
+/* Open the folder @path (absolute): *@ret_fd. If it does not exist, create it as dir_make(). */
+int dir_make_open(const char *path, unsigned mode, int *ret_fd, struct err *err);

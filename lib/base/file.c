@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum { FIRST_SIZE = 16 << 10 };
 
@@ -69,6 +71,17 @@ int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t 
 		*ret_len = len;
 	*ret_text = take_ptr(text);
 	return 0;
+}
+
+char *file_link_name(const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return NULL;
+	target[n] = '\0';
+	return xstrdup(str_base_name(target));
 }
 
 int file_write_all(int fd, const char *text, size_t len)

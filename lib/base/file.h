@@ -14,6 +14,10 @@ struct err;
 int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t *ret_len,
 	      struct err *err);
 
+/* The last name of the path to which the link @path leads, such as the driver of a device in /sys.
+ * The caller frees. NULL with errno set on error. */
+char *file_link_name(const char *path);
+
 /* Write all of @text to @fd, with as many writes as needed, so that a reader never gets only a
  * part. Returns 0 or the negative errno. */
 int file_write_all(int fd, const char *text, size_t len);

@@ -49,6 +49,14 @@ bool str_to_hex(const char *s, uint64_t *ret_value)
 	return parse_unsigned(s, 16, ret_value);
 }
 
+uint16_t str_to_hex16(const char *s)
+{
+	uint64_t value = 0;
+
+	(void)str_to_hex(s, &value);
+	return (uint16_t)value;
+}
+
 bool str_to_bool(const char *s, bool *ret_value)
 {
 	static const char *const yes[] = { "true", "yes", "1" };

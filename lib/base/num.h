@@ -11,6 +11,8 @@ bool str_to_i64(const char *s, int64_t *ret_value);
 
 /* Hexadecimal with or without "0x". */
 bool str_to_hex(const char *s, uint64_t *ret_value);
+/* The low 16 bits of such a number, for example of a vendor ID; 0 if @s is not a number or NULL. */
+uint16_t str_to_hex16(const char *s);
 
 /* "true", "false", "yes", "no", "1", "0". */
 bool str_to_bool(const char *s, bool *ret_value);

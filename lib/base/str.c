@@ -159,6 +159,18 @@ const char *str_or_empty(const char *text)
 	return text ? text : "";
 }
 
+int str_compare(const char *a, const char *b)
+{
+	return strcmp(str_or_empty(a), str_or_empty(b));
+}
+
+const char *str_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 void str_set(char **member, const char *text)
 {
 	char *copy = xstrdup_or_null(text);

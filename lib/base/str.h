@@ -54,6 +54,12 @@ bool str_ends_in(const char *text, const char *end);
 /* @text, "" for NULL. */
 const char *str_or_empty(const char *text);
 
+/* strcmp(), with NULL as "". */
+int str_compare(const char *a, const char *b);
+
+/* The part of @path after its last '/'; all of it if there is none. Borrowed. */
+const char *str_base_name(const char *path);
+
 /* Replace *@member by a copy of @text, NULL for NULL. */
 void str_set(char **member, const char *text);
 /* The same, and NULL for "". */

@@ -1,8 +1,8 @@
 /*
  * audit: records who did what to which device: one log line each, and an event on the device.
  *
- *	level=info msg=audit action=bind result=Done user=alice kind=PCIDevice device=n-000001000 node=n
- *  ...
+ *	level=info msg=audit action=bind result=Done user=alice kind=PCIDevice device=n-000001000
+ *	 node=n ...
  *
  * Audit lines are written at every --log-level. The fields and their order are those of
  * docs/audit.md; empty fields are left out. People search for these lines and ship them, so names

@@ -5,6 +5,8 @@
 
 #include "api/json_map.h"
 #include "api/kind.h"
+#include "api/object.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "kube/url.h"
 
@@ -22,6 +24,15 @@ struct kube_call *fetch_object(struct kube_client *client, const struct api_kind
 					.path = str_cstr(&path),
 				},
 				done, arg);
+}
+
+int fetch_decode(const struct api_kind *kind, const struct kube_response *response,
+		 void **ret_object, struct err *err)
+{
+	auto_json json_t *json = NULL;
+	int r = json_map_load(response->body, response->body_len, &json, err);
+
+	return r < 0 ? r : api_object_decode(kind, json, ret_object, err);
 }
 
 bool fetch_says_gone(const struct kube_response *response, const char *name)

@@ -6,6 +6,7 @@
 #include "kube/client.h"
 
 struct api_kind;
+struct err;
 
 /*
  * Read the current state of @name. This is a quorum read, because no resourceVersion is given (with
@@ -14,6 +15,11 @@ struct api_kind;
  */
 struct kube_call *fetch_object(struct kube_client *client, const struct api_kind *kind,
 			       const char *name, kube_done_fn *done, void *arg);
+
+/* Decode the object of @kind in a successful response: *@ret_object, which the caller frees with
+ * api_object_free(). < 0: the response is not such an object. */
+int fetch_decode(const struct api_kind *kind, const struct kube_response *response,
+		 void **ret_object, struct err *err);
 
 /* True if a 404 says that @name does not exist. A 404 without the name says that the path is not
  * served; acting on that as if the object were gone could not be undone. */

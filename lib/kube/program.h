@@ -54,7 +54,8 @@ extern const char *const program_log_levels[];
 	  .fallback = (listen_), .argument = "ADDRESS:PORT", \
 	  .help = "Serve /healthz, /readyz and /metrics here; \":PORT\" for all addresses, " \
 		  "\"off\" for none." }, \
-	{ .name = "probe-listen", .type = OPTION_STRING, .offset = offsetof(type_, m_.probe_listen), \
+	{ .name = "probe-listen", .type = OPTION_STRING, \
+	  .offset = offsetof(type_, m_.probe_listen), \
 	  .fallback = "off", .argument = "ADDRESS:PORT", \
 	  .help = "Also serve /healthz and /readyz here, without metrics: readers of metrics " \
 		  "then need no access to the probes." }

@@ -115,7 +115,7 @@ static void decision_done(struct decision *decision)
 	*decision = (struct decision){ 0 };
 }
 
-/* --- what is known --------------------------------------------------------------------------- */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 /* Is a status on its way that was decided on while the kind acted? */
 static bool is_reporting(const struct run *run)
@@ -186,7 +186,7 @@ static bool leads(const struct reconcile *reconcile)
 	return !reconcile->spec.leads || reconcile->spec.leads(reconcile->spec.leads_arg);
 }
 
-/* --- the end of a run ------------------------------------------------------------------------ */
+/* --- the end of a run ------------------------------------------------------------------------- */
 
 static void answer_done(const struct api_kind *kind, struct answer *answer)
 {
@@ -261,7 +261,7 @@ static void rested(const struct run *run, const void *object, const struct decis
 		spec->rested(spec->arg, run->key, object, decision);
 }
 
-/* --- answers --------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void go_on(struct run *run);
 
@@ -412,7 +412,7 @@ static void on_created(void *arg, int result, const struct kube_response *respon
 	read_object(run);
 }
 
-/* --- steps ----------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static const char *meta_text(const json_t *body, const char *key)
 {
@@ -551,7 +551,7 @@ static void do_step(struct run *run)
 	}
 }
 
-/* --- runs ------------------------------------------------------------------------------------ */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 /* May @key be planned now? It is run again while something that is needed is not there. */
 static bool may_plan(const struct reconcile *reconcile, const char *key)
@@ -727,7 +727,7 @@ bool reconcile_is_settled(const struct reconcile *reconcile, const char *key)
 	       expectations_wait_ms(reconcile->expectations, key, entry, now_ms(reconcile)) == 0;
 }
 
-/* --- the end of an act, and a status before that --------------------------------------------- */
+/* --- the end of an act, and a status before that ---------------------------------------------- */
 
 static void after_act(struct run *run)
 {
@@ -812,7 +812,7 @@ void reconcile_report(struct reconcile *reconcile, const char *key)
 	run->call = apply_merge(spec->client, &request, on_reported, run);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct reconcile_queue *reconcile_queue_new(const char *name, size_t max_running,
 					    struct clock *clock, struct metrics *metrics)

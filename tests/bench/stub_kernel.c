@@ -68,7 +68,7 @@ static int probe(int sysfs_fd, const char *address)
 	return driver[0] == '(' ? 0 : set_driver(sysfs_fd, address, driver);
 }
 
-/* --- mediated devices ------------------------------------------------------------------- */
+/* --- mediated devices ------------------------------------------------------------------------- */
 
 #define MDEV_PARENTS "class/mdev_bus/"
 static const char mdev_devices[] = "bus/mdev/devices";

@@ -75,7 +75,7 @@ void __wrap_events_record(struct events *events, const struct events_about *abou
 			  enum events_type type, const char *reason, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* --- what is known --------------------------------------------------------------------------- */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 static struct known *known_of(struct judged *j, const char *key)
 {
@@ -154,7 +154,7 @@ static void on_asked(void *arg, const struct fake_asked *asked)
 	}
 }
 
-/* --- the kind's callbacks -------------------------------------------------------------------- */
+/* --- the kind's callbacks --------------------------------------------------------------------- */
 
 static bool is_ready(void *arg)
 {

@@ -130,7 +130,7 @@ void fake_server_listen(struct fake_server *server, fake_asked_fn *on_asked, voi
 	server->first->listeners[i].arg = arg;
 }
 
-/* --- objects ----------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static json_t *meta_of(const json_t *object)
 {
@@ -378,7 +378,7 @@ const char *fake_server_text(const struct fake_server *server, const char *name,
 	return text ? text : "";
 }
 
-/* --- requests ---------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* One request, and what is to be answered. */
 struct served {

@@ -133,7 +133,7 @@ int run_open_state(struct run *run, const char *advice)
 			"open the state directory '%s': %s%s", path, strerror(errno), advice);
 }
 
-/* --- locks ------------------------------------------------------------------------------- */
+/* --- locks ------------------------------------------------------------------------------------ */
 
 /* Just after the other has taken the lock, this is still the pid of the process that had it before.
  */
@@ -211,7 +211,7 @@ int run_lock_group(struct run *run, const char *group, int *ret_pid, struct err 
 	return run_lock(run, name, ret_pid, err);
 }
 
-/* --- why it ends --------------------------------------------------------------------------- */
+/* --- why it ends ------------------------------------------------------------------------------ */
 
 __attribute__((format(printf, 4, 0))) static void set_end(struct run *run, enum run_reason reason,
 							  int code, const char *fmt, va_list args)
@@ -269,7 +269,7 @@ int run_write(struct run *run, const char *path, const char *text)
 	return r;
 }
 
-/* --- lines ----------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 void run_report(struct run *run, struct str *line)
 {

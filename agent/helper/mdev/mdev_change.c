@@ -73,7 +73,7 @@ void mdev_job_done(struct mdev_job *job)
 	array_done(job);
 }
 
-/* --- what both verbs need ------------------------------------------------------------------- */
+/* --- what both verbs need --------------------------------------------------------------------- */
 
 /* Ends the messages of all that has to do with records. */
 #define NO_RECORD "; without a record, nothing is created or removed"
@@ -175,7 +175,7 @@ static int remove_record(struct change *c)
 	return r < 0 ? stop_state(c, &err) : 0;
 }
 
-/* --- make ----------------------------------------------------------------------------------- */
+/* --- make ------------------------------------------------------------------------------------- */
 
 static int write_record(struct change *c)
 {
@@ -266,7 +266,7 @@ static void create_all(struct change *c)
 	}
 }
 
-/* --- remove --------------------------------------------------------------------------------- */
+/* --- remove ----------------------------------------------------------------------------------- */
 
 static int check_holders(struct change *c, const struct mdev_instance *seen)
 {
@@ -346,7 +346,7 @@ static void remove_all(struct change *c)
 	}
 }
 
-/* --- the run ------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static int change(const struct run_options *options, const struct mdev_job *job,
 		  void (*work)(struct change *c), struct err *err)

@@ -51,7 +51,7 @@ struct record_kind {
 		const void *record); /* under which the record was written; NULL: not known */
 };
 
-/* --- the kinds: no valid value holds a character that JSON escapes ------------------------ */
+/* --- the kinds: no valid value holds a character that JSON escapes ---------------------------- */
 
 static bool is_switch(const char *text, size_t len)
 {
@@ -137,7 +137,8 @@ const struct record_kind mdev_records = {
 
 const struct record_kind autoprobe_records = {
 	.folder = "autoprobe", .suffix = "", .name_text = "PCI address", MEMBERS(autoprobe_members),
-	.max = RECORDS_MAX, .is_plain = true, .is_of_boot = true, .line = "autoprobe", .boot_of = autoprobe_boot,
+	.max = RECORDS_MAX, .is_plain = true, .is_of_boot = true, .line = "autoprobe",
+	.boot_of = autoprobe_boot,
 };
 /* clang-format on */
 
@@ -156,7 +157,7 @@ void autoprobe_record_done(struct autoprobe_record *record)
 	record_done(&autoprobe_records, record);
 }
 
-/* --- members -------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 static char **field(void *record, const struct record_member *member)
 {
@@ -202,7 +203,7 @@ static const struct record_member *find_missing(const struct record_kind *kind, 
 	return NULL;
 }
 
-/* --- text ------------------------------------------------------------------------------------ */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static const struct record_member *find_member(const struct record_kind *kind,
 					       const struct json_text *key)
@@ -502,7 +503,7 @@ int record_remove(const struct record_kind *kind, int state_fd, const char *name
 	return file_remove_at(fd, file, err);
 }
 
-/* --- the report ----------------------------------------------------------------------------- */
+/* --- the report ------------------------------------------------------------------------------- */
 
 void record_boot(int proc_fd, char ret_boot[RECORD_BOOT_SIZE])
 {

@@ -65,7 +65,7 @@ int record_check(const struct record_kind *kind, const void *record, struct err 
 /* Append its text, with a newline. */
 void record_format(const struct record_kind *kind, const void *record, struct str *out);
 
-/* --- the kinds ------------------------------------------------------------------------------ */
+/* --- the kinds -------------------------------------------------------------------------------- */
 
 /* Who has claimed a PCI function, and which driver it returns to: devices/<address>.json. */
 extern const struct record_kind device_records;

@@ -49,7 +49,7 @@ static void write_place(int sysfs_fd, const char *pci, struct str *lines)
 		json_write_int(lines, "numaNode", (int64_t)node);
 }
 
-/* --- parents ------------------------------------------------------------------------ */
+/* --- parents ---------------------------------------------------------------------------------- */
 
 static void write_type(int types_fd, const char *id, const char *parent, struct report *report)
 {
@@ -125,7 +125,7 @@ static void scan_parents(int sysfs_fd, struct report *report)
 		scan_parent(sysfs_fd, fd, names.items[i], report);
 }
 
-/* --- instances ------------------------------------------------------------------------ */
+/* --- instances -------------------------------------------------------------------------------- */
 
 static void write_instance(int sysfs_fd, const char *uuid, const struct mdev_instance *seen,
 			   struct str *lines)

@@ -97,7 +97,8 @@ static const struct {
 } uevent_rows[] = {
 	{ "PCI_CLASS",     { 16, 0,   1, 0xffffff }, offsetof(struct pci_function, class_id) },
 	{ "PCI_ID",        { 16, ':', 2, 0xffff },   offsetof(struct pci_function, vendor) },
-	{ "PCI_SUBSYS_ID", { 16, ':', 2, 0xffff },   offsetof(struct pci_function, subsystem_vendor) },
+	{ "PCI_SUBSYS_ID", { 16, ':', 2, 0xffff },
+	  offsetof(struct pci_function, subsystem_vendor) },
 };
 
 /* Replaces the uevent's lines when they cannot be used. */
@@ -156,7 +157,7 @@ static void read_driver_link(struct reading *reading)
 	reading->function->driver_unread = r < 0;
 	if (r != 0)
 		return;
-	name = sysfs_base_name(target);
+	name = str_base_name(target);
 	reading->function->driver = driver_name(reading, name, strlen(name));
 }
 
@@ -209,7 +210,7 @@ static void read_iommu_group(struct reading *reading)
 		problem(reading, "iommu_group", "%s", err.msg);
 	if (r != 0)
 		return;
-	name = sysfs_base_name(target);
+	name = str_base_name(target);
 	if (str_to_u64(name, &group) && group <= INT32_MAX)
 		reading->function->iommu_group = (int)group;
 	else
@@ -230,7 +231,7 @@ void pci_function_read_physical(struct report *report, int bus_fd, struct pci_fu
 		report_problem(report, function->address, "physfn", "%s", err.msg);
 	if (r != 0)
 		return;
-	name = sysfs_base_name(target);
+	name = str_base_name(target);
 	if (pci_address_valid(name, strlen(name)))
 		memcpy(function->physical_function, name, strlen(name) + 1);
 	else

@@ -14,7 +14,7 @@
 
 enum { CLASS_VGA = 0x0300, CLASS_VGA_OLD = 0x0001, CLASS_DISPLAY_OTHER = 0x0380 };
 
-/* --- screens ---------------------------------------------------------------------------- */
+/* --- screens ---------------------------------------------------------------------------------- */
 
 /* A bound console driver other than the dummy draws on the VGA text buffer or on a framebuffer. */
 static bool screen_has_console(int sysfs_fd)
@@ -155,7 +155,7 @@ static void collect_screens(struct use_scanner *scanner, const struct pci_functi
 		add_other_displays(scanner, functions);
 }
 
-/* --- ports ------------------------------------------------------------------------------ */
+/* --- ports ------------------------------------------------------------------------------------ */
 
 /* Which of virtio's consoles is the kernel's does not show. */
 static void add_virtio_consoles(struct use_scanner *scanner, const char *port)

@@ -11,6 +11,7 @@
 #include "agent/helper/sys/bind_state.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum { CLASS_NETWORK = 0x02, PROBE_TRIES = 60, PROBE_PAUSE_NS = 50000000 };
 
@@ -211,7 +212,7 @@ static void add_vdpa(struct use_scanner *scanner)
 		devpath_parse(target, &device);
 		if (!devpath_found(&device) ||
 		    sysfs_link(scanner->sysfs_fd, driver_path, target, NULL) != 0 ||
-		    strcmp(sysfs_base_name(target), "virtio_vdpa") == 0)
+		    strcmp(str_base_name(target), "virtio_vdpa") == 0)
 			continue;
 		uses_add(&scanner->uses, &device, USE_UNKNOWN, names.items[i],
 			 xasprintf("a program may have its vDPA device %s: delete that (vdpa dev "

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 enum { PROC_FILE_MAX = 16 << 20, NET_DEV_TRIES = 5, NET_DEV_PAUSE_NS = 20000000 };
 
@@ -214,8 +215,7 @@ static void add_shared_disks(struct use_scanner *scanner, const struct pci_funct
 	char physical[SYSFS_LINK_MAX + 1];
 	int r = sysfs_link(scanner->sysfs_fd, link, physical, NULL);
 	const char *use =
-		r == 0 ? find_disk_use(scanner, sysfs_base_name(physical), function->class_id)
-		       : NULL;
+		r == 0 ? find_disk_use(scanner, str_base_name(physical), function->class_id) : NULL;
 
 	memcpy(device.pci, function->address, sizeof(device.pci));
 	if (r < 0)
@@ -227,7 +227,7 @@ static void add_shared_disks(struct use_scanner *scanner, const struct pci_funct
 			&scanner->uses, &device, USE_UNKNOWN, "physfn",
 			xasprintf("without a driver it does not show its disks, which may be those "
 				  "of its physical function %s: %s",
-				  sysfs_base_name(physical), use));
+				  str_base_name(physical), use));
 }
 
 static void collect_shared_disks(struct use_scanner *scanner, const struct pci_functions *functions)
@@ -298,7 +298,7 @@ void use_add_function(int sysfs_fd, const char *address, struct pci_functions *f
 		function->class_id = (int)class_id;
 	r = sysfs_link(sysfs_fd, driver_path, driver, NULL);
 	if (r == 0)
-		function->driver = xstrdup(sysfs_base_name(driver));
+		function->driver = xstrdup(str_base_name(driver));
 	function->driver_unread = r < 0;
 	if (sysfs_read(sysfs_fd, vga_path, &attr, NULL) == 0 &&
 	    (strcmp(attr.text, "0") == 0 || strcmp(attr.text, "1") == 0))

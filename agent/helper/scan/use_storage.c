@@ -10,6 +10,7 @@
 #include "base/dir.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 enum { SECTOR = 512 }; /* bytes: the unit of a block device's size in /sys */
 
@@ -829,7 +830,7 @@ static void add_bcache(struct use_scanner *scanner, const char *set, const char 
 	slash = strrchr(target, '/');
 	if (slash)
 		*slash = '\0';
-	path = xasprintf("/dev/%s", sysfs_base_name(target));
+	path = xasprintf("/dev/%s", str_base_name(target));
 	block = blocks_by_path(scanner->blocks, path);
 	if (block != BLOCK_NONE && !block_set_has(&scanner->used, (size_t)block))
 		add_disk(scanner, (size_t)block, cause);

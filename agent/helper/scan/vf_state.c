@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 /* The kernel accepts any name without blanks and slashes; a name that is not plain ASCII is
  * ignored. */
@@ -54,7 +55,7 @@ void vf_state_read(int dir_fd, struct vf_state *ret_seen)
 		(void)snprintf(name, sizeof(name), "virtfn%d", i);
 		if (sysfs_link(dir_fd, name, target, NULL) != 0)
 			break;
-		address = sysfs_base_name(target);
+		address = str_base_name(target);
 		if (!pci_address_valid(address, strlen(address)))
 			break;
 		*array_add(&seen.functions) = xstrdup(address);

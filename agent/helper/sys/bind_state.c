@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 enum { CLASS_BRIDGE_PCI = 0x0604, CLASS_BRIDGE_CARDBUS = 0x0607, DEVICE_PATH_SIZE = 64 };
 
@@ -40,7 +41,7 @@ static int read_link(int dir_fd, const char *name, char ret_text[BIND_NAME_SIZE]
 
 	if (r < 0)
 		return r;
-	take_name(ret_text, r == 0 ? sysfs_base_name(target) : "");
+	take_name(ret_text, r == 0 ? str_base_name(target) : "");
 	return 0;
 }
 

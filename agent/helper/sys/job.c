@@ -36,7 +36,8 @@ static void *last_function(void *object)
 
 /* clang-format off */
 #define WORD(name, needed, valid, text) \
-	.flags = WORD_OF_ITEM | (needed), .offset = offsetof(struct job_function, name), .is_valid = (valid), .form = (text)
+	.flags = WORD_OF_ITEM | (needed), .offset = offsetof(struct job_function, name), \
+	.is_valid = (valid), .form = (text)
 
 static const struct word_row rows[] = {
 	{ "address", WORD_BEGINS | WORD_NEEDED, .is_valid = pci_address_valid,
@@ -57,7 +58,8 @@ static const struct word_row rows[] = {
 };
 
 static const struct words_table table = {
-	.rows = rows, .len = ARRAY_LEN(rows), .last_item = last_function, .before = "stands before any 'address='",
+	.rows = rows, .len = ARRAY_LEN(rows), .last_item = last_function,
+	.before = "stands before any 'address='",
 };
 /* clang-format on */
 

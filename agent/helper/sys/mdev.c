@@ -10,6 +10,7 @@
 #include "agent/helper/sys/value.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 bool mdev_uuid_valid(const char *text, size_t len)
 {
@@ -51,7 +52,7 @@ static int read_group(int sysfs_fd, const char *uuid, int *ret_group, struct err
 	uint64_t group;
 	int r = sysfs_link(sysfs_fd, path, target, err);
 
-	if (r == 0 && str_to_u64(sysfs_base_name(target), &group) && group <= INT_MAX)
+	if (r == 0 && str_to_u64(str_base_name(target), &group) && group <= INT_MAX)
 		*ret_group = (int)group;
 	return r;
 }
@@ -66,7 +67,7 @@ static int read_type(int sysfs_fd, const char *uuid, char ret_type[MDEV_NAME_SIZ
 
 	if (r != 0)
 		return r;
-	name = sysfs_base_name(target);
+	name = str_base_name(target);
 	if (mdev_name_valid(name, strlen(name)))
 		memcpy(ret_type, name, strlen(name) + 1);
 	return 0;

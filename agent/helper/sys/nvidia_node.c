@@ -7,6 +7,7 @@
 #include "agent/helper/sys/sysfs.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 #define NODE "/dev/nvidia"
 
@@ -21,7 +22,7 @@ static bool may_be_driver(int sysfs_fd, const char *address)
 	char target[SYSFS_LINK_MAX + 1];
 	int r = sysfs_link(sysfs_fd, driver, target, NULL);
 
-	if (r == SYSFS_ABSENT || (r == 0 && strcmp(sysfs_base_name(target), "nvidia") != 0))
+	if (r == SYSFS_ABSENT || (r == 0 && strcmp(str_base_name(target), "nvidia") != 0))
 		return false;
 	return sysfs_link(sysfs_fd, physical, target, NULL) != 0;
 }

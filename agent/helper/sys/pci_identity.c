@@ -111,7 +111,7 @@ void pci_identity_read_at(int sysfs_fd, const char *address, struct str *out)
 	auto_close int dir_fd = -1;
 
 	if (sysfs_link(sysfs_fd, link, target, NULL) == 0) {
-		address = sysfs_base_name(target);
+		address = str_base_name(target);
 		if (!pci_address_valid(address, strlen(address)))
 			return;
 	}

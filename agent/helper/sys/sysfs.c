@@ -119,13 +119,6 @@ int sysfs_link(int dir_fd, const char *path, char ret_target[SYSFS_LINK_MAX + 1]
 	return 0;
 }
 
-const char *sysfs_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 int sysfs_open_dir(int dir_fd, const char *path)
 {
 	int fd = openat(dir_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);

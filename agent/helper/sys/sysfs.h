@@ -28,9 +28,8 @@ enum { SYSFS_ABSENT = 1 };
 const struct err *sysfs_failure(void);
 void sysfs_forget_failure(void);
 
-/* - MFILE, -ENFILE or -ENOMEM if any read of this process failed because of it; 0: none did. Such a
- *   read
- * does not concern the device: the facts of this process are incomplete. */
+/* -EMFILE, -ENFILE or -ENOMEM if a read of this process failed for that reason; 0: none did. Such
+ * an error says nothing about a device: the facts of this process are incomplete. */
 int sysfs_shortage(void);
 
 /* The text of one attribute without its last newline; terminated, may hold NUL bytes inside. */
@@ -52,9 +51,6 @@ int sysfs_read_interface(int dir_fd, const char *path, struct sysfs_attr *ret_at
 /* Read the target of the link @path into @ret_target. 0, SYSFS_ABSENT (also when it is not a link),
  * or < 0 with @err set. */
 int sysfs_link(int dir_fd, const char *path, char ret_target[SYSFS_LINK_MAX + 1], struct err *err);
-
-/* The part of @path behind its last slash. */
-const char *sysfs_base_name(const char *path);
 
 /* Open the folder @path as a root for further reads; -1 with errno set if it cannot be. The caller
  * closes. */

@@ -15,39 +15,43 @@
  * others.
  */
 /* clang-format off */
+#define ACTS(clear, ours, native, other) \
+	{ ACT_##clear, ACT_##ours, ACT_##native, ACT_##other }
+
 static const enum bind_act next_act[BIND_NWANTS][BIND_NDRIVERS][BIND_NOVERRIDES] = {
-	/* override:          CLEAR               OURS                NATIVE              OTHER */
+	/* override:                   CLEAR         OURS            NATIVE          OTHER */
 	[WANT_VFIO] = {
-		[DRIVER_NONE]   = { ACT_SET_OVERRIDE, ACT_PROBE,          ACT_SET_OVERRIDE,   ACT_REFUSE },
-		[DRIVER_NATIVE] = { ACT_SET_OVERRIDE, ACT_UNBIND,         ACT_SET_OVERRIDE,   ACT_REFUSE },
-		[DRIVER_VFIO]   = { ACT_SET_OVERRIDE, ACT_DONE,           ACT_SET_OVERRIDE,   ACT_REFUSE },
-		[DRIVER_OTHER]  = { ACT_SET_OVERRIDE, ACT_UNBIND,         ACT_SET_OVERRIDE,   ACT_REFUSE },
+		[DRIVER_NONE]   = ACTS(SET_OVERRIDE, PROBE,          SET_OVERRIDE,   REFUSE),
+		[DRIVER_NATIVE] = ACTS(SET_OVERRIDE, UNBIND,         SET_OVERRIDE,   REFUSE),
+		[DRIVER_VFIO]   = ACTS(SET_OVERRIDE, DONE,           SET_OVERRIDE,   REFUSE),
+		[DRIVER_OTHER]  = ACTS(SET_OVERRIDE, UNBIND,         SET_OVERRIDE,   REFUSE),
 	},
 	[WANT_NATIVE] = {
-		[DRIVER_NONE]   = { ACT_BIND,         ACT_CLEAR_OVERRIDE, ACT_PROBE,          ACT_REFUSE },
-		[DRIVER_NATIVE] = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_CLEAR_OVERRIDE, ACT_DONE   },
-		[DRIVER_VFIO]   = { ACT_UNBIND,       ACT_CLEAR_OVERRIDE, ACT_REFUSE,         ACT_REFUSE },
-		[DRIVER_OTHER]  = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
+		[DRIVER_NONE]   = ACTS(BIND,         CLEAR_OVERRIDE, PROBE,          REFUSE),
+		[DRIVER_NATIVE] = ACTS(DONE,         CLEAR_OVERRIDE, CLEAR_OVERRIDE, DONE),
+		[DRIVER_VFIO]   = ACTS(UNBIND,       CLEAR_OVERRIDE, REFUSE,         REFUSE),
+		[DRIVER_OTHER]  = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
 	},
 	[WANT_NONE] = {
-		[DRIVER_NONE]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_REFUSE,         ACT_REFUSE },
-		[DRIVER_NATIVE] = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
-		[DRIVER_VFIO]   = { ACT_UNBIND,       ACT_CLEAR_OVERRIDE, ACT_REFUSE,         ACT_REFUSE },
-		[DRIVER_OTHER]  = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
+		[DRIVER_NONE]   = ACTS(DONE,         CLEAR_OVERRIDE, REFUSE,         REFUSE),
+		[DRIVER_NATIVE] = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
+		[DRIVER_VFIO]   = ACTS(UNBIND,       CLEAR_OVERRIDE, REFUSE,         REFUSE),
+		[DRIVER_OTHER]  = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
 	},
 	[WANT_ANY] = {
-		[DRIVER_NONE]   = { ACT_PROBE,        ACT_CLEAR_OVERRIDE, ACT_REFUSE,         ACT_REFUSE },
-		[DRIVER_NATIVE] = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
-		[DRIVER_VFIO]   = { ACT_UNBIND,       ACT_CLEAR_OVERRIDE, ACT_REFUSE,         ACT_REFUSE },
-		[DRIVER_OTHER]  = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
+		[DRIVER_NONE]   = ACTS(PROBE,        CLEAR_OVERRIDE, REFUSE,         REFUSE),
+		[DRIVER_NATIVE] = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
+		[DRIVER_VFIO]   = ACTS(UNBIND,       CLEAR_OVERRIDE, REFUSE,         REFUSE),
+		[DRIVER_OTHER]  = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
 	},
 	[WANT_PASSTHROUGH] = {
-		[DRIVER_NONE]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
-		[DRIVER_NATIVE] = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
-		[DRIVER_VFIO]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
-		[DRIVER_OTHER]  = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
+		[DRIVER_NONE]   = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
+		[DRIVER_NATIVE] = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
+		[DRIVER_VFIO]   = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
+		[DRIVER_OTHER]  = ACTS(DONE,         CLEAR_OVERRIDE, DONE,           DONE),
 	},
 };
+#undef ACTS
 /* clang-format on */
 
 enum bind_act bind_plan_next(enum bind_want want, enum bind_driver driver,

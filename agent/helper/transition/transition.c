@@ -25,12 +25,13 @@ static const struct {
 	enum run_reason reason;
 	const char *failure;
 } act_rows[BIND_NACTS] = {
-	[ACT_SET_OVERRIDE]   = { STEP_SET_OVERRIDE,   REASON_OVERRIDE_FAILED,    "set driver_override" },
-	[ACT_UNBIND]         = { STEP_UNBIND,         REASON_UNBIND_FAILED,      "unbind" },
-	[ACT_PROBE]          = { STEP_PROBE,          REASON_PROBE_FAILED,       "probe" },
-	[ACT_CLEAR_OVERRIDE] = { STEP_CLEAR_OVERRIDE, REASON_OVERRIDE_FAILED,    "clear driver_override" },
-	[ACT_BIND]           = { STEP_BIND,           REASON_NATIVE_BIND_FAILED, "bind" },
-	[ACT_SET_NATIVE]     = { STEP_SET_OVERRIDE,   REASON_OVERRIDE_FAILED,    "set driver_override" },
+	[ACT_SET_OVERRIDE]   = { STEP_SET_OVERRIDE, REASON_OVERRIDE_FAILED, "set driver_override" },
+	[ACT_UNBIND]         = { STEP_UNBIND, REASON_UNBIND_FAILED, "unbind" },
+	[ACT_PROBE]          = { STEP_PROBE, REASON_PROBE_FAILED, "probe" },
+	[ACT_CLEAR_OVERRIDE] = { STEP_CLEAR_OVERRIDE, REASON_OVERRIDE_FAILED,
+				 "clear driver_override" },
+	[ACT_BIND]           = { STEP_BIND, REASON_NATIVE_BIND_FAILED, "bind" },
+	[ACT_SET_NATIVE]     = { STEP_SET_OVERRIDE, REASON_OVERRIDE_FAILED, "set driver_override" },
 };
 /* clang-format on */
 
@@ -290,7 +291,7 @@ static int transition_remove_record(struct transition *t, struct transition_part
 	return 0;
 }
 
-/* --- bind --------------------------------------------------------------------------------- */
+/* --- bind ------------------------------------------------------------------------------------- */
 
 /* Is anything to be moved at all? What is bound already may well be in use. */
 static bool is_moving(const struct transition *t)
@@ -452,7 +453,7 @@ static int bind_all(struct transition *t)
 	return RUN_STOPPED;
 }
 
-/* --- release ------------------------------------------------------------------------------- */
+/* --- release ---------------------------------------------------------------------------------- */
 
 /* A function that does not come back keeps its record; the others come back all the same. */
 static void release_part(struct transition *t, struct transition_part *part)
@@ -472,7 +473,7 @@ static int release_all(struct transition *t)
 	return t->run.end.reason == REASON_NONE ? 0 : RUN_STOPPED;
 }
 
-/* --- the run ------------------------------------------------------------------------------ */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static int take_lock(struct transition *t)
 {

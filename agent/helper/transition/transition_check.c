@@ -24,7 +24,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-/* --- the device: is it the one that is meant? ------------------------------------------------ */
+/* --- the device: is it the one that is meant? ------------------------------------------------- */
 
 /* Two texts that are both known, and not the same. */
 static bool differ(const char *left, const char *right)
@@ -465,7 +465,7 @@ static int check_uses(struct transition *t, const struct job *taken)
 	return r;
 }
 
-/* --- disks ---------------------------------------------------------------------------- */
+/* --- disks ------------------------------------------------------------------------------------ */
 
 /* The function of @taken that @block is a disk of, or a path to a disk; NULL if there is none. */
 static struct transition_part *part_of_disk(const struct transition *t, const struct job *taken,
@@ -574,7 +574,7 @@ static int check_host(struct transition *t, const struct job *taken, bool again)
 	return r == 0 ? check_uses(t, taken) : r;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 int transition_check_holders(struct transition *t, bool binding)
 {

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 enum { NUMBER_MAX = 0xffff, NOTHING_TO_DO = 1 };
 
@@ -30,7 +31,8 @@ static const struct word_row rows[] = {
 	{ "port",          WORD_NEEDED, offsetof(struct usb_rebind_job, port), usb_name_valid,
 	  .form = "a USB port such as 1-2.3" },
 	{ "bus",           WORD_NEEDED, offsetof(struct usb_rebind_job, bus), .max = NUMBER_MAX },
-	{ "device",        WORD_NEEDED, offsetof(struct usb_rebind_job, device), .max = NUMBER_MAX },
+	{ "device",        WORD_NEEDED, offsetof(struct usb_rebind_job, device),
+	  .max = NUMBER_MAX },
 	{ "allow-unknown", 0, offsetof(struct usb_rebind_job, allow_unknown), value_is_one,
 	  .form = "1" },
 };
@@ -96,7 +98,7 @@ static int read_driver(struct rebind *b, char ret_driver[SYSFS_LINK_MAX + 1])
 
 	if (r < 0)
 		return stop_unread(b, &err);
-	(void)snprintf(ret_driver, SYSFS_LINK_MAX + 1, "%s", r == 0 ? sysfs_base_name(target) : "");
+	(void)snprintf(ret_driver, SYSFS_LINK_MAX + 1, "%s", r == 0 ? str_base_name(target) : "");
 	return 0;
 }
 

@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 
 struct vf_change {
 	struct run run;
@@ -66,7 +67,7 @@ static int group_of(const struct vf_change *c, const char *address)
 	uint64_t group;
 
 	if (sysfs_link(c->options->sysfs_fd, path, target, NULL) != 0 ||
-	    !str_to_u64(sysfs_base_name(target), &group) || group > INT32_MAX)
+	    !str_to_u64(str_base_name(target), &group) || group > INT32_MAX)
 		return -1;
 	return (int)group;
 }
@@ -161,7 +162,7 @@ static int check_enabled(struct vf_change *c, const char *address)
 	/* One that cannot be read is check_uses()'s to refuse. */
 	if (sysfs_link(o->sysfs_fd, link, target, NULL) != 0)
 		return 0;
-	driver = sysfs_base_name(target);
+	driver = str_base_name(target);
 	if (strcmp(driver, "pci-stub") == 0 ||
 	    !bind_driver_is_for_programs(o->sysfs_fd, address, driver) ||
 	    (group >= 0 && bind_group_is_free(o->dev_fd, group)))

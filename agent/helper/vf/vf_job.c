@@ -66,9 +66,9 @@ static const struct word_row rows[] = {
 	{ "vf",        WORD_BEGINS, .max = VF_INDEX_MAX, .take = begin_setting },
 	{ "mac",        WORD_OF_ITEM, .is_valid = is_mac,
 	  .form = "like 02:00:00:00:00:01", .take = take_mac },
-	{ "vlan",       WORD_OF_ITEM, offsetof(struct vf_setting, vlan),        .max = VF_VLAN_MAX },
-	{ "qos",        WORD_OF_ITEM, offsetof(struct vf_setting, qos),         .max = VF_QOS_MAX },
-	{ "trust",      WORD_OF_ITEM, offsetof(struct vf_setting, trust),       .max = 1 },
+	{ "vlan",       WORD_OF_ITEM, offsetof(struct vf_setting, vlan), .max = VF_VLAN_MAX },
+	{ "qos",        WORD_OF_ITEM, offsetof(struct vf_setting, qos), .max = VF_QOS_MAX },
+	{ "trust",      WORD_OF_ITEM, offsetof(struct vf_setting, trust), .max = 1 },
 	{ "spoofcheck", WORD_OF_ITEM, offsetof(struct vf_setting, spoof_check), .max = 1 },
 };
 

@@ -14,7 +14,7 @@
 
 enum { ALIGN = 4, MAC_LEN = 6, NESTED = 1 << 15, TYPE_MASK = 0x3fff };
 
-/* --- out ---------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 static void put(struct vf_message *message, const void *data, size_t len)
 {
@@ -140,7 +140,7 @@ void vf_message_set(struct vf_message *message, int ifindex, uint32_t seq,
 	end(message);
 }
 
-/* --- in ------------------------------------------------------------------------------------ */
+/* --- in --------------------------------------------------------------------------------------- */
 
 /* Bytes that hold attributes, or one attribute's own. */
 struct span {

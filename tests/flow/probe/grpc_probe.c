@@ -78,7 +78,7 @@ void probe_say(const char *fmt, ...)
 	va_end(args);
 }
 
-/* --- the server ------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static void command_list(struct probe *probe, char *const *words)
 {
@@ -105,7 +105,7 @@ static void command_goaway(struct probe *probe, char *const *words)
 	grpc_uv_server_shutdown(probe->server);
 }
 
-/* --- the client ------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
 static size_t number_of(const struct call *call)
 {
@@ -185,7 +185,7 @@ static void command_show(struct probe *probe, char *const *words)
 		exit(2);
 }
 
-/* --- commands ---------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;

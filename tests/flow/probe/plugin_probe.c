@@ -66,7 +66,7 @@ static void say(const char *fmt, ...)
 	va_end(args);
 }
 
-/* --- the devices -------------------------------------------------------------------- */
+/* --- the devices ------------------------------------------------------------------------------ */
 
 static int toys_allocate(void *arg, const char *resource, const struct json_strs *ids,
 			 struct allocation *allocation, struct err *err)
@@ -147,7 +147,7 @@ static void toys_offer(struct probe *probe, const struct device_type *type, cons
 		free(ids[i]);
 }
 
-/* --- what the plugins tell ------------------------------------------------------------ */
+/* --- what the plugins tell -------------------------------------------------------------------- */
 
 static void on_event(void *arg, const struct plugin_event *event)
 {
@@ -173,7 +173,7 @@ static void on_stopped(void *arg)
 	probe->watch = kubelet_watch_free(probe->watch);
 }
 
-/* --- commands -------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static void command_offer(struct probe *probe, const struct device_type *type, char *const *words)
 {

@@ -236,7 +236,7 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 	bench_settle(b);
 }
 
-/* --- users, and the server ------------------------------------------------------------------ */
+/* --- users, and the server -------------------------------------------------------------------- */
 
 /* kubectl create: @spec is JSON. */
 static inline void bench_create(struct bench *b, const char *name, const char *spec)

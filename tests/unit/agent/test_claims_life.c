@@ -66,7 +66,7 @@ struct life {
 	size_t scanned; /* moves that one has followed */
 };
 
-/* --- the agent ------------------------------------------------------------------------------ */
+/* --- the agent -------------------------------------------------------------------------------- */
 
 static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
@@ -201,7 +201,7 @@ static void life_close(struct life *l)
 		function_forget(&l->functions[i]);
 }
 
-/* --- the node ------------------------------------------------------------------------------- */
+/* --- the node --------------------------------------------------------------------------------- */
 
 static void scan(struct life *l)
 {
@@ -330,7 +330,7 @@ static void something_of_a_job(struct life *l, uint64_t *seed)
 	}
 }
 
-/* --- who lives with it ---------------------------------------------------------------------- */
+/* --- who lives with it ------------------------------------------------------------------------ */
 
 static void user_does(struct life *l, uint64_t *seed)
 {
@@ -398,7 +398,7 @@ static void something(void *arg, uint64_t *seed)
 	}
 }
 
-/* --- the end -------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* Helpers succeed, and scans follow. */
 static void end_well(void *arg)

@@ -112,7 +112,7 @@ static void object_matches_table(void **state)
 	world_close(&world);
 }
 
-/* --- what is written ----------------------------------------------------------------------- */
+/* --- what is written -------------------------------------------------------------------------- */
 
 /* "" for nothing. The caller frees. */
 static char *plan_text(const struct publish_case *c, enum publish_step step)

@@ -226,7 +226,7 @@ static void every_change_has_a_row(void **state)
 		assert_true(has[i]);
 }
 
-/* --- what follows from a change of an object -------------------------------------------------------- */
+/* --- what follows from a change of an object -------------------------------------------------- */
 
 static void a_new_or_deleted_pci_claim_concerns_usb_claims(void **state)
 {

@@ -5,8 +5,12 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/err.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "unit/folder.h"
 
 enum { MANY = 1000 }; /* names of nine bytes: thirty kilobytes of entries */
@@ -83,6 +87,53 @@ static void a_folder_may_go(void **state)
 	dir_done(&dir);
 }
 
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	return st.st_mode & 0777;
+}
+
+static void folders_are_made_with_their_parents(void **state)
+{
+	struct folder *folder = *state;
+	auto_free char *parent = xasprintf("%s/a", folder->path);
+	auto_free char *path = xasprintf("%s/b", parent);
+	mode_t before = umask(022);
+	struct err err = { 0 };
+	int fd = -1;
+
+	assert_int_equal(dir_make(path, 0750, &err), 0);
+	assert_int_equal(mode_of(parent), 0750);
+	assert_int_equal(mode_of(path), 0750);
+	assert_int_equal(dir_make(path, 0700, &err), 0);
+	assert_int_equal(dir_make_open(path, 0700, &fd, &err), 0);
+	close(fd);
+	assert_int_equal(mode_of(path), 0750);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(dir_make_open(path, 0700, &fd, &err), 0);
+	close(fd);
+	assert_int_equal(mode_of(path), 0700);
+	umask(before);
+}
+
+static void folders_below_a_file_are_not_made(void **state)
+{
+	struct folder *folder = *state;
+	auto_free char *path = xasprintf("%s/file/b", folder->path);
+	struct err err = { 0 };
+	int fd = -1;
+
+	folder_put(folder, "file", "");
+	assert_int_equal(dir_make(path, 0750, &err), -ENOTDIR);
+	assert_non_null(strstr(err.msg, path));
+	assert_int_equal(dir_make_open(path, 0750, &fd, &err), -ENOTDIR);
+	assert_int_equal(err.kind, ERR_RETRY);
+	assert_int_equal(fd, -1);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -93,5 +144,9 @@ int main(void)
 		  names_and_their_types, NULL);
 	suite_add(&suite, "of many names every one comes once", every_name_comes_once, NULL);
 	suite_add(&suite, "only folders are opened", only_folders_are_opened, NULL);
+	suite_add(&suite, "folders are made with their parents",
+		  folders_are_made_with_their_parents, NULL);
+	suite_add(&suite, "folders below a file are not made", folders_below_a_file_are_not_made,
+		  NULL);
 	return suite_run(&suite, "dir");
 }

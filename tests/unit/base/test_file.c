@@ -366,6 +366,24 @@ static void all_of_a_text_is_written(void **state)
 	assert_int_equal(file_write_all(-1, "", 0), 0);
 }
 
+static void link_names(void **state)
+{
+	struct folder *f = *state;
+	auto_free char *plain = xasprintf("%s/plain", f->path);
+	auto_free char *link = xasprintf("%s/link", f->path);
+	auto_free char *name = NULL;
+
+	folder_put(f, "plain", "", 0);
+	assert_int_equal(symlinkat("../drivers/vfio-pci", f->fd, "link"), 0);
+	name = file_link_name(link);
+	assert_string_equal(name, "vfio-pci");
+	assert_null(file_link_name(plain));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(unlinkat(f->fd, "link", 0), 0);
+	assert_null(file_link_name(link));
+	assert_int_equal(errno, ENOENT);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -375,6 +393,7 @@ int main(void)
 	suite_add(&suite, "all of a text is written, or why not is told", all_of_a_text_is_written,
 		  NULL);
 	suite_fixture(&suite, &folder_fixture);
+	suite_add(&suite, "the last name behind a link", link_names, NULL);
 	suite_add(&suite, "large files come whole, or not at all", large_files_come_whole, NULL);
 	suite_add(&suite, "what cannot be read says why", what_cannot_be_read, NULL);
 	suite_add(&suite, "replacing leaves one file", replace_leaves_one_file, NULL);

@@ -185,6 +185,15 @@ static void one_byte_spoils_a_number(void **state)
 	}
 }
 
+static void a_hex_id_has_16_bits(void **state)
+{
+	(void)state;
+	assert_int_equal(str_to_hex16("10de"), 0x10de);
+	assert_int_equal(str_to_hex16("0x1ffff"), 0xffff);
+	assert_int_equal(str_to_hex16("none"), 0);
+	assert_int_equal(str_to_hex16(NULL), 0);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -194,6 +203,7 @@ int main(void)
 	suite_rows(&suite, durations, duration_matches_table);
 	suite_rows(&suite, integers, integer_matches_table);
 	suite_rows(&suite, bools, bool_matches_table);
+	suite_add(&suite, "a hexadecimal ID has 16 bits", a_hex_id_has_16_bits, NULL);
 	suite_add(&suite, "printed numbers read back", printed_numbers_read_back, NULL);
 	suite_add(&suite, "one more byte makes it no number", one_byte_spoils_a_number, NULL);
 	return suite_run(&suite, "num");

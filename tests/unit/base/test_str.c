@@ -252,8 +252,19 @@ static void a_text_may_be_missing(void **state)
 
 	assert_string_equal(str_or_empty(NULL), "");
 	assert_string_equal(str_or_empty("a"), "a");
+	assert_int_equal(str_compare(NULL, ""), 0);
+	assert_true(str_compare(NULL, "a") < 0);
+	assert_true(str_compare("b", "a") > 0);
 	assert_null(str_clean(NULL, 8));
 	assert_string_equal(cleaned, "a\\x09...");
+}
+
+static void base_names(void **state)
+{
+	(void)state;
+	assert_string_equal(str_base_name("../../bus/pci/drivers/vfio-pci"), "vfio-pci");
+	assert_string_equal(str_base_name("c"), "c");
+	assert_string_equal(str_base_name("/a/"), "");
 }
 
 int main(void)
@@ -263,6 +274,7 @@ int main(void)
 	suite_rows(&suite, distances, distance_is);
 	suite_rows(&suite, pairs, pair_is);
 	suite_add(&suite, "a text may be missing", a_text_may_be_missing, NULL);
+	suite_add(&suite, "the last name of a path", base_names, NULL);
 
 	suite_rows(&suite, cleans, clean_matches_table);
 	suite_add(&suite, "clean text is UTF-8 without controls", clean_is_clean, NULL);

@@ -59,7 +59,7 @@ static char *printed(struct scene *scene, const struct command *command,
 #define CREATED { DRY_RUN, 201, CLAIM }
 /* clang-format on */
 
-/* --- plan --------------------------------------------------------------------------------------- */
+/* --- plan ------------------------------------------------------------------------------------- */
 
 /* clang-format off */
 static struct plan_case {
@@ -109,7 +109,7 @@ static void plan_has_its_status(void **state)
 	assert_int_equal(status, c->status);
 }
 
-/* --- claim --resource --------------------------------------------------------------------------- */
+/* --- claim --resource ------------------------------------------------------------------------- */
 
 #define RULES(verbs)                                                                               \
 	{                                                                                          \
@@ -153,7 +153,7 @@ static void pick_advises_by_rights(void **state)
 	assert_int_equal(status, COMMAND_FAILED);
 }
 
-/* --- why pod ------------------------------------------------------------------------------------ */
+/* --- why pod ---------------------------------------------------------------------------------- */
 
 #define POD(node, phase)                                                     \
 	{                                                                    \

@@ -57,7 +57,7 @@ struct dra_scene {
 	char *kubelet_dir, *registry_dir, *cdi_dir, *dir, *claims_dir, *metadata_dir;
 };
 
-/* --- devices ------------------------------------------------------------------------------------- */
+/* --- devices ---------------------------------------------------------------------------------- */
 
 static inline struct dra_devices **fake_devices(void)
 {
@@ -117,7 +117,7 @@ const struct dra_device *dra_devices_at(const struct dra_devices *devices, size_
 	return &devices->items[i];
 }
 
-/* --- slices --------------------------------------------------------------------------------------- */
+/* --- slices ----------------------------------------------------------------------------------- */
 
 struct slices {
 	struct str *log;
@@ -146,7 +146,7 @@ void slices_update(struct slices *slices)
 {
 }
 
-/* --- a device type ---------------------------------------------------------------------------------- */
+/* --- a device type ---------------------------------------------------------------------------- */
 
 /* "PCI_RESOURCE_NIC=...", a node of all and a node of each, as for VFIO. */
 static inline int toy_allocate(void *arg, const char *resource, const struct json_strs *ids,
@@ -260,7 +260,7 @@ static inline void dra_scene_changed(struct dra_scene *scene)
 	scene->devices.changed(scene->devices.arg);
 }
 
-/* --- the API server ------------------------------------------------------------------------------ */
+/* --- the API server --------------------------------------------------------------------------- */
 
 /* A ResourceClaim default/@name with the results and the configuration given, ' for ". */
 static inline char *dra_scene_object(const char *name, const char *uid, const char *annotations,
@@ -295,7 +295,7 @@ static inline void dra_scene_answer(struct dra_scene *scene, const char *name, c
 	fake_client_answer(scene->node.client, 200, text);
 }
 
-/* --- life ------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static inline char *dra_scene_pod(void *arg, const char *id)
 {

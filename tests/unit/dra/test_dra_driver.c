@@ -83,7 +83,7 @@ static bool is_there(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-/* --- the kubelet --------------------------------------------------------------------------------- */
+/* --- the kubelet ------------------------------------------------------------------------------ */
 
 static void on_end(void *arg, const struct grpc_result *result)
 {
@@ -223,7 +223,7 @@ static void registrar_call(struct scene *scene, const char *data, size_t len)
 	assert_int_equal(grpc_uv_client_call(scene->registrar, &request, NULL, NULL), 0);
 }
 
-/* --- found ------------------------------------------------------------------------------------------ */
+/* --- found ------------------------------------------------------------------------------------ */
 
 /* No socket, no folder, nothing on the network. */
 static void without_devices_there_is_nothing(void **state)
@@ -349,7 +349,7 @@ static void next_agent_serves_what_is_prepared(void **state)
 	assert_int_equal(fake_client_open(scene->dra.node.client), 0);
 }
 
-/* --- prepared --------------------------------------------------------------------------------------- */
+/* --- prepared --------------------------------------------------------------------------------- */
 
 static struct version_case {
 	const char *name;
@@ -503,7 +503,7 @@ static void idle_connection_stays(void **state)
 	stage_settle(&scene->dra.stage, NIC_IS);
 }
 
-/* --- figures ------------------------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 static void assert_metric(const struct scene *scene, const char *line)
 {
@@ -535,7 +535,7 @@ static void figures_are_counted(void **state)
 	assert_metric(scene, "hostdev_dra_prepared_claims 0\n");
 }
 
-/* --- health --------------------------------------------------------------------------------------------- */
+/* --- health ----------------------------------------------------------------------------------- */
 
 static void on_health(void *arg, const char *data, size_t len)
 {

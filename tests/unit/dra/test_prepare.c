@@ -24,7 +24,7 @@ static char *read_file(const char *folder, const char *name)
 	return text;
 }
 
-/* --- prepared ----------------------------------------------------------------------------------- */
+/* --- prepared --------------------------------------------------------------------------------- */
 
 static void claim_is_prepared(void **state)
 {
@@ -117,7 +117,7 @@ static void template_has_a_name_in_the_pod(void **state)
 	assert_string_equal(claim->pod_claim, "card");
 }
 
-/* --- refused -------------------------------------------------------------------------------------- */
+/* --- refused ---------------------------------------------------------------------------------- */
 
 #define ADMIN                                                                         \
 	"{'request':'a','driver':'hostdev.io','pool':'node1','device':'pci-" NIC_NAME \
@@ -205,7 +205,7 @@ static void accepted_with_configuration(void **state)
 	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
 }
 
-/* --- devices that cannot be had now ---------------------------------------------------------------- */
+/* --- devices that cannot be had now ----------------------------------------------------------- */
 
 enum trouble {
 	IT_IS_UNHEALTHY,
@@ -325,7 +325,7 @@ static void other_groups_do_not_matter(void **state)
 	prepare_scene_assert_files(scene, 2);
 }
 
-/* --- the API server ---------------------------------------------------------------------------------- */
+/* --- the API server --------------------------------------------------------------------------- */
 
 static struct answer_case {
 	const char *name;
@@ -391,7 +391,7 @@ static void replaced_under_its_name(void **state)
 	prepare_scene_assert_files(scene, 1);
 }
 
-/* --- twice ----------------------------------------------------------------------------------------- */
+/* --- twice ------------------------------------------------------------------------------------ */
 
 static void prepared_claim_needs_no_api_server(void **state)
 {
@@ -451,7 +451,7 @@ static void cancelled_job_does_nothing(void **state)
 	prepare_scene_assert_nothing(scene);
 }
 
-/* --- undone ------------------------------------------------------------------------------------------- */
+/* --- undone ----------------------------------------------------------------------------------- */
 
 static void undone_without_the_api_server(void **state)
 {
@@ -495,7 +495,7 @@ static void undone_while_it_is_prepared(void **state)
 	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
 }
 
-/* --- the disk -------------------------------------------------------------------------------------- */
+/* --- the disk --------------------------------------------------------------------------------- */
 
 /* A claim without files for the runtime is not prepared, and its device not in use. */
 static void files_cannot_be_written(void **state)
@@ -527,7 +527,7 @@ static void checkpoint_cannot_be_written(void **state)
 	prepare_scene_assert_nothing(scene);
 }
 
-/* --- the next agent ------------------------------------------------------------------------------------ */
+/* --- the next agent --------------------------------------------------------------------------- */
 
 static void next_agent_knows(void **state)
 {
@@ -579,7 +579,7 @@ static void next_agent_restores_files(void **state)
 	assert_string_equal(after, before);
 }
 
-/* --- files under a running pod ---------------------------------------------------------------------------- */
+/* --- files under a running pod ---------------------------------------------------------------- */
 
 static bool is_there(const char *path)
 {

@@ -174,7 +174,7 @@ static char *allocate(const struct device_type *type, struct bench *b, const cha
 	return str_detach(&out);
 }
 
-/* --- the offer ---------------------------------------------------------------------------------- */
+/* --- the offer -------------------------------------------------------------------------------- */
 
 /* clang-format off */
 static struct offer_case {
@@ -272,7 +272,7 @@ static void the_vendors_plugin_goes_first(void **state)
 	close_bench(&b);
 }
 
-/* --- Allocate ------------------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 /* clang-format off */
 static struct answer_case {
@@ -326,7 +326,7 @@ static void answer_matches_table(void **state)
 	close_bench(&b);
 }
 
-/* --- preferred GPUs --------------------------------------------------------------------------------- */
+/* --- preferred GPUs --------------------------------------------------------------------------- */
 
 #define HIVE(address, node, card, render, hive)    \
 	PCI(address, "1002", "amdgpu", NUMA(node)) \
@@ -349,7 +349,7 @@ static void near_gpus_weigh_most(void **state)
 	close_bench(&b);
 }
 
-/* --- claims ------------------------------------------------------------------------------------------- */
+/* --- claims ----------------------------------------------------------------------------------- */
 
 /* clang-format off */
 static struct bind_case {

@@ -339,7 +339,7 @@ static void what_is_no_socket_of_ours_stays(void **state)
 	drop(&scene->stage.folder, "plugins/hostdev/fd/file.sock");
 }
 
-/* --- the device type --------------------------------------------------------------------- */
+/* --- the device type -------------------------------------------------------------------------- */
 
 #define MISSING \
 	"/dev/iommu is not there: load the module iommufd, if the kernel has it (CONFIG_IOMMUFD)"

@@ -38,7 +38,7 @@
 #define FN5       "node1-000008005"
 #define VF5       VF2
 
-/* --- fakes ----------------------------------------------------------------------------------- */
+/* --- fakes ------------------------------------------------------------------------------------ */
 
 /* One program that runs. */
 struct helper_run {
@@ -128,7 +128,7 @@ void events_record(struct events *events, const struct events_about *about, enum
 		 bench_short(about->kind->plural, about->meta->name));
 }
 
-/* --- the bench ------------------------------------------------------------------------------- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 static const struct api_kind *const kinds[] = { &sriovgpudevice_kind, &vgpudevice_kind,
 						&migconfiguration_kind, &pcidevice_kind,
@@ -315,7 +315,7 @@ static inline void bench_close(struct bench *b)
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
-/* --- the server ------------------------------------------------------------------------------ */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static inline const json_t *bench_object(const struct bench *b, const char *plural,
 					 const char *name)
@@ -387,7 +387,7 @@ static inline void bench_run(struct bench *b, uint64_t ms)
 	kind_bench_run(b, b->clock, bench_settle, ms);
 }
 
-/* --- the node -------------------------------------------------------------------------------- */
+/* --- the node --------------------------------------------------------------------------------- */
 
 /* What the node has from now on, by a scan that begins a moment later. */
 static inline void bench_scan(struct bench *b, const char *const *lines)

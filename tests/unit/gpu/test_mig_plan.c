@@ -257,7 +257,7 @@ static void status_is_harvesters(void **state)
 	gpu_decision_done(&d);
 }
 
-/* --- the look itself ---------------------------------------------------------------------------- */
+/* --- the look itself -------------------------------------------------------------------------- */
 
 static void answers_make_a_look(void **state)
 {

@@ -31,7 +31,7 @@ struct pair {
 	size_t nheld;
 };
 
-/* --- the service ------------------------------------------------------------ */
+/* --- the service ------------------------------------------------------------------------------ */
 
 static inline void pair_echo(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
@@ -99,7 +99,7 @@ static const struct grpc_method pair_methods[] = {
 	{ "/test.Test/Hold", pair_hold },
 };
 
-/* --- the client's side -------------------------------------------------------- */
+/* --- the client's side ------------------------------------------------------------------------ */
 
 static inline void pair_on_message(void *arg, const char *data, size_t len)
 {
@@ -138,7 +138,7 @@ static inline struct grpc_rpc *pair_call(struct pair *pair, const char *method, 
 					     .stream = method[0] == 'S' || method[0] == 'H' });
 }
 
-/* --- moving bytes -------------------------------------------------------------- */
+/* --- moving bytes ----------------------------------------------------------------------------- */
 
 static inline void pair_feed(struct pair *pair, struct grpc_session *to, const char *data,
 			     size_t len)
@@ -192,7 +192,7 @@ static inline void pair_wait(struct pair *pair, uint64_t ms)
 	pair_run(pair);
 }
 
-/* --- life ------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 /* With the limits that are set, else the usual ones. */
 static inline void pair_start(struct pair *pair)

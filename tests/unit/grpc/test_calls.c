@@ -104,7 +104,7 @@ static void longer_answer_is_refused(void **state)
 	pair_saw(pair, "ResourceExhausted: message longer than allowed (100000)|");
 }
 
-/* --- time ---------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void deadline_ends_both_sides(void **state)
 {
@@ -174,7 +174,7 @@ static void silent_peer_is_given_up(void **state)
 	assert_string_equal(err.msg, "peer does not answer a PING");
 }
 
-/* --- cancelling -------------------------------------------------------------------- */
+/* --- cancelling ------------------------------------------------------------------------------- */
 
 static void client_cancels(void **state)
 {

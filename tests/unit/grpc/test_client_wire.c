@@ -160,7 +160,7 @@ static void answer_matches_table(void **state)
 		answer_matches_table_cut(*state, chunk);
 }
 
-/* --- resets, GOAWAY ------------------------------------------------------------------ */
+/* --- resets, GOAWAY --------------------------------------------------------------------------- */
 
 static struct reset_case {
 	const char *name;

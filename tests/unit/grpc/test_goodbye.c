@@ -69,7 +69,7 @@ static void queued_request_meets_goodbye(void **state)
 	pair_saw(pair, "Unavailable: stream was reset, HTTP/2 error 7|");
 }
 
-/* --- flow control ------------------------------------------------------------------------ */
+/* --- flow control ----------------------------------------------------------------------------- */
 
 static void stalled_client_costs_a_bounded_amount(void **state)
 {

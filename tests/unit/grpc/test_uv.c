@@ -34,7 +34,7 @@ static void log_add(struct scene *scene, const char *text)
 	str_add_char(&scene->log, '|');
 }
 
-/* --- the service -------------------------------------------------------------- */
+/* --- the service ------------------------------------------------------------------------------ */
 
 static void on_echo(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
@@ -76,7 +76,7 @@ static const struct grpc_method methods[] = { { "/t.T/Echo", on_echo },
 					      { "/t.T/Hold", on_hold },
 					      { "/t.T/End", on_end_server } };
 
-/* --- the client ----------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
 static void on_message(void *arg, const char *data, size_t len)
 {
@@ -113,7 +113,7 @@ static struct grpc_rpc *call(struct scene *scene, const char *path, const char *
 	return rpc;
 }
 
-/* --- the stage --------------------------------------------------------------------- */
+/* --- the stage -------------------------------------------------------------------------------- */
 
 static void on_guard(uv_timer_t *timer)
 {
@@ -174,7 +174,7 @@ static void scene_free(struct scene *scene)
 
 SUITE_OBJECT(scene, scene_new(), scene_free);
 
-/* --- tests -------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void calls_go_through_a_socket(void **state)
 {

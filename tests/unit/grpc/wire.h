@@ -23,7 +23,7 @@ enum wire_type {
 
 enum { WIRE_END_STREAM = 1, WIRE_ACK = 1, WIRE_END_HEADERS = 4, WIRE_PADDED = 8 };
 
-/* --- writing ---------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static inline void wire_u32(struct str *out, uint32_t value)
 {
@@ -117,7 +117,7 @@ static inline void wire_word(struct str *out, enum wire_type type, uint32_t stre
 	wire_frame(out, type, 0, stream, &payload);
 }
 
-/* --- reading ----------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* What a peer reads: frames as text, without those that only keep the connection going. */
 struct wire_reader {

@@ -36,7 +36,7 @@ struct bench {
 	unsigned locks;
 };
 
-/* --- what stands in for other parts ----------------------------------------------------------------- */
+/* --- what stands in for other parts ----------------------------------------------------------- */
 
 struct deferred {
 	struct str said;
@@ -99,7 +99,7 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	}
 }
 
-/* --- the bench ---------------------------------------------------------------------------------------- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 static const char *hindrance(void *arg, const struct nvidia_device *device)
 {
@@ -225,7 +225,7 @@ static char *allocated(struct bench *b, const char *chosen, const char *gpus)
 	return str_detach(&deferred.said);
 }
 
-/* --- the offer ---------------------------------------------------------------------------------------- */
+/* --- the offer -------------------------------------------------------------------------------- */
 
 #define GPU(uuid, index, health)                                          \
 	"{\"id\":\"" uuid "\"," index                                     \
@@ -359,7 +359,7 @@ static void it_is_off_by_default(void **state)
 	assert_string_equal(list_of(b), "");
 }
 
-/* --- Allocate ------------------------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static void allocates(struct bench *b, const char *chosen, const char *gpus, const char *text)
 {

@@ -27,7 +27,7 @@ static struct hami_gpu a2(void)
 				  .cores = 100 };
 }
 
-/* --- the plan --------------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 static struct plan_case {
 	const char *name;
@@ -122,7 +122,7 @@ static void plan_matches_table(void **state)
 	json_map_done(node_kind.map, &node);
 }
 
-/* --- the reconciler ---------------------------------------------------------------------------------- */
+/* --- the reconciler --------------------------------------------------------------------------- */
 
 static void open_bench(struct hami_bench *b)
 {

@@ -13,7 +13,7 @@
 #define ONE "GPU-a,NVIDIA,3000,30:"
 #define TWO "GPU-a,NVIDIA,3000,30:GPU-b,NVIDIA,3000,30:"
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static struct text_case {
 	const char *name;
@@ -118,7 +118,7 @@ static void sizes_are_bounded(void **state)
 	refuse(str_detach(&gpus), "more than 64 GPUs for one container");
 }
 
-/* --- which is next -------------------------------------------------------------------------------- */
+/* --- which is next ---------------------------------------------------------------------------- */
 
 /* A pod: a letter is a container that requests one GPU, a capital one for two, '-' for none. */
 static struct next_case {

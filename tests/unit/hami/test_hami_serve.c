@@ -11,7 +11,7 @@
 #define PATCH "PATCH pods/train|"
 #define NEXT  "'2026-11-27T20:00:05Z,default,next'"
 
-/* --- a kubelet ---------------------------------------------------------------------------------------- */
+/* --- a kubelet -------------------------------------------------------------------------------- */
 
 struct deferred {
 	char *said; /* the variable "GPUS", or the error; NULL: nothing yet */
@@ -36,7 +36,7 @@ bool deferred_is_wanted(const struct deferred *deferred)
 	return !deferred->unwanted;
 }
 
-/* --- the bench ---------------------------------------------------------------------------------------- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 enum { CALLS = 24 };
 
@@ -157,7 +157,7 @@ static void refused(const struct deferred *call, const char *text)
 		assert_string_equal(call->said, text);
 }
 
-/* --- it goes well --------------------------------------------------------------------------------------- */
+/* --- it goes well ----------------------------------------------------------------------------- */
 
 static void a_pod_takes_one_read_and_two_writes(void **state)
 {
@@ -268,7 +268,7 @@ static void a_lock_of_the_pod_before_is_read_again(void **state)
 	said(call, "train/c0 GPU-a 3000 30");
 }
 
-/* --- the API server --------------------------------------------------------------------------------------- */
+/* --- the API server --------------------------------------------------------------------------- */
 
 static void a_conflict_at_the_first_patch_is_read_again(void **state)
 {
@@ -385,7 +385,7 @@ static void a_pod_that_came_after_it_is_left_alone(void **state)
 	assert_string_equal(lock_now(b), "2026-11-27T20:01:00Z,default,train");
 }
 
-/* --- forged texts and strangers ---------------------------------------------------------------------------- */
+/* --- forged texts and strangers --------------------------------------------------------------- */
 
 static struct forged_case {
 	const char *name;

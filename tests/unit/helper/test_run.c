@@ -177,7 +177,7 @@ static void cannot(void **state)
 	assert_int_equal(run.locks.len, 0);
 }
 
-/* --- lines ----------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* A run whose lines go into a pipe. */
 struct pipe_run {

@@ -77,7 +77,7 @@ static void the_question_is_these_bytes(void **state)
 	assert_string_equal(bytes, HEAD("28000000", "12", "01") INFO "08001d00 09000000");
 }
 
-/* --- answers, put together here ----------------------------------------------------------- */
+/* --- answers, put together here --------------------------------------------------------------- */
 
 static void word(struct str *out, uint32_t value)
 {

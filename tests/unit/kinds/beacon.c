@@ -15,7 +15,7 @@
 #include "kube/clock.h"
 #include "kube/reconcile.h"
 
-/* --- the object -------------------------------------------------------------------------------- */
+/* --- the object ------------------------------------------------------------------------------- */
 
 static const struct json_row spec_map[] = {
 	JSON_BOOL(struct beacon_spec, blink, "blink", JSON_OPTIONAL),
@@ -48,7 +48,7 @@ const struct api_kind beacon_kind = {
 	.map = map,
 };
 
-/* --- the plan ---------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 /* What is wrong, or how it is: the condition Ready. */
 struct ready {
@@ -140,7 +140,7 @@ void beacon_plan(const struct beacon_case *c, struct decision *ret_decision)
 	}
 }
 
-/* --- the reconciler ---------------------------------------------------------------------------- */
+/* --- the reconciler --------------------------------------------------------------------------- */
 
 struct beacons {
 	const struct this_node *node;

@@ -45,7 +45,7 @@ extern const struct api_kind beacon_kind;
 
 #define BEACON_FINALIZER "hostdev.io/beacon"
 
-/* --- the plan ---------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 /* All that a decision depends on. Borrowed. */
 struct beacon_case {
@@ -60,7 +60,7 @@ struct beacon_case {
 /* The next single step. Pure. */
 void beacon_plan(const struct beacon_case *c, struct decision *ret_decision);
 
-/* --- the reconciler ---------------------------------------------------------------------------- */
+/* --- the reconciler --------------------------------------------------------------------------- */
 
 struct beacons;
 

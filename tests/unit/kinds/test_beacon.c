@@ -21,7 +21,7 @@
 #define STATUS "PATCH " NAME "/status|"
 #define MARKED "'metadata':{'finalizers':['" BEACON_FINALIZER "']}"
 
-/* --- the plan ---------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 static char no_led_reason[] = "NoLed";
 static char no_led_message[] = "the node has no LED";
@@ -104,7 +104,7 @@ static void plan_matches_table(void **state)
 	json_map_done(beacon_kind.map, &beacon);
 }
 
-/* --- the bench --------------------------------------------------------------------------------- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 /* kube/events.h without an API server. */
 struct events {
@@ -248,7 +248,7 @@ static void assert_ready(struct bench *b, const char *wanted)
 	assert_string_equal(is, wanted);
 }
 
-/* --- its life ---------------------------------------------------------------------------------- */
+/* --- its life --------------------------------------------------------------------------------- */
 
 static void it_is_switched_on(void **state)
 {
@@ -333,7 +333,7 @@ static void nothing_is_decided_before_the_first_scan(void **state)
 	assert_false(fake_task.runs);
 }
 
-/* --- what goes wrong --------------------------------------------------------------------------- */
+/* --- what goes wrong -------------------------------------------------------------------------- */
 
 static void an_act_that_fails_is_told_and_tried_again(void **state)
 {
@@ -526,7 +526,7 @@ static const struct random_kind beacons = {
 	.assert_end = assert_end,
 };
 
-/* --- its end ----------------------------------------------------------------------------------- */
+/* --- its end ---------------------------------------------------------------------------------- */
 
 static void it_is_off_before_it_goes(void **state)
 {
@@ -590,7 +590,7 @@ static void a_restart_after_an_act_does_not(void **state)
 	assert_null(fake_server_get(b->server, NAME));
 }
 
-/* --- the page ---------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 static const char *skip_blank_lines(const char *text)
 {

@@ -357,7 +357,7 @@ static inline void bench_close(struct bench *b)
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
-/* --- digests ---------------------------------------------------------------------------- */
+/* --- digests ---------------------------------------------------------------------------------- */
 
 struct toy_digest {
 	bool deleting;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "api/lease.h"
+#include "api/meta.h"
+#include "api/object.h"
 #include "api/pcideviceclaim.h"
 #include "base/err.h"
 #include "fake/fake_client.h"
@@ -111,11 +113,44 @@ static void a_404_is_read(void **state)
 	assert_int_equal(fetch_says_gone(&response, "n"), row->gone);
 }
 
+static struct object_case {
+	const char *name;
+	const char *body;
+	int result;
+} objects[] = {
+	{ "an object of the kind", "{\"kind\":\"PCIDeviceClaim\",\"metadata\":{\"name\":\"n\"}}",
+	  0 },
+	{ "an object of another kind", "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"n\"}}",
+	  -EINVAL },
+	{ "a page of a proxy", "<html>", -EINVAL },
+};
+
+static void an_object_is_decoded(void **state)
+{
+	const struct object_case *row = *state;
+	struct kube_response response = { .status = 200,
+					  .body = row->body,
+					  .body_len = strlen(row->body) };
+	const struct api_meta *meta;
+	void *object = NULL;
+	struct err err = { 0 };
+
+	assert_int_equal(fetch_decode(&pcideviceclaim_kind, &response, &object, &err), row->result);
+	assert_int_equal(err.code, row->result);
+	meta = object;
+	if (row->result == 0)
+		assert_string_equal(meta->name, "n");
+	else
+		assert_null(object);
+	api_object_free(&pcideviceclaim_kind, object);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, words, a_404_is_read);
+	suite_rows(&suite, objects, an_object_is_decoded);
 	suite_fixture(&suite, &kube_client_fixture);
 	suite_rows(&suite, fetches, object_is_fetched);
 	suite_add(&suite, "a fetch that is given up tells nothing", a_cancelled_fetch_tells_nothing,

@@ -133,7 +133,7 @@ static void a_finalizer_is_removed_from_what_has_been_read(void **state)
 	assert_null(fake_server_get(b->server, "a"));
 }
 
-/* --- an informer of its own -------------------------------------------------------------- */
+/* --- an informer of its own ------------------------------------------------------------------- */
 
 static void note_change(void *arg, const char *key, const struct entry *before,
 			const struct entry *after)
@@ -203,7 +203,7 @@ static void an_informer_of_its_own_enqueues_what_changes(void **state)
 	assert_null(store_object(reconcile_store(b->reconcile), "a"));
 }
 
-/* --- a queue of several ------------------------------------------------------------------ */
+/* --- a queue of several ----------------------------------------------------------------------- */
 
 enum { TOGETHER = 3, WATCHES = 1 };
 
@@ -311,7 +311,7 @@ static void a_shared_queue_tells_of_keys_with_their_prefix(void **state)
 	reconcile_queue_free(queue);
 }
 
-/* --- before a decision ------------------------------------------------------------------- */
+/* --- before a decision ------------------------------------------------------------------------ */
 
 static void nothing_is_decided_before_the_list_is_there(void **state)
 {
@@ -508,7 +508,7 @@ static void a_conflict_on_an_answer_leaves_the_cache_behind(void **state)
 	assert_log(b, "PATCH a/status|");
 }
 
-/* --- who leads --------------------------------------------------------------------------- */
+/* --- who leads -------------------------------------------------------------------------------- */
 
 static void who_does_not_lead_plans_nothing(void **state)
 {
@@ -586,7 +586,7 @@ static void many_changes_make_one_run(void **state)
 	assert_log(b, "PATCH a/status|");
 }
 
-/* --- the end of a run -------------------------------------------------------------------- */
+/* --- the end of a run ------------------------------------------------------------------------- */
 
 /* A plan that is never content, although its writes change nothing any more. */
 static void a_run_has_sixteen_steps(void **state)
@@ -637,7 +637,7 @@ static void a_rest_may_be_a_failure(void **state)
 	assert_log(b, LIFE);
 }
 
-/* --- acts -------------------------------------------------------------------------------- */
+/* --- acts ------------------------------------------------------------------------------------- */
 
 static void an_act_that_cannot_be_begun_is_tried_when_it_can(void **state)
 {
@@ -791,7 +791,7 @@ static void the_end_leaves_nothing(void **state)
 	assert_int_equal(b->acting.len, 1); /* and the fixture ends it, with a call of "b" */
 }
 
-/* --- reports ----------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 /* The toy acts on "a", which is being deleted, until the test ends that. */
 static void begin_act(struct bench *b)
@@ -906,7 +906,7 @@ static void the_end_leaves_no_report(void **state)
 	reconcile_report(b->reconcile, "a"); /* and the fixture ends it */
 }
 
-/* --- faults ------------------------------------------------------------------------------ */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static struct fault_case {
 	const char *name;
@@ -1152,7 +1152,7 @@ static void a_deletion_on_a_path_that_is_not_served_is_repeated(void **state)
 	assert_log(b, "DELETE x1|DELETE x1|PATCH x1|");
 }
 
-/* --- digests ----------------------------------------------------------------------------- */
+/* --- digests ---------------------------------------------------------------------------------- */
 
 static void a_digest_is_read_before_it_is_patched(void **state)
 {
@@ -1209,7 +1209,7 @@ static void faults_of_digests_are_outlived(void **state)
 	}
 }
 
-/* --- namespaces -------------------------------------------------------------------------- */
+/* --- namespaces ------------------------------------------------------------------------------- */
 
 /* The toy's objects are of the whole cluster; their keys do not say so. */
 static void an_object_of_a_namespace_is_known_by_both(void **state)
@@ -1263,7 +1263,7 @@ static void what_is_not_ready_any_more_waits(void **state)
 	assert_log(b, "PATCH a/status|");
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void add_decisions(struct suite *suite)
 {

@@ -159,7 +159,7 @@ static void a_bundle_has_a_selector_for_each_device(void **state)
 	api_object_free(&hostdeviceconfig_kind, config);
 }
 
-/* --- changes ------------------------------------------------------------------------------------ */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 struct listener {
 	struct stage stage;

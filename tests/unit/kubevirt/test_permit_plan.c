@@ -227,7 +227,7 @@ static void changes_are_counted(void **state)
 	permit_plan_done(&plan);
 }
 
-/* --- the property: any history of wishes and of others' writes ---------------------------------- */
+/* --- the property: any history of wishes and of others' writes -------------------------------- */
 
 enum { MODELS = 6, STEPS = 4000 };
 

@@ -293,7 +293,7 @@ static void what_is_under_way_ends_with_it(void **state)
 	assert_true(fake_client_choose_call(fake_server_client(b->scene.kubevirts)));
 }
 
-/* --- random lives --------------------------------------------------------------------------- */
+/* --- random lives ----------------------------------------------------------------------------- */
 
 static void *life_open(struct random_world *world)
 {

@@ -264,7 +264,7 @@ static void devices_of_all_kinds_are_told(void **state)
 	written(b, "one", NOTE(QUOTED("m") "," QUOTED("s")));
 }
 
-/* --- random lives --------------------------------------------------------------------------- */
+/* --- random lives ----------------------------------------------------------------------------- */
 
 static void *life_open(struct random_world *world)
 {

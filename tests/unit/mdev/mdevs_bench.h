@@ -63,7 +63,7 @@ struct bench {
 
 static struct bench bench;
 
-/* --- in place of the rest of the agent ------------------------------------------------------- */
+/* --- in place of the rest of the agent -------------------------------------------------------- */
 
 void offers_add(struct offers *offers, const struct offers_type *type)
 {
@@ -170,7 +170,7 @@ static inline void bench_on_changed(void *arg)
 	bench.changed++;
 }
 
-/* --- the bench ------------------------------------------------------------------------------- */
+/* --- the bench -------------------------------------------------------------------------------- */
 
 static inline void bench_open(const char *script, const struct machine_card *cards, size_t len)
 {

@@ -170,7 +170,7 @@ static void what_somebody_has_is_not_removed(void **state)
 	assert_cards(m, "c1:b-1*2 c2:b-1*2 c3:b-1*2");
 }
 
-/* --- refill ------------------------------------------------------------------------------- */
+/* --- refill ----------------------------------------------------------------------------------- */
 
 static void what_others_remove_is_made_again(void **state)
 {

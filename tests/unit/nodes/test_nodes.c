@@ -621,7 +621,7 @@ static void what_is_under_way_ends_with_the_nodes(void **state)
 	assert_true(fake_client_open(b->client) > VIEW_AGENT + 2); /* two objects are deleted */
 }
 
-/* --- random lives --------------------------------------------------------------------------- */
+/* --- random lives ----------------------------------------------------------------------------- */
 
 static void *life_open(struct random_world *world)
 {

@@ -21,7 +21,7 @@ enum {
 	CRI = NVIDIA_LIST_CDI_CRI,
 };
 
-/* --- configurations ------------------------------------------------------------------------------- */
+/* --- configurations --------------------------------------------------------------------------- */
 
 #define SHARED(fields, resources) \
 	"version: v1\nsharing: {timeSlicing: {" fields "resources: [" resources "]}}"
@@ -52,7 +52,7 @@ static const char *hinder(void *arg, const struct nvidia_device *device)
 	return strcmp(arg, device->uuid) == 0 ? "no CDI file has it" : NULL;
 }
 
-/* --- the offer ------------------------------------------------------------------------------------ */
+/* --- the offer -------------------------------------------------------------------------------- */
 
 static struct offer_case {
 	const char *name;
@@ -115,9 +115,9 @@ static void offer_matches_table(void **state)
 	str_done(&told.text);
 }
 
-/* --- Allocate ---------------------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
-/* --- MIG ------------------------------------------------------------------------------------------------- */
+/* --- MIG -------------------------------------------------------------------------------------- */
 
 #define MIGS(gpu, a, b) \
 	"begin " gpu "; mig " gpu " 7 " a "; mig " gpu " 8 " b "; look " gpu "+; end " gpu "; "

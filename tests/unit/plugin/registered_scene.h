@@ -37,7 +37,7 @@ static inline void scene_on_state(void *arg, enum registration_state state, cons
 
 static const struct registration_ops scene_ops = { .on_state = scene_on_state };
 
-/* --- the plugin ---------------------------------------------------------------- */
+/* --- the plugin ------------------------------------------------------------------------------- */
 
 static inline void scene_on_options(void *arg, struct grpc_call *call, const char *request,
 				    size_t len)
@@ -118,7 +118,7 @@ static inline void scene_on_own(void *arg, enum kubelet_event event)
 		scene_serve(scene);
 }
 
-/* --- the stage ------------------------------------------------------------------- */
+/* --- the stage -------------------------------------------------------------------------------- */
 
 static inline struct scene *scene_new(void)
 {

@@ -23,7 +23,7 @@ static void answer_all(struct scene *scene)
 
 #define GIVEN(id) "container: t.io/toy=" id " /dev/toy/" id ":mrw /dev/toy/all:rw|"
 
-/* --- what the type answers ----------------------------------------------------------------- */
+/* --- what the type answers -------------------------------------------------------------------- */
 
 static struct answer_case {
 	const char *name;
@@ -322,7 +322,7 @@ static void an_end_without_a_word(void **state)
 	stage_settle(&scene->stage, "");
 }
 
-/* --- all of it in any order ------------------------------------------------------------- */
+/* --- all of it in any order ------------------------------------------------------------------- */
 
 enum { CALLS_MAX = 8, STEPS = 1500, DEVICES = 6 };
 

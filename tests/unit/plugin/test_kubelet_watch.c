@@ -62,7 +62,7 @@ static void scene_free(struct scene *scene)
 
 SUITE_OBJECT(scene, scene_new(), scene_free);
 
-/* --- what happens in the folder ------------------------------------------------------------ */
+/* --- what happens in the folder --------------------------------------------------------------- */
 
 #define KUBELET "kubelet.sock"
 #define OWN     "own.sock"

@@ -2,7 +2,7 @@
 #include "fake/fake_clock.h"
 #include "unit/plugin/plugin_scene.h"
 
-/* --- Allocate --------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 /* The list is "a b x! y! c@1". */
 static struct allocate_case {
@@ -85,7 +85,7 @@ static void too_many_containers(void **state)
 		"refused|ResourceExhausted: 65 containers in one request; at most 64 are allowed|");
 }
 
-/* --- the other calls ------------------------------------------------------------------ */
+/* --- the other calls -------------------------------------------------------------------------- */
 
 static void a_type_that_lists_its_nodes_is_asked_before_a_start(void **state)
 {

@@ -185,7 +185,7 @@ static void preferences_there_and_back(void **state)
 	plugin_preferences_done(&back);
 }
 
-/* --- what is refused ---------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 typedef int read_fn(const char *data, size_t len, struct err *err);
 

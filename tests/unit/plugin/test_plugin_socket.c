@@ -104,7 +104,7 @@ static void folder_leaves_no_room(void **state)
 	assert_null(path);
 }
 
-/* --- what is left over --------------------------------------------------------------- */
+/* --- what is left over ------------------------------------------------------------------------ */
 
 static int listen_at(const struct folder *folder, const char *name)
 {

@@ -2,7 +2,7 @@
 #include "fake/fake_clock.h"
 #include "unit/plugin/plugins_scene.h"
 
-/* --- what begins, changes, ends --------------------------------------------------------- */
+/* --- what begins, changes, ends --------------------------------------------------------------- */
 
 static void resource_lives_and_ends(void **state)
 {
@@ -112,7 +112,7 @@ static void allocate_later_is_reported_once(void **state)
 	stage_settle(&scene->stage, "toy t.io/toy withdrawn|");
 }
 
-/* --- the kubelet and the socket ------------------------------------------------------------ */
+/* --- the kubelet and the socket --------------------------------------------------------------- */
 
 static void closed_stream_registers_again(void **state)
 {

@@ -184,7 +184,7 @@ static void nothing_is_left_after_a_stop(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-/* --- no socket --------------------------------------------------------------------------- */
+/* --- no socket -------------------------------------------------------------------------------- */
 
 /* What the alert HostdevResourceNotRegistered compares. */
 static bool shows(const struct scene *scene, int registered)

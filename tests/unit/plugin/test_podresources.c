@@ -26,7 +26,7 @@ struct scene {
 	size_t lists;
 };
 
-/* --- the kubelet ------------------------------------------------------------------ */
+/* --- the kubelet ------------------------------------------------------------------------------ */
 
 static void on_cancel(void *arg)
 {
@@ -90,7 +90,7 @@ static void kubelet_start(struct scene *scene)
 			 0);
 }
 
-/* --- who asks ----------------------------------------------------------------------- */
+/* --- who asks --------------------------------------------------------------------------------- */
 
 static void on_changed(void *arg)
 {
@@ -160,7 +160,7 @@ static void after(struct scene *scene, uint64_t ms, const char *text)
 #define POD   "[x/a 1 ns/pod/main]"
 #define OTHER "[x/a 1 ns/other/main]"
 
-/* --- tests -------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void nothing_is_asked_unasked(void **state)
 {

@@ -39,7 +39,7 @@ static char *chosen_of(const struct pairs *pairs, size_t nmusts, size_t size)
 	return xstrdup(str_cstr(&out));
 }
 
-/* --- machines ------------------------------------------------------------------------- */
+/* --- machines --------------------------------------------------------------------------------- */
 
 /* NVLinks of a DGX-1 with V100: a hypercube. 10 for a pair without any: the GPUs are on two CPUs or
  * on one. */
@@ -169,7 +169,7 @@ static void machine_matches_table(void **state)
 	assert_string_equal(chosen, c->chosen);
 }
 
-/* --- all divisions ----------------------------------------------------------------------- */
+/* --- all divisions ---------------------------------------------------------------------------- */
 
 /* What is best, by looking at every division. */
 struct every {

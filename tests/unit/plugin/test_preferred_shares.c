@@ -71,7 +71,7 @@ static void share_matches_table(void **state)
 	device_list_unref(list);
 }
 
-/* --- one by one --------------------------------------------------------------------------- */
+/* --- one by one ------------------------------------------------------------------------------- */
 
 enum { CARDS = 4, SHARES = 8, ALL_SHARES = CARDS * SHARES };
 

@@ -94,7 +94,7 @@ static void scene_free(struct scene *scene)
 SUITE_OBJECT(unregistered, scene_new(), scene_free);
 SUITE_OBJECT(scene, scene_open(), scene_free);
 
-/* --- what the kubelet does ------------------------------------------------------- */
+/* --- what the kubelet does -------------------------------------------------------------------- */
 
 static void on_info(void *arg, const char *data, size_t len)
 {
@@ -159,7 +159,7 @@ static void notify_done(struct scene *scene)
 	notify(scene, "\x08\x01", 2);
 }
 
-/* --- tests ---------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void kubelet_finds_the_socket(void **state)
 {

@@ -374,7 +374,7 @@ static void what_is_under_way_ends_with_the_pools(void **state)
 	assert_int_equal(fake_client_open(fake_server_client(b->server)), 3); /* and the watch */
 }
 
-/* --- random lives --------------------------------------------------------------------------- */
+/* --- random lives ----------------------------------------------------------------------------- */
 
 enum { DEVICES = 3 };
 

@@ -45,7 +45,7 @@ struct scene {
 
 static const char *const lines[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "") };
 
-/* --- the kubelet ------------------------------------------------------------------------- */
+/* --- the kubelet ------------------------------------------------------------------------------ */
 
 static inline void on_list(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
@@ -89,7 +89,7 @@ static inline void give(struct scene *scene, const char *pod)
 	list_more(scene, MODEL, NIC, pod);
 }
 
-/* --- the scene ------------------------------------------------------------------------------ */
+/* --- the scene -------------------------------------------------------------------------------- */
 
 static inline void on_changed(void *arg, const char *address)
 {

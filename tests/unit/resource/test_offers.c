@@ -80,7 +80,7 @@ static void a_nodes_end_is_reported_at_once(void **state)
 	}
 }
 
-/* --- an IOMMU group ------------------------------------------------------------------------- */
+/* --- an IOMMU group --------------------------------------------------------------------------- */
 
 /* The kubelet says a moment later which pod it was; the next pod must not be faster. */
 static void functions_of_a_group_go_to_one_pod(void **state)
@@ -110,7 +110,7 @@ static void functions_of_a_group_go_to_one_pod(void **state)
 	}
 }
 
-/* --- a kind of device that was added ------------------------------------------------------- */
+/* --- a kind of device that was added ---------------------------------------------------------- */
 
 #define STICK "1-2.3"
 

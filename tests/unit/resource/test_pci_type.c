@@ -208,7 +208,7 @@ static void is_offered(void **state)
 	pci_type_free(type);
 }
 
-/* --- Allocate ---------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 static struct allocate_case {
 	const char *name;

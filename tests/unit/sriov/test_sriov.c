@@ -229,7 +229,7 @@ static void an_object_whose_card_is_gone_goes_if_it_asks_for_nothing(void **stat
 	assert_ready(b, "True AsFound");
 }
 
-/* --- at random --------------------------------------------------------------------------- */
+/* --- at random -------------------------------------------------------------------------------- */
 
 /* The kernel and a user, beside what the bench has. */
 struct life {

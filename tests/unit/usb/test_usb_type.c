@@ -12,7 +12,7 @@
 		 "," MARKED "," OWNED ",'annotations':{'hostdev.io/allow-host-critical':'true'}", \
 		 KNOWN("1-2", "A"))
 
-/* --- what is offered ---------------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 static struct offer_case {
 	const char *name;
@@ -115,7 +115,7 @@ static void no_container_starts_beside_a_process_of_a_former_pod(void **state)
 	json_strs_done(&ids);
 }
 
-/* --- Allocate -------------------------------------------------------------------------------- */
+/* --- Allocate --------------------------------------------------------------------------------- */
 
 /* harvester-api 3.3, kubevirt-contract 1.6 (3). */
 static void a_container_gets_the_node_of_now(void **state)

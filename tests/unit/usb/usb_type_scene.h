@@ -108,7 +108,7 @@ const char *offers_resource(const struct offers *offers, const char *id, bool *r
 	return stage_is_held(id) ? stage.as : NULL;
 }
 
-/* --- the scene ------------------------------------------------------------------------ */
+/* --- the scene -------------------------------------------------------------------------------- */
 
 struct scene {
 	struct sticks node;

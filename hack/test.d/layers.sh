@@ -40,8 +40,7 @@ check_tidy() {
 	cd "$ROOT" &&
 		cmake --preset clang &&
 		cmake --build --preset clang --target proto generated/embedded/page.h &&
-		export -f tidy_one &&
-		tidy_files | xargs -d '\n' -r -P "$(nproc)" -I '{}' bash -c 'tidy_one "{}"'
+		tidy_files | "$ROOT/hack/test.d/tidy" build/clang "$CACHE/tidy"
 }
 
 # start_beside NAME COMMAND…: COMMAND takes what other layers leave of the processors, and no more: tests wait for much.
@@ -50,8 +49,8 @@ start_beside() {
 	shift
 	"$ROOT/hack/packages" install build test
 	rm -f "$LOGS/beside-$name.status"
-	export ROOT LOGS CHANGED
-	export -f build_preset check_tidy tidy_one tidy_files changed_parts fuzz_when_built fuzz_all fuzz_one
+	export ROOT LOGS CHANGED CACHE
+	export -f build_preset check_tidy tidy_files changed_parts fuzz_when_built fuzz_all fuzz_one
 	# A session of its own has a share of its own (sched(7), autogroup), whatever the nice values in it.
 	# shellcheck disable=SC2016 # the variables are those of the shell that it starts
 	setsid nice -n 19 bash -o pipefail -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null
@@ -76,15 +75,6 @@ beside() {
 	fi
 	tail -n +1 -f --pid "${BESIDE[$name]}" "$LOGS/beside-$name.log"
 	return "$(cat "$LOGS/beside-$name.status" 2>/dev/null || echo 1)"
-}
-
-# tidy_one FILE: without the count of the warnings in headers that are not ours, which --quiet leaves.
-tidy_one() {
-	local status=0 said
-	said=$(clang-tidy-14 --quiet -p build/clang "$1" 2>&1) || status=$?
-	sed -E '/^[0-9]+ warnings? generated/d' <<<"$said"
-	echo "looked at ${1#"$PWD"/}"
-	return "$status"
 }
 
 tidy_files() {
@@ -132,7 +122,8 @@ prepare_previous() {
 # worth more.
 flow_tests() {
 	local layer=$1 processes=$2 seconds=$3 dist=${4:-loadfile} junit=$LOGS/$1.xml
-	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra --timeout 300)
+	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra
+		--timeout 300 -o timeout_func_only=true)
 	local -a limited=(timeout --signal INT --kill-after 60) tests=("$ROOT/tests/flow/$layer")
 	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
 	[[ -z $CHANGED ]] || mapfile -t tests < <(changed_parts "$layer" | sed "s|^|$ROOT/tests/flow/|")
@@ -188,7 +179,7 @@ layer_node() {
 	"$ROOT/hack/vm" build
 	# Not by the test that needs it, beside two machines.
 	"$ROOT/hack/vm" build --kernel iommufd
-	flow_tests node 3 3300
+	flow_tests node 2 3300
 }
 
 # Ours with grpc-go, which Go's usual module proxy has.

@@ -473,6 +473,12 @@ char *dra_driver_holder(const struct dra_driver *driver, const char *id)
 	return prepare_holder(driver->prepare, id);
 }
 
+const char *dra_driver_device_id(const struct dra_driver *driver, const char *ns, const char *name,
+				 const char *device)
+{
+	return prepare_device_id(driver->prepare, ns, name, device);
+}
+
 void dra_driver_ids(const struct dra_driver *driver, struct json_strs *ids)
 {
 	prepare_ids(driver->prepare, ids);

@@ -67,6 +67,12 @@ char *prepare_holder(const struct prepare *prepare, const char *id)
 	return claim ? claim_text(claim) : NULL;
 }
 
+const char *prepare_device_id(const struct prepare *prepare, const char *ns, const char *name,
+			      const char *device)
+{
+	return prepared_device_id(prepare->prepared, ns, name, device);
+}
+
 void prepare_ids(const struct prepare *prepare, struct json_strs *ids)
 {
 	const struct prepared_claim *claim;

@@ -723,7 +723,7 @@ struct prepare *prepare_new(const struct this_node *node, const struct prepare_d
 	prepare->node = node;
 	prepare->deps = *deps;
 	prepare->prepared = prepared_new(deps->claims_dir, deps->boot);
-	prepare->guard = cdi_guard_new(deps->watch, &prepare->deps.place);
+	prepare->guard = cdi_guard_new(deps->watch, &prepare->deps.place, node->metrics);
 	while ((claim = prepared_next(prepare->prepared, &cursor))) {
 		if (prepared_is_stale(prepare->prepared, claim))
 			forget(prepare, claim);

@@ -34,6 +34,7 @@ def classes(installed):
 def pod(rest):
     """A pod that no scheduler looks at, with this entry of spec.resourceClaims."""
     made = []
+    rest.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
 
     def make(name, entry):
         container = {"name": "main", "image": "x", "resources": {"claims": [{"name": entry["name"]}]}}
@@ -87,7 +88,7 @@ def test_the_status_of_a_device_has_the_pods_of_its_claim(plugin, published, cla
         assert allocations() == [{"namespace": "default", "pod": "vm-1", "container": "main", "resourceClaim": "nic"}]
         assert "DRA claim: default/nic, prepared; no pod uses it\n" in words(plugin("why", device))
         assert "Pod: default/vm-1\n" in words(plugin("why", device))
-        assert " default/vm-1 main " in words(plugin("who", device)) and " default/vm-1 " in words(plugin("tree"))
+        assert " default/vm-1 main\n" in words(plugin("who", device)) and " default/vm-1 " in words(plugin("tree"))
         driver.unprepare(made)
         wait_until(lambda: not allocations(), 5, "the status without the pod")
 

@@ -233,7 +233,7 @@ static void handle_status(void *arg, struct grpc_call *call, const char *data, s
 
 static void handle_pods(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
-	const struct plugin *plugin = arg;
+	struct plugin *plugin = arg;
 
 	(void)request;
 	(void)len;

@@ -124,7 +124,8 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 		    struct err *err)
 {
 	struct lists_want want = {
-		.kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE) | kinds,
+		.kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE) |
+			 (kinds & ~CLUSTER_SET(CLUSTER_RESOURCECLAIM)),
 		.user = run->settings.claim_user,
 	};
 	auto_free char *node = NULL;
@@ -143,6 +144,9 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 	want.node = node;
 	want.optional = want.kinds;
 	r = lists_read(run->session, &want, targets->cluster, &targets->missing, err);
+	if (r == 0 && (kinds & CLUSTER_DRA))
+		r = lists_read_resource_claims(run->session, targets->cluster, &targets->missing,
+					       err);
 	/* Distinguish a device that does not exist from one that the caller may not read. */
 	if (r == 0 &&
 	    (targets->missing.kinds & ~targets->missing.forbidden & CLUSTER_SET(CLUSTER_PCIDEVICE)))
@@ -300,8 +304,7 @@ static bool is_had(const struct cluster_device *device, const char *ns)
 int targets_had(struct command_run *run, struct targets *ret_targets)
 {
 	struct lists_want want = {
-		.kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE),
-		.optional = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE),
+		.kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE) | CLUSTER_SET(CLUSTER_SLICE),
 		.selector = run->settings.selector,
 	};
 	const struct cluster_view *view;
@@ -311,9 +314,12 @@ int targets_had(struct command_run *run, struct targets *ret_targets)
 	if (!command_session(run))
 		return COMMAND_FAILED;
 	ret_targets->cluster = cluster_new();
+	want.optional = want.kinds;
 	if (lists_read(run->session, &want, ret_targets->cluster, &ret_targets->missing, &err) <
 		    0 ||
-	    lists_check(&ret_targets->missing, &err) < 0)
+	    lists_check(&ret_targets->missing, &err) < 0 ||
+	    lists_read_resource_claims(run->session, ret_targets->cluster, &ret_targets->missing,
+				       &err) < 0)
 		return command_fail(run, &err);
 	view = cluster_view(ret_targets->cluster);
 	ret_targets->devices = xcalloc(view->len + 1, sizeof(struct cluster_device *));

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/model/age.h"
 #include "cli/model/cluster.h"
+#include "cli/model/dra.h"
 #include "cli/model/narrow.h"
 #include "cli/print/device_json.h"
 #include "cli/target.h"
@@ -30,12 +31,38 @@ static const struct table_column columns[] = {
 	{ .title = "NODE", .wide = true },
 	{ .title = "ADDRESS", .wide = true },
 	{ .title = "RESOURCE", .wide = true },
+	{ .title = "RESOURCECLAIM", .wide = true },
 };
+
+/* "NAMESPACE/NAME" of the ResourceClaim by which the device is had, for the caller to free; NULL:
+ * none is known. */
+static char *resource_claim_of(const struct cluster_device *device,
+			       const struct pcidevice_allocation *a)
+{
+	const struct dra_claim *claim = device->resource_claim;
+
+	if (a)
+		return a->resource_claim
+			       ? xasprintf("%s/%s", str_or_empty(a->namespace), a->resource_claim)
+			       : NULL;
+	return claim ? xasprintf("%s/%s", str_or_empty(claim->meta.namespace_), claim->meta.name)
+		     : NULL;
+}
+
+/* Who has a device that no container has got yet; for the caller to free. NULL: nobody. */
+static char *holder_of(const struct cluster_device *device, const char *resource_claim)
+{
+	if (device->holder[0])
+		return xstrdup(device->holder);
+	return resource_claim ? xasprintf("ResourceClaim %s", resource_claim) : NULL;
+}
 
 /* Add a row for one holder of a device. @a is NULL if it has none. */
 static void add_row(struct table *table, const struct cluster_device *device,
 		    const struct pcidevice_allocation *a, const struct pod_facts *facts)
 {
+	auto_free char *resource_claim = resource_claim_of(device, a);
+	auto_free char *holder = holder_of(device, resource_claim);
 	int64_t now_ms = timefmt_wall_ms();
 	auto_free char *pod =
 		a ? xasprintf("%s/%s", a->namespace ? a->namespace : "", a->pod ? a->pod : "")
@@ -51,13 +78,14 @@ static void add_row(struct table *table, const struct cluster_device *device,
 					      : "(no user)");
 	table_add(table,
 		  age_text(device->claim ? device->claim->creation_timestamp : NULL, now_ms, age));
-	table_add(table, pod ? pod : device->holder[0] ? device->holder : "-");
+	table_add(table, pod ? pod : holder ? holder : "-");
 	table_add(table, a ? a->container : NULL);
 	table_add(table, facts->machine);
 	table_add(table, age_text(facts->started, now_ms, age));
 	table_add(table, device->node);
 	table_add(table, device->address);
 	table_add(table, device->resource);
+	table_add(table, resource_claim);
 }
 
 /* A caller who may not read pods does not see their virtual machines. */
@@ -85,6 +113,31 @@ static bool is_asked_for(const struct command_run *run, const struct pcidevice_a
 	return !ns || (a->namespace && strcmp(a->namespace, ns) == 0);
 }
 
+/* Rows for the pods that may use its ResourceClaim, while no container has got the device. The
+ * number of them. */
+static size_t add_reserved(struct command_run *run, const struct cluster_device *device,
+			   struct table *table)
+{
+	const struct dra_claim *claim = device->resource_claim;
+	size_t rows = 0;
+
+	for (size_t i = 0; claim && i < claim->status.reserved_for.len; i++) {
+		const struct dra_consumer *consumer = &claim->status.reserved_for.items[i];
+		const struct pcidevice_allocation pod = { .namespace = claim->meta.namespace_,
+							  .pod = consumer->name,
+							  .resource_claim = claim->meta.name };
+		struct pod_facts facts = { 0 };
+
+		if (strcmp(consumer->resource, "pods") != 0)
+			continue;
+		find_facts(run, &pod, &facts);
+		add_row(table, device, &pod, &facts);
+		pod_facts_done(&facts);
+		rows++;
+	}
+	return rows;
+}
+
 static void add_device(struct command_run *run, const struct cluster_device *device,
 		       struct table *table, json_t *list)
 {
@@ -104,9 +157,9 @@ static void add_device(struct command_run *run, const struct cluster_device *dev
 		json_array_append_new(pods, holder_json(a, &facts));
 		pod_facts_done(&facts);
 	}
-	if (len == 0)
+	if (len == 0 && add_reserved(run, device, table) == 0)
 		add_row(table, device, NULL, &none);
-	else
+	if (len > 0)
 		json_object_set(json, "pods", pods);
 	json_decref(pods);
 	json_array_append_new(list, json);
@@ -142,7 +195,7 @@ static int find_targets(struct command_run *run, struct targets *ret_targets)
 	if (run->words_len == 0)
 		return targets_had(run, ret_targets);
 	if (!run->settings.selector)
-		return targets_find(run, 0, ret_targets);
+		return targets_find(run, CLUSTER_DRA, ret_targets);
 	return command_misused(run, "--selector and DEVICE cannot be combined");
 }
 
@@ -159,7 +212,7 @@ static int run_who(struct command_run *run)
 	table_init(&table, columns, ARRAY_LEN(columns));
 	add_all(run, &targets, &table, list);
 	if (run->words_len > 0)
-		targets_tell(&targets, CLUSTER_SET(CLUSTER_NODE));
+		targets_tell(&targets, CLUSTER_SET(CLUSTER_NODE) | CLUSTER_DRA);
 	else
 		command_tell_missing(&targets.missing, ~0U);
 	if (out_is_json(&run->out))
@@ -186,7 +239,9 @@ static const struct options_prose prose = {
 		"Shows for each DEVICE the owner of its claim (spec.userName), how long it has "
 		"been claimed (SINCE), and the containers that have it. If you may read pods, it "
 		"also shows how long the containers have run (STARTED) and the KubeVirt "
-		"VirtualMachine in them (MACHINE).\n"
+		"VirtualMachine in them (MACHINE). Of a device that is allocated to a "
+		"ResourceClaim, but that no container has got yet, it shows the pods that may "
+		"use the claim.\n"
 		"\n"
 		"Without DEVICE, it shows all devices that are claimed or that a pod has. With "
 		"--namespace, it shows only devices that pods of that namespace have.",

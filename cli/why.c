@@ -16,6 +16,7 @@
 #include "cli/client/device_events.h"
 #include "cli/model/age.h"
 #include "cli/model/cluster.h"
+#include "cli/model/dra.h"
 #include "cli/print/advice.h"
 #include "cli/print/device_json.h"
 #include "cli/print/out_json.h"
@@ -158,6 +159,48 @@ static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, 
 	add_field(out, "Claim:", str_cstr(&text));
 }
 
+/* "by DRA as pci-0000-01-00-0 in the pool vm1 (ResourceSlice vm1-hostdev.io-pci)" */
+static void add_slice(const struct cluster_device *device, struct out *out)
+{
+	auto_free char *name = device->slice ? dra_name_of(device) : NULL;
+	auto_free char *text = name ? xasprintf("by DRA as %s in the pool %s (ResourceSlice %s)",
+						name, str_or_empty(device->slice->spec.pool.name),
+						device->slice->meta.name)
+				    : NULL;
+
+	add_field(out, "Offered:", str_or_empty(text));
+}
+
+/* The ResourceClaim by which a container has it; NULL: none is known. */
+static const struct pcidevice_allocation *claimed_by_container(const struct cluster_device *device)
+{
+	for (size_t i = 0; device->allocations && i < device->allocations->len; i++) {
+		if (device->allocations->items[i].resource_claim)
+			return &device->allocations->items[i];
+	}
+	return NULL;
+}
+
+/* "default/nic, prepared"; "default/nic, not prepared yet; for pod default/a". A caller who may not
+ * read ResourceClaims sees those by which containers have a device. */
+static void add_resource_claim(const struct cluster_device *device, struct out *out)
+{
+	const struct dra_claim *claim = device->resource_claim;
+	const struct pcidevice_allocation *container = claimed_by_container(device);
+	auto_free char *pods = claim ? dra_pods(claim) : NULL;
+	auto_str struct str text = STR_INIT;
+
+	if (claim)
+		str_addf(&text, "%s/%s, %s; %s%s", str_or_empty(claim->meta.namespace_),
+			 claim->meta.name,
+			 dra_is_prepared(device, claim) ? "prepared" : "not prepared yet",
+			 pods[0] ? "for " : "no pod uses it", pods);
+	else if (container)
+		str_addf(&text, "%s/%s, prepared", str_or_empty(container->namespace),
+			 container->resource_claim);
+	add_field(out, "DRA claim:", str_cstr(&text));
+}
+
 /* "PCI 0000:01:00.0 on node vm1"; for a claim without a device "PCI, address not known, on node
  * vm1". */
 static void add_place(const struct cluster_device *device, struct out *out)
@@ -204,7 +247,9 @@ static void add_head(struct cluster *cluster, const struct cluster_device *devic
 	add_group(cluster, device, out);
 	add_field(out, "Below:", device->parent ? device->parent->name : "");
 	add_field(out, "Resource:", device->resource);
+	add_slice(device, out);
 	add_claim(device, now_wall_ms, out);
+	add_resource_claim(device, out);
 	add_field(out, "Holder:", device->holder);
 	add_field(out, "Pod:", pods);
 }

@@ -39,7 +39,7 @@ static int run_why(struct command_run *run)
 	if (run->words_len > 1)
 		return command_misused(run, "one DEVICE, or pod NAMESPACE/NAME; not '%s %s'",
 				       run->words[0], run->words[1]);
-	status = targets_find(run, CLUSTER_CARDS, &targets);
+	status = targets_find(run, CLUSTER_CARDS | CLUSTER_DRA, &targets);
 	if (status != COMMAND_OK)
 		return status;
 	if (device_events_read(run->session, targets.devices[0], &events, &err) < 0) {
@@ -47,7 +47,7 @@ static int run_why(struct command_run *run)
 		if (!targets.missing.events)
 			command_note("Not shown: %s", err.msg);
 	}
-	targets_tell(&targets, CLUSTER_SET(CLUSTER_NODE));
+	targets_tell(&targets, CLUSTER_SET(CLUSTER_NODE) | CLUSTER_DRA);
 	(void)rights_read(run->session, &rights,
 			  NULL); /* without them, the claim itself shows what is refused */
 	rest = needs_group(targets.devices[0]) ? targets_group_rest(&targets, targets.devices[0])
@@ -71,7 +71,8 @@ static const struct options_prose prose = {
 		"what to do about them, and the latest events.\n"
 		"\n"
 		"Of a pod, it shows which devices are offered as the resources that the pod "
-		"requests, and which of them are available, in use or unhealthy.",
+		"requests, and which of them are available, in use or unhealthy. Of its "
+		"ResourceClaims, it shows what is allocated to them, or what they wait for.",
 	.examples = " kubectl hostdev why vm1-000000020\n"
 		    " kubectl hostdev why vm1/01:00.0\n"
 		    " kubectl hostdev why pod default/vm-1",

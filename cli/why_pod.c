@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/model/cluster.h"
 #include "cli/print/device_json.h"
+#include "cli/why_claims.h"
 #include "text/table.h"
 
 /* A resource that devices are offered as, and how many of it the pod requests. */
@@ -201,20 +202,25 @@ static void print_request(struct cluster *cluster, const json_t *pod, const stru
 }
 
 static void print_text(const json_t *pod, const char *word, struct cluster *cluster,
-		       const struct requests *requests, struct out *out)
+		       const struct requests *requests, const struct why_claims *claims,
+		       struct out *out)
 {
 	add_field(out, "Pod:", word);
 	add_field(out, "Phase:", phase_of(pod));
 	add_field(out, "Node:", node_of(pod));
 	add_field(out, "Message:", message_of(json_object_get(pod, "status")));
-	if (requests->len == 0)
-		str_add(&out->text, "\nIt requests no resource that devices are offered as.\n");
+	if (requests->len + claims->len == 0)
+		str_add(&out->text,
+			"\nIt requests no resource that devices are offered as, and has "
+			"no ResourceClaim.\n");
 	for (size_t i = 0; i < requests->len; i++)
 		print_request(cluster, pod, &requests->items[i], out);
+	why_claims_print(claims, cluster, out);
 }
 
 static void print_json(const json_t *pod, const char *word, struct cluster *cluster,
-		       const struct requests *requests, struct out *out)
+		       const struct requests *requests, const struct why_claims *claims,
+		       struct out *out)
 {
 	const struct cluster_view *view = cluster_view(cluster);
 	json_t *list = json_array();
@@ -236,14 +242,38 @@ static void print_json(const json_t *pod, const char *word, struct cluster *clus
 		out_set_text(json, "message", lack);
 		json_array_append_new(list, json);
 	}
+	if (claims->len > 0)
+		json_object_set_new(all, "resourceClaims", why_claims_json(claims, cluster));
 	out_json(out, all);
+}
+
+/* The devices that DRA offers, and who has them, only for a pod that has claims. */
+static int read_all(struct command_run *run, const char *word, struct cluster *cluster,
+		    json_t **ret_pod, struct lists_missing *missing, struct why_claims *claims,
+		    struct err *err)
+{
+	unsigned kinds = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE);
+	struct lists_want want = { 0 };
+	bool claiming;
+	int r = read_pod(run, word, ret_pod, err);
+
+	if (r < 0)
+		return r;
+	claiming = json_array_size(json_object_get(json_object_get(*ret_pod, "spec"),
+						   "resourceClaims")) > 0;
+	want.kinds = want.optional = kinds | (claiming ? CLUSTER_SET(CLUSTER_SLICE) : 0);
+	r = lists_read(run->session, &want, cluster, missing, err);
+	if (r == 0 && claiming)
+		r = lists_read_resource_claims(run->session, cluster, missing, err);
+	if (r == 0)
+		r = why_claims_read(run->session, *ret_pod, cluster, missing, claims, err);
+	return r;
 }
 
 int why_pod(struct command_run *run, const char *word)
 {
-	static const unsigned kinds = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE);
-	const struct lists_want want = { .kinds = kinds, .optional = kinds };
 	struct lists_missing missing = { 0 };
+	struct why_claims claims = { 0 };
 	struct requests requests = { 0 };
 	auto_json json_t *pod = NULL;
 	struct cluster *cluster;
@@ -255,8 +285,8 @@ int why_pod(struct command_run *run, const char *word)
 	if (!command_session(run))
 		return COMMAND_FAILED;
 	cluster = cluster_new();
-	if (read_pod(run, word, &pod, &err) < 0 ||
-	    lists_read(run->session, &want, cluster, &missing, &err) < 0) {
+	if (read_all(run, word, cluster, &pod, &missing, &claims, &err) < 0) {
+		why_claims_done(&claims);
 		cluster_free(cluster);
 		return command_fail(run, &err);
 	}
@@ -267,10 +297,11 @@ int why_pod(struct command_run *run, const char *word)
 	add_requests(json_object_get(json_object_get(pod, "spec"), "initContainers"), false,
 		     &requests);
 	if (out_is_json(&run->out))
-		print_json(pod, word, cluster, &requests, &run->out);
+		print_json(pod, word, cluster, &requests, &claims, &run->out);
 	else
-		print_text(pod, word, cluster, &requests, &run->out);
+		print_text(pod, word, cluster, &requests, &claims, &run->out);
 	array_done(&requests);
+	why_claims_done(&claims);
 	cluster_free(cluster);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "kube/metrics.h"
 
 /* The files of one claim. */
 struct kept {
@@ -25,6 +26,14 @@ struct cdi_guard {
 	struct kubelet_watch *watch;
 	const struct cdi_place *place;
 	struct map *kept; /* by UID */
+	struct metric *restored;
+};
+
+static const struct metric_desc restored_desc = {
+	.name = "hostdev_dra_files_restored_total",
+	.help = "Writes of the files of a prepared ResourceClaim that were gone, by result.",
+	.type = METRIC_COUNTER,
+	.labels = { "result" },
 };
 
 static void restore(struct kept *kept)
@@ -32,6 +41,8 @@ static void restore(struct kept *kept)
 	struct err err = { 0 };
 	int r = cdi_spec_write(kept->guard->place, kept->claim, &err);
 
+	if (r != 0)
+		metric_count(kept->guard->restored, r < 0 ? "failed" : "done");
 	if (r == CDI_SPEC_WRITTEN)
 		log_warn("the files of a prepared ResourceClaim were gone, and are written again",
 			 log_str("namespace", kept->claim->ns), log_str("claim", kept->claim->name),
@@ -60,13 +71,17 @@ static void kept_free(struct kept *kept)
 	free(kept);
 }
 
-struct cdi_guard *cdi_guard_new(struct kubelet_watch *watch, const struct cdi_place *place)
+struct cdi_guard *cdi_guard_new(struct kubelet_watch *watch, const struct cdi_place *place,
+				struct metrics *metrics)
 {
 	struct cdi_guard *guard = xcalloc(1, sizeof(*guard));
 
 	guard->watch = watch;
 	guard->place = place;
 	guard->kept = map_new();
+	guard->restored = metrics_family(metrics, &restored_desc);
+	metric_show(guard->restored, (const char *const[]){ "done" });
+	metric_show(guard->restored, (const char *const[]){ "failed" });
 	return guard;
 }
 

@@ -10,10 +10,12 @@
 struct cdi_guard;
 struct cdi_place;
 struct kubelet_watch;
+struct metrics;
 struct prepared_claim;
 
-/* @watch and @place are borrowed. */
-struct cdi_guard *cdi_guard_new(struct kubelet_watch *watch, const struct cdi_place *place);
+/* @watch, @place and @metrics, which may be NULL, are borrowed. */
+struct cdi_guard *cdi_guard_new(struct kubelet_watch *watch, const struct cdi_place *place,
+				struct metrics *metrics);
 /* Takes NULL, returns NULL. */
 struct cdi_guard *cdi_guard_free(struct cdi_guard *guard);
 

@@ -100,19 +100,6 @@ char *dra_slice_name(const char *node, enum dra_kind kind, size_t i)
 	return join(node, rest);
 }
 
-/* "pci-0000-3b-00-0"; NULL: @id does not make a DNS label. */
-static char *device_name(enum dra_kind kind, const char *id)
-{
-	char *name = xasprintf("%s-%s", kinds[kind].type, id);
-	size_t len = strlen(name);
-
-	make_dns_label(name);
-	if (len <= NAMES_LABEL_MAX && name[len - 1] != '-')
-		return name;
-	free(name);
-	return NULL;
-}
-
 /* --- attributes ------------------------------------------------------------------------------- */
 
 static void put(json_t *attributes, const char *name, const char *type, json_t *value)
@@ -393,7 +380,7 @@ static void put_into_pools(struct dra_devices *devices, enum dra_kind kind, stru
 static void add(struct dra_devices *devices, struct list *list, const struct dra_device *like,
 		const char *resource, const struct plugin_device *device)
 {
-	auto_free char *name = device_name(like->kind, device->id);
+	auto_free char *name = names_dra_device(kinds[like->kind].type, device->id);
 	struct dra_device *added;
 
 	if (!name || find(list, name)) {

@@ -57,6 +57,7 @@ struct dra_driver {
 	struct metric *seconds;
 	struct metric *claims;
 	struct metric *errors;
+	struct metric *registered;
 };
 
 static const struct metric_desc seconds_desc = {
@@ -78,6 +79,19 @@ static const struct metric_desc errors_desc = {
 	.type = METRIC_COUNTER,
 	.labels = { "operation" },
 };
+
+/* Nothing before the driver is needed. */
+static const struct metric_desc registered_desc = {
+	.name = "hostdev_dra_registered",
+	.help = "1 while the DRA driver is registered with the kubelet.",
+	.type = METRIC_GAUGE,
+	.labels = { "driver" },
+};
+
+static void show_registered(const struct dra_driver *driver, bool registered)
+{
+	metric_set(driver->registered, registered, (const char *const[]){ DRA_DRIVER });
+}
 
 static void count_claims(const struct dra_driver *driver)
 {
@@ -319,6 +333,7 @@ static void on_registration(void *arg, enum registration_state state, const stru
 {
 	struct dra_driver *driver = arg;
 
+	show_registered(driver, state == REGISTRATION_DONE);
 	if (state == REGISTRATION_DONE) {
 		log_info("DRA driver registered", log_str("driver", DRA_DRIVER));
 		slices_start(driver->slices);
@@ -436,6 +451,7 @@ static void begin(struct dra_driver *driver)
 		return;
 	driver->listener =
 		kubelet_watch_listen(driver->deps.watch, driver->socket_path, on_kubelet, driver);
+	show_registered(driver, false);
 	serve(driver);
 }
 
@@ -474,6 +490,12 @@ void dra_driver_select(struct dra_driver *driver, const bool selected[DRA_KINDS]
 char *dra_driver_holder(const struct dra_driver *driver, const char *id)
 {
 	return prepare_holder(driver->prepare, id);
+}
+
+const char *dra_driver_device_id(const struct dra_driver *driver, const char *ns, const char *name,
+				 const char *device)
+{
+	return prepare_device_id(driver->prepare, ns, name, device);
 }
 
 void dra_driver_ids(const struct dra_driver *driver, struct json_strs *ids)
@@ -543,6 +565,7 @@ struct dra_driver *dra_driver_new(const struct this_node *node, const struct dra
 	driver->seconds = metrics_family(node->metrics, &seconds_desc);
 	driver->claims = metrics_family(node->metrics, &claims_desc);
 	driver->errors = metrics_family(node->metrics, &errors_desc);
+	driver->registered = metrics_family(node->metrics, &registered_desc);
 	metric_show(driver->errors, (const char *const[]){ "prepare" });
 	metric_show(driver->errors, (const char *const[]){ "unprepare" });
 	driver->devices = dra_devices_new(node, on_devices, driver);

@@ -52,6 +52,9 @@ void dra_driver_select(struct dra_driver *driver, const bool selected[DRA_KINDS]
 /* The claim that has the device @id, "ResourceClaim default/nic", for the caller to free; NULL:
  * none. */
 char *dra_driver_holder(const struct dra_driver *driver, const char *id);
+/* As prepared_device_id(). */
+const char *dra_driver_device_id(const struct dra_driver *driver, const char *ns, const char *name,
+				 const char *device);
 /* Add the IDs of all devices of prepared claims. */
 void dra_driver_ids(const struct dra_driver *driver, struct json_strs *ids);
 

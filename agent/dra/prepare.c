@@ -67,6 +67,12 @@ char *prepare_holder(const struct prepare *prepare, const char *id)
 	return claim ? claim_text(claim) : NULL;
 }
 
+const char *prepare_device_id(const struct prepare *prepare, const char *ns, const char *name,
+			      const char *device)
+{
+	return prepared_device_id(prepare->prepared, ns, name, device);
+}
+
 void prepare_ids(const struct prepare *prepare, struct json_strs *ids)
 {
 	const struct prepared_claim *claim;
@@ -720,7 +726,7 @@ struct prepare *prepare_new(const struct this_node *node, const struct prepare_d
 	prepare->node = node;
 	prepare->deps = *deps;
 	prepare->prepared = prepared_new(deps->claims_dir, deps->boot);
-	prepare->guard = cdi_guard_new(deps->watch, &prepare->deps.place);
+	prepare->guard = cdi_guard_new(deps->watch, &prepare->deps.place, node->metrics);
 	while ((claim = prepared_next(prepare->prepared, &cursor))) {
 		if (prepared_is_stale(prepare->prepared, claim))
 			forget(prepare, claim);

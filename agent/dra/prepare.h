@@ -65,6 +65,9 @@ int prepare_again(struct prepare *prepare, const char *uid, const struct prepare
 		  struct err *err);
 /* The claim that has the device @id: "ResourceClaim default/nic"; NULL: none. The caller frees. */
 char *prepare_holder(const struct prepare *prepare, const char *id);
+/* As prepared_device_id(). */
+const char *prepare_device_id(const struct prepare *prepare, const char *ns, const char *name,
+			      const char *device);
 /* Add the IDs of all prepared devices. */
 void prepare_ids(const struct prepare *prepare, struct json_strs *ids);
 

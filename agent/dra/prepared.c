@@ -225,6 +225,29 @@ const struct prepared_claim *prepared_holder(const struct prepared *prepared, co
 	return NULL;
 }
 
+static const char *id_of(const struct prepared_claim *claim, const char *device)
+{
+	for (size_t i = 0; i < claim->devices.len; i++) {
+		if (strcmp(claim->devices.items[i].device, device) == 0)
+			return claim->devices.items[i].id;
+	}
+	return NULL;
+}
+
+const char *prepared_device_id(const struct prepared *prepared, const char *ns, const char *name,
+			       const char *device)
+{
+	const struct prepared_claim *claim;
+	const char *id = NULL;
+	size_t cursor = 0;
+
+	while (!id && (claim = prepared_next(prepared, &cursor))) {
+		if (strcmp(claim->ns, ns) == 0 && strcmp(claim->name, name) == 0)
+			id = id_of(claim, device);
+	}
+	return id;
+}
+
 static const struct prepared_device *find_neighbour(const struct prepared_claim *claim,
 						    const char *group, const char *id)
 {

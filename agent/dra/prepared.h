@@ -94,6 +94,10 @@ const struct prepared_claim *prepared_next(const struct prepared *prepared, size
 
 /* The claim that has the device @id; NULL: none. */
 const struct prepared_claim *prepared_holder(const struct prepared *prepared, const char *id);
+/* The ID of the device that is @device in the slice and that the claim @ns/@name has; NULL: it has
+ * none of that name. Borrowed until the claim is removed. */
+const char *prepared_device_id(const struct prepared *prepared, const char *ns, const char *name,
+			       const char *device);
 /* A device of a claim, other than @id, in the IOMMU group @group, and its claim; NULL: none. */
 const struct prepared_device *prepared_neighbour(const struct prepared *prepared, const char *group,
 						 const char *id,

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/informer.h"
+#include "kube/metrics.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
@@ -40,7 +41,15 @@ struct slices {
 	struct map *leaving; /* names of slices that are being deleted */
 	struct map *applied; /* text of the last apply, by name        */
 	struct reconcile *reconcile;
+	struct metric *withheld;
 	bool started;
+};
+
+static const struct metric_desc withheld_desc = {
+	.name = "hostdev_dra_withheld",
+	.help = "1 while nothing is offered by DRA, though the HostDeviceConfig asks for it, because "
+		"the container runtime is not known to have CDI.",
+	.type = METRIC_GAUGE,
 };
 
 /* --- what is wanted --------------------------------------------------------------------------- */
@@ -401,6 +410,7 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 	slices->records = map_new();
 	slices->leaving = map_new();
 	slices->applied = map_new();
+	slices->withheld = metrics_family(node->metrics, &withheld_desc);
 	slices->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "resourceslices",
 		.kind = &resourceslice_kind,
@@ -450,8 +460,19 @@ void slices_start(struct slices *slices)
 	reconcile_start(slices->reconcile);
 }
 
+static bool is_withheld(const struct slices *slices)
+{
+	bool selected = dra_devices_len(slices->devices) > 0;
+	auto_free char *trouble = NULL;
+
+	for (int kind = 0; kind < DRA_KINDS; kind++)
+		selected = selected || dra_devices_selects(slices->devices, (enum dra_kind)kind);
+	return selected && runtime_cdi_known(slices->node, &trouble) && trouble;
+}
+
 void slices_update(struct slices *slices)
 {
+	metric_set(slices->withheld, is_withheld(slices), NULL);
 	if (slices->started)
 		enqueue_all(slices, UPDATE_MS);
 }

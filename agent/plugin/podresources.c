@@ -116,7 +116,10 @@ static void on_message(void *arg, const char *data, size_t len)
 {
 	struct podresources *p = arg;
 
-	podresources_unpack(data, len, p->deps.wants, p->deps.arg, &p->fresh, &p->unread);
+	const struct podresources_wanted wanted = { p->deps.wants, p->deps.arg,
+						    p->deps.dra_driver };
+
+	podresources_unpack(data, len, &wanted, &p->fresh, &p->unread);
 }
 
 static void on_end(void *arg, const struct grpc_result *result)

@@ -30,13 +30,20 @@ enum {
 	POD_DEVICES_MAX = 65536,
 };
 
-/* One device that a container has. Texts are printable ASCII of at most 253 bytes. */
+/*
+ * One device that a container has. Texts are printable ASCII of at most 253 bytes.
+ *
+ * By a ResourceClaim, of which @claim is the name in the pod's namespace, it is a device of our DRA
+ * driver: @resource is the driver's name, which is no resource's, and @device the name in the
+ * driver's slice.
+ */
 struct pod_device {
 	const char *resource;
 	const char *device;
 	const char *namespace;
 	const char *pod;
 	const char *container;
+	const char *claim; /* NULL: a device plugin's */
 };
 
 /* In the order of resource and device. A device may be listed for several containers: those of a
@@ -53,6 +60,7 @@ struct podresources_deps {
 	struct clock *clock;
 	const char *socket_path;                        /* PODRESOURCES_SOCKET           */
 	bool (*wants)(void *arg, const char *resource); /* NULL: every resource          */
+	const char *dra_driver;     /* whose devices are read, too; NULL: none's */
 	void (*changed)(void *arg); /* the answers of the functions below changed */
 	/* The kubelet has answered; after `changed`, which then must not free the podresources.
 	 * NULL: none. */

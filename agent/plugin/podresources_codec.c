@@ -12,7 +12,7 @@
 #include "grpc/message.h"
 #include "proto/podresources.pb-c.h"
 
-enum { NAME_MAX_LEN = 253, NAMES = 5 };
+enum { NAME_MAX_LEN = 253, NAMES = 6 };
 
 /* The position of a device's texts among all texts. */
 struct place {
@@ -21,11 +21,11 @@ struct place {
 	size_t namespace;
 	size_t pod;
 	size_t container;
+	size_t claim; /* 0: none; the first text is a namespace */
 };
 
 struct reading {
-	bool (*wants)(void *arg, const char *resource);
-	void *arg;
+	const struct podresources_wanted *wanted;
 	struct err *err;
 	struct str texts; /* each with its end */
 	ARRAY(struct place) places;
@@ -50,22 +50,54 @@ static size_t put(struct reading *r, const char *text)
 	return at;
 }
 
+static bool is_wanted(const struct reading *r, const char *resource)
+{
+	return is_name(resource) &&
+	       (!r->wanted->resource || r->wanted->resource(r->wanted->arg, resource));
+}
+
+static int add_place(struct reading *r, struct place place, const char *device)
+{
+	if (r->places.len == POD_DEVICES_MAX)
+		return err_set(r->err, ERR_INVALID, -EMSGSIZE,
+			       "the kubelet lists more than %d devices", POD_DEVICES_MAX);
+	place.device = put(r, device);
+	*array_add(&r->places) = place;
+	return 0;
+}
+
 /* @place names the owner. */
 static int read_devices(struct reading *r, struct place place, const V1__ContainerDevices *group)
 {
-	if (!is_name(group->resource_name) || (r->wants && !r->wants(r->arg, group->resource_name)))
+	int result = 0;
+
+	if (!is_wanted(r, group->resource_name))
 		return 0;
 	place.resource = put(r, group->resource_name);
-	for (size_t i = 0; i < group->n_device_ids; i++) {
-		if (!is_name(group->device_ids[i]))
-			continue;
-		if (r->places.len == POD_DEVICES_MAX)
-			return err_set(r->err, ERR_INVALID, -EMSGSIZE,
-				       "the kubelet lists more than %d devices", POD_DEVICES_MAX);
-		place.device = put(r, group->device_ids[i]);
-		*array_add(&r->places) = place;
+	for (size_t i = 0; result == 0 && i < group->n_device_ids; i++) {
+		if (is_name(group->device_ids[i]))
+			result = add_place(r, place, group->device_ids[i]);
 	}
-	return 0;
+	return result;
+}
+
+/* Likewise. */
+static int read_claim(struct reading *r, struct place place, const V1__DynamicResource *claim)
+{
+	const char *driver = r->wanted->dra_driver;
+	int result = 0;
+
+	if (!driver || !is_name(claim->claim_name))
+		return 0;
+	place.claim = put(r, claim->claim_name);
+	place.resource = put(r, driver);
+	for (size_t i = 0; result == 0 && i < claim->n_claim_resources; i++) {
+		const V1__ClaimResource *device = claim->claim_resources[i];
+
+		if (strcmp(device->driver_name, driver) == 0 && is_name(device->device_name))
+			result = add_place(r, place, device->device_name);
+	}
+	return result;
 }
 
 static int read_container(struct reading *r, struct place place,
@@ -78,6 +110,8 @@ static int read_container(struct reading *r, struct place place,
 	place.container = put(r, container->name);
 	for (size_t i = 0; result == 0 && i < container->n_devices; i++)
 		result = read_devices(r, place, container->devices[i]);
+	for (size_t i = 0; result == 0 && i < container->n_dynamic_resources; i++)
+		result = read_claim(r, place, container->dynamic_resources[i]);
 	return result;
 }
 
@@ -99,10 +133,10 @@ static int compare(const void *a, const void *b)
 {
 	const struct pod_device *x = a;
 	const struct pod_device *y = b;
-	const char *const xs[NAMES] = { x->resource, x->device, x->namespace, x->pod,
-					x->container };
-	const char *const ys[NAMES] = { y->resource, y->device, y->namespace, y->pod,
-					y->container };
+	const char *const xs[NAMES] = { x->resource, x->device,    x->namespace,
+					x->pod,      x->container, str_or_empty(x->claim) };
+	const char *const ys[NAMES] = { y->resource, y->device,    y->namespace,
+					y->pod,      y->container, str_or_empty(y->claim) };
 	int order = 0;
 
 	for (size_t i = 0; i < NAMES && order == 0; i++)
@@ -139,21 +173,22 @@ static struct pod_devices devices_from(struct reading *r)
 	for (size_t i = 0; i < devices.len; i++) {
 		const struct place *at = &r->places.items[i];
 
-		devices.items[i] = (struct pod_device){ .resource = texts + at->resource,
-							.device = texts + at->device,
-							.namespace = texts + at->namespace,
-							.pod = texts + at->pod,
-							.container = texts + at->container };
+		devices.items[i] =
+			(struct pod_device){ .resource = texts + at->resource,
+					     .device = texts + at->device,
+					     .namespace = texts + at->namespace,
+					     .pod = texts + at->pod,
+					     .container = texts + at->container,
+					     .claim = at->claim ? texts + at->claim : NULL };
 	}
 	sort_and_drop_duplicates(&devices);
 	return devices;
 }
 
-int podresources_unpack(const char *data, size_t len,
-			bool (*wants)(void *arg, const char *resource), void *arg,
+int podresources_unpack(const char *data, size_t len, const struct podresources_wanted *wanted,
 			struct pod_devices *ret_devices, struct err *err)
 {
-	struct reading reading = { .wants = wants, .arg = arg, .err = err };
+	struct reading reading = { .wanted = wanted, .err = err };
 	const V1__ListPodResourcesResponse *list;
 	ProtobufCMessage *message = NULL;
 	int r = grpc_message_unpack(&v1__list_pod_resources_response__descriptor, data, len,

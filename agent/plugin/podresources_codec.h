@@ -9,13 +9,22 @@ struct pod_devices;
 
 #define PODRESOURCES_LIST_PATH "/v1.PodResourcesLister/List"
 
+/* Borrowed. */
+struct podresources_wanted {
+	bool (*resource)(void *arg, const char *resource); /* NULL: all of them */
+	void *arg;
+	const char *dra_driver; /* NULL: no driver's */
+};
+
 /*
- * Read the devices of the resources that @wants accepts (NULL: all) from the answer of List: each
- * entry once, sorted, and without entries whose texts are no names. Release *@ret_devices with
+ * Read the devices of the resources and of the DRA driver that are @wanted from the answer of List:
+ * each entry once, sorted, and without entries whose texts are no names. Release *@ret_devices with
  * pod_devices_done(). -EBADMSG, -EMSGSIZE.
+ *
+ * A kubelet lists the devices of ResourceClaims since 1.34 (KubeletPodResourcesDynamicResources),
+ * once the claim is prepared.
  */
-int podresources_unpack(const char *data, size_t len,
-			bool (*wants)(void *arg, const char *resource), void *arg,
+int podresources_unpack(const char *data, size_t len, const struct podresources_wanted *wanted,
 			struct pod_devices *ret_devices, struct err *err);
 
 bool pod_devices_same(const struct pod_devices *a, const struct pod_devices *b);

@@ -15,11 +15,15 @@ bool last_holder_is_pod(const char *holder)
 			  strncmp(holder, "a pod ", strlen("a pod ")) == 0);
 }
 
-static char *first_pod(const struct pcidevice_allocations *list)
+char *last_holder_first_pod(const struct pcidevice_allocations *list)
 {
-	if (list->len == 0)
-		return NULL;
-	return xasprintf("pod %s/%s", list->items[0].namespace, list->items[0].pod);
+	for (size_t i = 0; i < list->len; i++) {
+		const struct pcidevice_allocation *item = &list->items[i];
+
+		if (!item->resource_claim)
+			return xasprintf("pod %s/%s", item->namespace, item->pod);
+	}
+	return NULL;
 }
 
 /* The PCIDevice of @address as it was written last; NULL: there is none. */
@@ -44,9 +48,9 @@ char *last_holder_pod(const struct last_holder *last, const char *id)
 	char *pod = NULL;
 
 	if (device)
-		pod = first_pod(&device->status.allocations);
+		pod = last_holder_first_pod(&device->status.allocations);
 	else if (mdev && mdev->status.uuid && strcmp(mdev->status.uuid, id) == 0)
-		pod = first_pod(&mdev->status.allocations);
+		pod = last_holder_first_pod(&mdev->status.allocations);
 	if (!pod && claim && strchr(id, ':') && last_holder_is_pod(claim->status.holder))
 		pod = xstrdup(claim->status.holder);
 	return pod;

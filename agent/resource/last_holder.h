@@ -21,6 +21,10 @@ struct last_holder {
 /* Is @holder (NULL: none), from last_holder_pod(), a pod and not a process? */
 bool last_holder_is_pod(const char *holder);
 
+/* "pod NAMESPACE/NAME" of the first that has the device by a device plugin, for the caller to free;
+ * NULL: none has. What ResourceClaims have, the checkpoints of the DRA driver say. */
+char *last_holder_first_pod(const struct pcidevice_allocations *list);
+
 /* "pod NAMESPACE/NAME" that had the device @id (a PCI address or a UUID), for the caller to free;
  * NULL: none is known. From its object, or from a claim that waits for the pod, because a PCIDevice
  * that was created again has lost the allocation. */

@@ -103,6 +103,7 @@ struct ledger {
 	struct ledger_deps deps;
 	struct podresources *podresources;
 	struct pod_allocations *pods;
+	struct pod_allocations *claims; /* by ResourceClaims */
 	struct checkpoint *checkpoint;
 	struct map *starting; /* ID -> struct starting *              */
 	struct unlisted unlisted;
@@ -202,6 +203,32 @@ static void forget_started(struct ledger *ledger)
 	}
 }
 
+static bool is_any(void *arg, const char *resource)
+{
+	(void)arg;
+	(void)resource;
+	return true;
+}
+
+/* A claim that is not prepared any more may still be listed. */
+static void match_claims(struct ledger *ledger, bool whole)
+{
+	static const struct pod_allocations_ops ops = { is_any, on_pods_changed, NULL };
+	const struct pod_devices *all = podresources_devices(ledger->podresources);
+	struct pod_devices claimed = { .items = xcalloc(all->len + 1, sizeof(*all->items)) };
+
+	for (size_t i = 0; i < all->len; i++) {
+		struct pod_device device = all->items[i];
+
+		if (device.claim)
+			device.device = ledger->deps.claimed_id(ledger->deps.arg, &device);
+		if (device.claim && device.device)
+			claimed.items[claimed.len++] = device;
+	}
+	pod_allocations_set(ledger->claims, &claimed, whole, &ops, ledger);
+	free(claimed.items);
+}
+
 /* Read the last answer for the resources that are offered now. */
 static void match_pods(struct ledger *ledger, bool whole)
 {
@@ -209,6 +236,7 @@ static void match_pods(struct ledger *ledger, bool whole)
 
 	pod_allocations_set(ledger->pods, podresources_devices(ledger->podresources), whole, &ops,
 			    ledger);
+	match_claims(ledger, whole);
 }
 
 /* The kubelet does not answer now, so nothing follows from a missing device. */
@@ -713,6 +741,13 @@ const struct pcidevice_allocations *ledger_allocations(const struct ledger *ledg
 	return ledger->answered || list->len > 0 ? list : NULL;
 }
 
+const struct pcidevice_allocations *ledger_claims(const struct ledger *ledger, const char *id)
+{
+	const struct pcidevice_allocations *list = pod_allocations_of(ledger->claims, id);
+
+	return ledger->answered || list->len > 0 ? list : NULL;
+}
+
 void ledger_ask(struct ledger *ledger)
 {
 	podresources_ask(ledger->podresources);
@@ -725,6 +760,7 @@ struct ledger *ledger_new(const struct this_node *node, const struct ledger_deps
 	ledger->node = node;
 	ledger->deps = *deps;
 	ledger->pods = pod_allocations_new();
+	ledger->claims = pod_allocations_new();
 	ledger->checkpoint = checkpoint_new(deps->checkpoint_path);
 	ledger->starting = map_new();
 	ledger->grown = clock_timer_new(node->clock, on_grown, ledger);
@@ -739,6 +775,7 @@ struct ledger *ledger_new(const struct this_node *node, const struct ledger_deps
 		.socket_path = deps->socket_path,
 		.changed = on_podresources,
 		.answered = on_answered,
+		.dra_driver = deps->dra_driver,
 		.arg = ledger,
 		.metrics = node->metrics,
 	});
@@ -759,6 +796,7 @@ struct ledger *ledger_free(struct ledger *ledger)
 	json_strs_done(&ledger->unlisted.ids);
 	json_strs_done(&ledger->unlisted.asked);
 	pod_allocations_free(ledger->pods);
+	pod_allocations_free(ledger->claims);
 	gone_pods_free(ledger->gone);
 	checkpoint_free(ledger->checkpoint);
 	while (map_next(ledger->starting, &cursor, NULL, &starting))

@@ -1,6 +1,9 @@
 /*
  * ledger: which container has which device, according to the kubelet and to recent Allocate calls.
  *
+ * Devices that ResourceClaims have are apart: the DRA driver knows which these are, and the ledger
+ * only which containers have them.
+ *
  * Owns the client of podresources. A pod that just got devices may be in no list yet, and a kubelet
  * that has just started lists no pods before it has read them from the API server. The ledger waits
  * for both.
@@ -39,6 +42,10 @@ struct ledger_deps {
 	void (*changed)(void *arg, const char *id);
 	bool (*offers)(void *arg, const char *resource);         /* see pod_allocations.h */
 	bool (*had)(void *arg, const struct pod_device *device); /* see pod_allocations.h */
+	const char *dra_driver; /* ours, whose devices are read; NULL: none */
+	/* The ID of a device that a container has by a ResourceClaim of this driver; NULL: that is
+	 * not prepared, or not any more. Borrowed. Needed with @dra_driver. */
+	const char *(*claimed_id)(void *arg, const struct pod_device *device);
 	/* Make the kubelet write its checkpoint while ledger_wants_written(): now if it has an open
 	 * stream, else soon. */
 	void (*make_kubelet_write)(void *arg);
@@ -109,5 +116,7 @@ void ledger_ids(struct ledger *ledger, struct json_strs *ids);
  * from time to time. */
 bool ledger_wants_written(const struct ledger *ledger);
 
-/* Who has it; NULL: not known yet. Valid until `changed` is called. */
+/* Who has it by a device plugin; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *ledger_allocations(const struct ledger *ledger, const char *id);
+/* Likewise, by a ResourceClaim. */
+const struct pcidevice_allocations *ledger_claims(const struct ledger *ledger, const char *id);

@@ -12,6 +12,7 @@
 #include "agent/plugin/kubelet_watch.h"
 #include "agent/plugin/node_watch.h"
 #include "agent/plugin/plugins.h"
+#include "agent/plugin/podresources.h"
 #include "agent/resource/last_holder.h"
 #include "agent/resource/ledger.h"
 #include "agent/resource/node_numbers.h"
@@ -71,6 +72,13 @@ struct offers {
 
 /* --- holders ---------------------------------------------------------------------------------- */
 
+static bool has_claim(const struct offers *offers, const char *id)
+{
+	auto_free char *claim = dra_driver_holder(offers->dra, id);
+
+	return claim;
+}
+
 /* Of what the kubelet has allocated by a device plugin. A restarted agent may wait long for the
  * kubelet's first answer, and pods keep their devices meanwhile. */
 static bool is_not_allocated(struct offers *offers, const char *id, char **ret_holder)
@@ -103,7 +111,10 @@ const struct pcidevice_allocations *offers_allocations(const struct offers *offe
 {
 	static const struct pcidevice_allocations none = { 0 };
 
-	return offers->ledger ? ledger_allocations(offers->ledger, id) : &none;
+	if (!offers->ledger)
+		return &none;
+	return has_claim(offers, id) ? ledger_claims(offers->ledger, id)
+				     : ledger_allocations(offers->ledger, id);
 }
 
 static void on_ledger(void *arg, const char *id)
@@ -239,11 +250,13 @@ static const char *held_as(void *arg, const char *address, bool *ret_ours)
 	return resource;
 }
 
-/* Before the kubelet's first answer, use the last holder in the API. */
+/* By the device plugin. Before the kubelet's first answer, use the last holder in the API. */
 static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
 {
+	static const struct pcidevice_allocations none = { 0 };
 	const struct offers *offers = arg;
-	const struct pcidevice_allocations *list = offers_allocations(offers, address);
+	const struct pcidevice_allocations *list =
+		offers->ledger ? ledger_allocations(offers->ledger, address) : &none;
 
 	return list ? list : last_holder_allocations(&offers->last_holder, address);
 }
@@ -468,12 +481,16 @@ static void on_dra_devices(void *arg, const struct device_type *type, void *type
 	dra_driver_set(offers->dra, type, type_arg, resources, len);
 }
 
-static bool has_claim(void *arg, const char *id)
+static bool is_claimed(void *arg, const char *id)
+{
+	return has_claim(arg, id);
+}
+
+static const char *claimed_id(void *arg, const struct pod_device *device)
 {
 	const struct offers *offers = arg;
-	auto_free char *claim = dra_driver_holder(offers->dra, id);
 
-	return claim;
+	return dra_driver_device_id(offers->dra, device->namespace, device->claim, device->device);
 }
 
 static char *pod_of(void *arg, const char *id)
@@ -492,6 +509,7 @@ static void on_prepared_due(void *arg)
 	struct json_strs ids = offers->prepared_ids;
 
 	offers->prepared_ids = (struct json_strs){ 0 };
+	ledger_ask(offers->ledger);
 	offers_update_soon(offers);
 	for (size_t i = 0; i < ids.len; i++)
 		offers->deps.changed(offers->deps.arg, ids.items[i]);
@@ -567,6 +585,8 @@ static void begin(struct offers *offers)
 					    .changed = on_ledger,
 					    .offers = is_offered,
 					    .had = had_device,
+					    .dra_driver = DRA_DRIVER,
+					    .claimed_id = claimed_id,
 					    .make_kubelet_write = make_kubelet_write,
 					    .arg = offers };
 	struct plugins_deps deps;
@@ -580,7 +600,7 @@ static void begin(struct offers *offers)
 				      .checkpoint_path = offers->checkpoint_path,
 				      .fn = on_plugin,
 				      .dra = on_dra_devices,
-				      .claimed = has_claim,
+				      .claimed = is_claimed,
 				      .arg = offers };
 	make_dra(offers);
 	offers->plugins = plugins_new(&deps);
@@ -795,7 +815,7 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 					  .written = written,
 					  .selected = on_selected,
 					  .same_pod = is_same_pod,
-					  .claimed = has_claim,
+					  .claimed = is_claimed,
 					  .number = number_trouble,
 					  .start = start_trouble,
 					  .busy = is_busy,

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* As many as the schema takes: containers of one pod, as a rule. */
 enum { ALLOCATIONS_MAX = 64 };
@@ -103,7 +104,8 @@ static bool has(const struct pcidevice_allocations *list, const struct pod_devic
 
 		if (strcmp(item->namespace, device->namespace) == 0 &&
 		    strcmp(item->pod, device->pod) == 0 &&
-		    strcmp(item->container, device->container) == 0)
+		    strcmp(item->container, device->container) == 0 &&
+		    str_equal(item->resource_claim, device->claim))
 			return true;
 	}
 	return false;
@@ -124,6 +126,7 @@ static void add(struct map *map, const char *id, const struct pod_device *device
 		.namespace = xstrdup(device->namespace),
 		.pod = xstrdup(device->pod),
 		.container = xstrdup(device->container),
+		.resource_claim = xstrdup_or_null(device->claim),
 	};
 }
 

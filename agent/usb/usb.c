@@ -90,9 +90,10 @@ static char *last_pod(const struct usb *usb, const char *port)
 	const struct usbdeviceclaim *claim = claim_of(usb, port);
 	const struct usbdevice *device = published_device(usb, port);
 
-	if (device && device->status.allocations.len > 0)
-		return xasprintf("pod %s/%s", device->status.allocations.items[0].namespace,
-				 device->status.allocations.items[0].pod);
+	char *pod = device ? last_holder_first_pod(&device->status.allocations) : NULL;
+
+	if (pod)
+		return pod;
 	return claim && last_holder_is_pod(claim->status.holder) ? xstrdup(claim->status.holder)
 								 : NULL;
 }

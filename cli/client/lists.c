@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/client/session.h"
+#include "cli/model/dra.h"
 #include "cli/model/narrow.h"
 #include "kube/listwatch.h"
 #include "kube/url.h"
@@ -207,8 +208,13 @@ void lists_select(const struct lists_want *want, enum cluster_kind kind, char **
 					  of_node ? label : "", of_node && selected ? "," : "",
 					  selected ? want->selector : "")
 			      : NULL;
-	*ret_fields =
-		label && kind == CLUSTER_NODE ? xasprintf("metadata.name=%s", want->node) : NULL;
+	*ret_fields = NULL;
+	if (label && kind == CLUSTER_NODE)
+		*ret_fields = xasprintf("metadata.name=%s", want->node);
+	if (kind == CLUSTER_SLICE)
+		*ret_fields = xasprintf("spec.driver=" DRA_DRIVER "%s%s",
+					want->node ? ",spec.nodeName=" : "",
+					want->node ? want->node : "");
 }
 
 /* For them it matters who asks. */
@@ -262,12 +268,31 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 	}
 	if (want->selector)
 		narrow_to_listed(cluster);
-	if (r == 0 && has_owned_claims(cluster)) {
+	if (r == 0 && (want->kinds & CLUSTER_CLAIMS) && has_owned_claims(cluster)) {
 		auto_free char *caller = want->user ? NULL : session_caller(session);
 
 		cluster_set_caller(cluster, want->user ? want->user : caller);
 	}
 	return r;
+}
+
+int lists_read_resource_claims(struct session *session, struct cluster *cluster,
+			       struct lists_missing *missing, struct err *err)
+{
+	static const enum cluster_kind kind = CLUSTER_RESOURCECLAIM;
+	const struct lists_want want = { .kinds = CLUSTER_SET(kind),
+					 .optional = CLUSTER_SET(kind) };
+	struct lists_missing claims;
+	int r = 0;
+
+	if (cluster_count(cluster, CLUSTER_SLICE) > 0)
+		r = lists_read(session, &want, cluster, &claims, err);
+	if (r < 0 || cluster_count(cluster, CLUSTER_SLICE) == 0)
+		return r;
+	missing->kinds |= claims.kinds;
+	missing->forbidden |= claims.forbidden;
+	memcpy(missing->why[kind], claims.why[kind], sizeof(missing->why[kind]));
+	return 0;
 }
 
 char *lists_forbidden_user(const char *message)

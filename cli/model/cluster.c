@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/model/cluster_view.h"
+#include "cli/model/dra.h"
 
 struct cluster {
 	struct map *objects[CLUSTER_KINDS]; /* by name */
@@ -44,6 +45,8 @@ const struct api_kind *cluster_kind(enum cluster_kind kind)
 		[CLUSTER_MIG] = &migconfiguration_kind,
 		[CLUSTER_POOL] = &devicepool_kind,
 		[CLUSTER_NODE] = &node_kind,
+		[CLUSTER_SLICE] = &dra_slice_kind,
+		[CLUSTER_RESOURCECLAIM] = &dra_claim_kind,
 	};
 
 	return kinds[kind];
@@ -95,7 +98,9 @@ struct cluster *cluster_free(struct cluster *cluster)
 
 void cluster_put(struct cluster *cluster, enum cluster_kind kind, void *object)
 {
-	const char *name = ((const struct api_meta *)object)->name;
+	const struct api_meta *meta = object;
+	auto_free char *name = meta->namespace_ ? xasprintf("%s/%s", meta->namespace_, meta->name)
+						: xstrdup(meta->name);
 
 	api_object_free(cluster_kind(kind), map_set(cluster->objects[kind], name, object));
 	cluster->changed = true;

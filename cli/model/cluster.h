@@ -31,6 +31,8 @@ enum cluster_kind {
 	CLUSTER_MIG,
 	CLUSTER_POOL,
 	CLUSTER_NODE,
+	CLUSTER_SLICE,         /* ResourceSlice of hostdev's driver      */
+	CLUSTER_RESOURCECLAIM, /* its name here is "NAMESPACE/NAME"      */
 	CLUSTER_KINDS,
 };
 
@@ -48,6 +50,9 @@ enum {
 };
 
 const struct api_kind *cluster_kind(enum cluster_kind kind);
+
+/* Who has a device by DRA, and which are offered by it. */
+#define CLUSTER_DRA (CLUSTER_SET(CLUSTER_SLICE) | CLUSTER_SET(CLUSTER_RESOURCECLAIM))
 
 enum device_type { DEVICE_PCI, DEVICE_USB, DEVICE_MDEV };
 
@@ -92,6 +97,11 @@ struct cluster_device {
 	const struct sriovgpudevice *gpu;
 	const struct vgpudevice *vgpu;
 	const struct migconfiguration *mig;
+
+	/* The ResourceSlice that lists it; NULL: none, or not known. */
+	const struct dra_slice *slice;
+	/* The first ResourceClaim to which it is allocated; NULL: likewise. */
+	const struct dra_claim *resource_claim;
 
 	enum state_conflict conflict;
 	const struct node_fault *fault; /* its node's; NULL: none is known */

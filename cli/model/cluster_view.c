@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/model/address.h"
+#include "cli/model/dra.h"
 
 /* --- one device, from its objects ------------------------------------------------------------- */
 
@@ -369,6 +370,88 @@ static void add_cards(const struct cluster_made *made, const struct cluster *clu
 	}
 }
 
+/* --- DRA -------------------------------------------------------------------------------------- */
+
+/* Devices by node and by their names in ResourceSlices; of two, the first. */
+static struct map *index_dra(const struct cluster_made *made)
+{
+	struct map *map = map_new();
+
+	for (size_t i = 0; i < made->view.len; i++) {
+		struct cluster_device *device = &made->view.devices[i];
+		auto_free char *name = dra_name_of(device);
+		auto_free char *key = name ? key_of_address(device->node, name) : NULL;
+
+		if (key && !map_get(map, key))
+			map_set(map, key, device);
+	}
+	return map;
+}
+
+static struct cluster_device *dra_device(const struct map *devices, const char *node,
+					 const char *name)
+{
+	auto_free char *key = key_of_address(node, name);
+
+	return map_get(devices, key);
+}
+
+static void add_slice(const struct map *devices, const struct dra_slice *slice, struct map *nodes)
+{
+	const struct dra_slice_spec *spec = &slice->spec;
+
+	if (!str_match(spec->driver, DRA_DRIVER) || !spec->node_name || !spec->pool.name)
+		return;
+	map_set(nodes, spec->pool.name, spec->node_name);
+	for (size_t i = 0; i < spec->devices.len; i++) {
+		struct cluster_device *device =
+			dra_device(devices, spec->node_name, spec->devices.items[i].name);
+
+		if (device)
+			device->slice = slice;
+	}
+}
+
+/* @nodes: of pools; a pool whose slice is not there has the node in its name. */
+static void add_resource_claim(const struct map *devices, const struct dra_claim *claim,
+			       const struct map *nodes)
+{
+	for (size_t i = 0; i < claim->status.allocation.devices.results.len; i++) {
+		const struct dra_result *result =
+			&claim->status.allocation.devices.results.items[i];
+		auto_free char *prefix = dra_pool_node(result->pool);
+		const char *node = map_get(nodes, result->pool);
+		struct cluster_device *device;
+
+		if (strcmp(result->driver, DRA_DRIVER) != 0)
+			continue;
+		device = dra_device(devices, node ? node : prefix, result->device);
+		if (device && !device->resource_claim)
+			device->resource_claim = claim;
+	}
+}
+
+static void add_dra(const struct cluster_made *made, const struct cluster *cluster)
+{
+	size_t slices_len, claims_len;
+	auto_free const void **slices = cluster_objects(cluster, CLUSTER_SLICE, &slices_len);
+	auto_free const void **claims =
+		cluster_objects(cluster, CLUSTER_RESOURCECLAIM, &claims_len);
+	struct map *devices;
+	struct map *nodes;
+
+	if (slices_len + claims_len == 0)
+		return;
+	devices = index_dra(made);
+	nodes = map_new();
+	for (size_t i = 0; i < slices_len; i++)
+		add_slice(devices, slices[i], nodes);
+	for (size_t i = 0; i < claims_len; i++)
+		add_resource_claim(devices, claims[i], nodes);
+	map_free(nodes);
+	map_free(devices);
+}
+
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 /* The fault of @node: by its Node if Nodes have been read, otherwise by a claim of the node. */
@@ -571,6 +654,7 @@ void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
 	qsort(view->devices, view->len, sizeof(*view->devices), compare_devices);
 	index_devices(made);
 	link_devices(made);
+	add_dra(made, cluster);
 	for (int kind = CLUSTER_SRIOV; kind <= CLUSTER_MIG; kind++)
 		add_cards(made, cluster, (enum cluster_kind)kind);
 	divide_by_node(made, cluster);

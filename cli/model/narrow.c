@@ -6,7 +6,9 @@
 #include "api/meta.h"
 #include "api/pcidevice.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/model/cluster.h"
+#include "cli/model/dra.h"
 
 bool narrow_has_pod(const struct cluster_device *device, const char *ns)
 {
@@ -18,7 +20,8 @@ bool narrow_has_pod(const struct cluster_device *device, const char *ns)
 		if (!ns || (of && strcmp(of, ns) == 0))
 			return true;
 	}
-	return false;
+	return device->resource_claim &&
+	       (!ns || str_match(device->resource_claim->meta.namespace_, ns));
 }
 
 /* Names are copied, because the objects that they are borrowed from are removed. */

@@ -13,5 +13,5 @@ void narrow_to_namespace(struct cluster *cluster, const char *ns);
  * these devices. */
 void narrow_to_listed(struct cluster *cluster);
 
-/* Does a pod of the namespace @ns have it? NULL: of any namespace. */
+/* Does a pod or a ResourceClaim of the namespace @ns have it? NULL: of any namespace. */
 bool narrow_has_pod(const struct cluster_device *device, const char *ns);

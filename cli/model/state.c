@@ -202,7 +202,7 @@ struct state_verdict state_judge(const struct cluster_device *device)
 	if (device->fault)
 		return by_fault(device->fault);
 	verdict = device->claim ? by_claim(device) : by_itself(device);
-	if (device->allocations && device->allocations->len > 0 &&
+	if (((device->allocations && device->allocations->len > 0) || device->resource_claim) &&
 	    yields_to_pod(device, verdict.state))
 		verdict.state = STATE_USED;
 	return verdict;

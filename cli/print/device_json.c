@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/model/cluster.h"
+#include "cli/model/dra.h"
 #include "cli/model/part.h"
 #include "cli/print/out_json.h"
 
@@ -23,6 +24,7 @@ static json_t *pods_json(const struct pcidevice_allocations *list)
 		out_set_text(pod, "namespace", list->items[i].namespace);
 		out_set_text(pod, "pod", list->items[i].pod);
 		out_set_text(pod, "container", list->items[i].container);
+		out_set_text(pod, "resourceClaim", list->items[i].resource_claim);
 		json_array_append_new(pods, pod);
 	}
 	return pods;
@@ -37,6 +39,38 @@ static json_t *claim_json(const struct cluster_device *device)
 	out_set_text(claim, "since", device->claim->creation_timestamp);
 	out_set_text(claim, "deletedSince", device->claim->deletion_timestamp);
 	return claim;
+}
+
+static json_t *slice_json(const struct cluster_device *device)
+{
+	auto_free char *name = dra_name_of(device);
+	json_t *json = json_object();
+
+	out_set_text(json, "pool", device->slice->spec.pool.name);
+	out_set_text(json, "device", name);
+	out_set_text(json, "resourceSlice", device->slice->meta.name);
+	return json;
+}
+
+static json_t *resource_claim_json(const struct cluster_device *device)
+{
+	const struct dra_claim *claim = device->resource_claim;
+	json_t *reserved = json_array();
+	json_t *json = json_object();
+
+	out_set_text(json, "namespace", claim->meta.namespace_);
+	out_set_text(json, "name", claim->meta.name);
+	json_object_set_new(json, "prepared", json_boolean(dra_is_prepared(device, claim)));
+	for (size_t i = 0; i < claim->status.reserved_for.len; i++) {
+		const struct dra_consumer *consumer = &claim->status.reserved_for.items[i];
+		json_t *one = json_object();
+
+		out_set_text(one, "resource", consumer->resource);
+		out_set_text(one, "name", consumer->name);
+		json_array_append_new(reserved, one);
+	}
+	json_object_set_new(json, "reservedFor", reserved);
+	return json;
 }
 
 json_t *node_fault_json(const struct node_fault *fault)
@@ -102,6 +136,10 @@ json_t *device_json(const struct cluster_device *device)
 		json_object_set_new(json, "numaNode", json_integer(device->numa_node));
 	if (device->claim)
 		json_object_set_new(json, "claim", claim_json(device));
+	if (device->slice)
+		json_object_set_new(json, "dra", slice_json(device));
+	if (device->resource_claim)
+		json_object_set_new(json, "resourceClaim", resource_claim_json(device));
 	if (device->allocations && device->allocations->len > 0)
 		json_object_set_new(json, "pods", pods_json(device->allocations));
 	return json;

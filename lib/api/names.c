@@ -1,7 +1,9 @@
 #include "api/names.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -262,4 +264,17 @@ char *names_devicepool(const char *resource)
 		str_add_char(&lower, ascii_to_lower(*s));
 	add_cut_of(&name, str_cstr(&lower), resource, NAMES_OBJECT_MAX, ascii_is_lower_alnum);
 	return str_detach(&name);
+}
+
+char *names_dra_device(const char *type, const char *id)
+{
+	char *name = xasprintf("%s-%s", type, id);
+	size_t len = strlen(name);
+
+	for (char *c = name; *c; c++)
+		*c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
+	if (len <= NAMES_LABEL_MAX && name[len - 1] != '-')
+		return name;
+	free(name);
+	return NULL;
 }

@@ -99,6 +99,10 @@ char *names_mediateddevice(const char *node, const char *uuid);
 /* "<node>-<parent without ':' and '.'>"; for a PCI function the same as names_pcidevice(). */
 char *names_mediateddeviceparent(const char *node, const char *parent);
 
+/* The name of a device in a ResourceSlice: "pci-0000-3b-00-0" for @type "pci" and the PCI address;
+ * "usb" and a port path, "mdev" and a UUID. NULL: it would be no DNS label. */
+char *names_dra_device(const char *type, const char *id);
+
 /* @text if it is a valid label value, else one derived from it. Used for the label `nodename`. */
 char *names_label_value(const char *text);
 

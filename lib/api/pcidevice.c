@@ -8,6 +8,7 @@ const struct json_row pcidevice_allocation_map[] = {
 	JSON_STR (S, namespace,            "namespace",          JSON_OPTIONAL),
 	JSON_STR (S, pod,                  "pod",                JSON_OPTIONAL),
 	JSON_STR (S, container,            "container",          JSON_OPTIONAL),
+	JSON_STR (S, resource_claim,       "resourceClaim",      JSON_OPTIONAL),
 	JSON_END,
 };
 #undef S

@@ -15,6 +15,7 @@ struct pcidevice_allocation {
 	char *namespace;
 	char *pod;
 	char *container;
+	char *resource_claim; /* of the pod's namespace, by which it has it; NULL: by no claim */
 };
 
 struct pcidevice_allocations {

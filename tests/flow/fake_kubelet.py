@@ -146,6 +146,22 @@ class FakeKubelet:
         return [i.decode() for _, one in fields(answer) for _, i in fields(one)]
 
     @contextlib.contextmanager
+    def podresources(self):
+        """Serves the kubelet's podresources meanwhile: a function that takes the pods that it lists from then on, each
+        (namespace, name, container, claim, driver, pool, device)."""
+        with subprocess.Popen([PROBE, "serve", self.folder / "pod-resources/kubelet.sock"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as probe:
+            assert probe.stdout.readline() == "ready\n"
+
+            def listed_pods(*pods):
+                probe.stdin.write(f"pods {b''.join(field(1, pod_with_claim(*pod)) for pod in pods).hex() or '-'}\nsync\n")
+                probe.stdin.flush()
+                assert probe.stdout.readline() == "in sync\n"
+
+            yield listed_pods
+            probe.stdin.close()
+
+    @contextlib.contextmanager
     def listing(self, resource):
         """The kubelet's stream of the resource, open meanwhile."""
         with subprocess.Popen([PROBE, "call", self.endpoints()[resource]], stdin=subprocess.PIPE,
@@ -181,6 +197,14 @@ class GuestKubelet(FakeKubelet):
         # grpc-probe ends with its input, which therefore lasts until the answer is there.
         said = self.guest.sh(f"(cat; sleep 2) | {PROBE} call {socket}", input=command(path, request, stream))
         return answered(said.splitlines()[1])
+
+
+def pod_with_claim(namespace, name, container_name, claim, driver, pool, device):
+    """A PodResources of podresources.proto."""
+    claimed = field(2, driver.encode()) + field(3, pool.encode()) + field(4, device.encode())
+    dynamic = field(2, claim.encode()) + field(3, namespace.encode()) + field(4, claimed)
+    return (field(1, name.encode()) + field(2, namespace.encode())
+            + field(3, field(1, container_name.encode()) + field(5, dynamic)))
 
 
 def listed(message):

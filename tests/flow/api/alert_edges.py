@@ -76,6 +76,25 @@ EDGES = [
     ("HostdevAllocationsRefused",
      {'agent:hostdev_plugin_allocations_total{resource="r", result="refused"}': steps(3, 15)}, {60: 0}),
 
+    ("HostdevResourceClaimsFailing",
+     {'agent:hostdev_dra_prepare_errors_total{operation="prepare"}': "0x20 11x40"}, {20: 0, 21: 1, 35: 1, 36: 0}),
+    # Not both operations together.
+    ("HostdevResourceClaimsFailing",
+     {f'agent:hostdev_dra_prepare_errors_total{{operation="{operation}"}}': "0x20 10x40"
+      for operation in ("prepare", "unprepare")}, {25: 0}),
+    ("HostdevResourceClaimsFailing",
+     {'agent:hostdev_dra_prepare_errors_total{operation="unprepare"}': steps(10, 15)}, {60: 0}),
+    ("HostdevDRANotRegistered", {'agent:hostdev_dra_registered{driver="hostdev.io"}': "0x30"}, {4: 0, 5: 1}),
+    ("HostdevDRANotRegistered", {'agent:hostdev_dra_registered{driver="hostdev.io"}': "1x30"}, {30: 0}),
+    ("HostdevDRAWithheld", {"agent:hostdev_dra_withheld": "1x40"}, {14: 0, 15: 1}),
+    ("HostdevDRAWithheld", {"agent:hostdev_dra_withheld": "0x40"}, {40: 0}),
+    ("HostdevDRAFilesRemoved",
+     {'agent:hostdev_dra_files_restored_total{result="done"}': "0x20 4x120"}, {20: 0, 21: 1, 80: 1, 81: 0}),
+    ("HostdevDRAFilesRemoved", {f'agent:hostdev_dra_files_restored_total{{result="{result}"}}': "0x20 3x60"
+                                for result in ("done", "failed")}, {25: 0}),
+    ("HostdevDRAFilesRemoved",
+     {'agent:hostdev_dra_files_restored_total{result="failed"}': steps(3, 60, 3)}, {150: 0}),
+
     ("HostdevControllerDown", {"controller:up": "0x30", "agent:up": "1x30"}, {4: 0, 5: 1}),
     ("HostdevControllerDown", {"controller:up": "1x30", "agent:up": "0x30"}, {30: 0}),
     ("HostdevNoLeader", {'controller:hostdev_leader{lease="hostdev-controller"}': "0x30"}, {4: 0, 5: 1}),

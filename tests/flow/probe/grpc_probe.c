@@ -11,6 +11,7 @@
  * when the input does.
  *
  *	list N [PAD]                serve: from now on N devices, with PAD more bytes in each ID
+ *	pods HEX                    serve: podresources lists that from now on, a message
  *	sync                        say "in sync"
  *	goaway                      serve: accept no more, let calls end
  *	call PATH TIMEOUT_MS unary|stream HEX     call: the request's bytes in hexadecimal, "-" for none
@@ -185,6 +186,13 @@ static void command_show(struct probe *probe, char *const *words)
 		exit(2);
 }
 
+static void command_pods(struct probe *probe, char *const *words)
+{
+	str_clear(&probe->plugin.pods);
+	if (!words[1] || !hex_read(words[1], &probe->plugin.pods))
+		exit(2);
+}
+
 /* --- commands --------------------------------------------------------------------------------- */
 
 static const struct {
@@ -193,6 +201,7 @@ static const struct {
 } commands[] = {
 	{ "list", command_list }, { "goaway", command_goaway }, { "sync", command_sync },
 	{ "call", command_call }, { "cancel", command_cancel }, { "show", command_show },
+	{ "pods", command_pods },
 };
 
 static int on_command(void *arg, const char *line, size_t len, struct err *err)
@@ -289,6 +298,7 @@ int main(int argc, char **argv)
 	closed = uv_loop_close(&probe->loop);
 	probe_say("closed %d", closed);
 	lines_done(&probe->commands);
+	str_done(&probe->plugin.pods);
 	free(probe);
 	return closed == 0 ? 0 : 1;
 }

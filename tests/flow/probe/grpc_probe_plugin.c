@@ -231,6 +231,15 @@ static void handle_status(void *arg, struct grpc_call *call, const char *data, s
 	grpc_message_free(status);
 }
 
+static void handle_pods(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	struct plugin *plugin = arg;
+
+	(void)request;
+	(void)len;
+	grpc_call_answer(call, str_cstr(&plugin->pods), plugin->pods.len);
+}
+
 const struct grpc_method plugin_methods[PLUGIN_NMETHODS] = {
 	{ "/v1beta1.DevicePlugin/GetDevicePluginOptions", handle_options },
 	{ "/v1beta1.DevicePlugin/ListAndWatch", handle_list_and_watch },
@@ -239,6 +248,7 @@ const struct grpc_method plugin_methods[PLUGIN_NMETHODS] = {
 	{ "/v1beta1.DevicePlugin/PreStartContainer", handle_pre_start },
 	{ "/pluginregistration.Registration/GetInfo", handle_info },
 	{ "/pluginregistration.Registration/NotifyRegistrationStatus", handle_status },
+	{ "/v1.PodResourcesLister/List", handle_pods },
 };
 
 void plugin_list(struct plugin *plugin, uint64_t ndevices, uint64_t pad)

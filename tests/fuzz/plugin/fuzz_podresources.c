@@ -17,6 +17,8 @@ static bool wants(void *arg, const char *resource)
 	return (resource[0] & 1) != 0;
 }
 
+static const char driver[] = "hostdev.io";
+
 static void check_name(const char *name)
 {
 	size_t len = strlen(name);
@@ -36,7 +38,9 @@ static void check(const struct pod_devices *devices, size_t i)
 	check_name(d->namespace);
 	check_name(d->pod);
 	check_name(d->container);
-	assert(wants(NULL, d->resource));
+	if (d->claim)
+		check_name(d->claim);
+	assert(d->claim ? strcmp(d->resource, driver) == 0 : wants(NULL, d->resource));
 	if (i == 0)
 		return;
 	order = strcmp(d[-1].resource, d->resource);
@@ -47,10 +51,11 @@ static void check(const struct pod_devices *devices, size_t i)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const struct podresources_wanted wanted = { wants, NULL, driver };
 	struct pod_devices devices = { 0 };
 	struct err err = { 0 };
 
-	if (podresources_unpack((const char *)data, size, wants, NULL, &devices, &err) < 0) {
+	if (podresources_unpack((const char *)data, size, &wanted, &devices, &err) < 0) {
 		assert(err.kind == ERR_INVALID && !devices.items);
 		return 0;
 	}

@@ -149,7 +149,7 @@ static void an_instance_is_told_as_what_it_is_offered_and_to_whom(void **state)
 	seen->status.resource_name = xstrdup("nvidia.com/T4");
 	same = plan_text(&c, PUBLISH_NOTHING);
 	assert_string_equal(same, "");
-	*array_add(&pods) = (struct pcidevice_allocation){ ns, pod, container };
+	*array_add(&pods) = (struct pcidevice_allocation){ ns, pod, container, NULL };
 	c.allocations = &pods;
 	given = plan_text(&c, PUBLISH_STATUS);
 	assert_non_null(strstr(given, "\"pod\":\"vm-1\""));

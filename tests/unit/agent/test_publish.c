@@ -89,8 +89,8 @@ static void pods_that_come_and_go_are_audited(void **state)
 	char pod[] = "vm-1";
 	char other[] = "vm-2";
 	char container[] = "compute";
-	struct pcidevice_allocation one[] = { { ns, pod, container } };
-	struct pcidevice_allocation two[] = { { ns, other, container } };
+	struct pcidevice_allocation one[] = { { ns, pod, container, NULL } };
+	struct pcidevice_allocation two[] = { { ns, other, container, NULL } };
 	auto_free char *first = NULL;
 	auto_free char *again = NULL;
 	auto_free char *second = NULL;
@@ -118,7 +118,7 @@ static void a_refused_write_is_not_audited(void **state)
 {
 	char ns[] = "team-a";
 	char pod[] = "vm-1";
-	struct pcidevice_allocation one[] = { { ns, pod, NULL } };
+	struct pcidevice_allocation one[] = { { ns, pod, NULL, NULL } };
 	struct captured captured;
 	auto_free char *text = NULL;
 	struct bench *b = *state;

@@ -80,7 +80,7 @@ static void a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back(void **st
 	auto_free char *back = NULL;
 
 	assert_null(strstr(free_, "orphaned"));
-	*array_add(&pods) = (struct pcidevice_allocation){ ns, pod, container };
+	*array_add(&pods) = (struct pcidevice_allocation){ ns, pod, container, NULL };
 	held = plan_of_stick(&question);
 	assert_non_null(strstr(held, "\"status\":\"orphaned\""));
 	assert_non_null(strstr(held, "pod default/vm-1 had it"));
@@ -121,7 +121,8 @@ static void the_holder_of_a_usb_device_is_the_pod_first(void **state)
 	struct usbdevice *wanted = stick(NOW);
 	struct usbdevice *seen = stick(THEN);
 	char ns[] = "default", pod[] = "vm-1", container[] = "main", other[] = "sidecar";
-	struct pcidevice_allocation items[] = { { ns, pod, container }, { ns, pod, other } };
+	struct pcidevice_allocation items[] = { { ns, pod, container, NULL },
+						{ ns, pod, other, NULL } };
 	const struct pcidevice_allocations pods = { items, 2, 2 };
 	const struct pcidevice_allocations none = { 0 };
 	struct publish_case question = { .kind = INVENTORY_USB, .wanted = wanted, .seen = seen };

@@ -48,6 +48,33 @@ static void pci_names_match(void **state)
 	assert_true(names_valid_object(name));
 }
 
+static struct dra_case {
+	const char *name;
+	const char *type;
+	const char *id;
+	const char *want; /* NULL: none */
+} dra_devices[] = {
+	{ "a PCI function in DRA", "pci", "0000:3b:00.0", "pci-0000-3b-00-0" },
+	{ "a USB port in DRA", "usb", "1-2.3", "usb-1-2-3" },
+	{ "a mediated device in DRA", "mdev", "0F8FAD5B-d9cb-469f-a165-70867728950e",
+	  "mdev-0f8fad5b-d9cb-469f-a165-70867728950e" },
+	{ "an ID of 59 bytes in DRA", "pci", X50 "xxxxxxxxx", "pci-" X50 "xxxxxxxxx" },
+	{ "an ID of 60 bytes in DRA", "pci", X50 X10, NULL },
+	{ "an ID in DRA that ends in no letter", "usb", "1-2.", NULL },
+	{ "no ID in DRA", "usb", "", NULL },
+};
+
+static void dra_names_match(void **state)
+{
+	const struct dra_case *c = *state;
+	auto_free char *name = names_dra_device(c->type, c->id);
+
+	if (c->want)
+		assert_string_equal(name, c->want);
+	else
+		assert_null(name);
+}
+
 static struct address_case {
 	const char *name;
 	const char *node;
@@ -338,6 +365,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, pcis, pci_names_match);
+	suite_rows(&suite, dra_devices, dra_names_match);
 	suite_rows(&suite, addresses, addresses_match);
 	suite_add(&suite, "mediated devices and their parents", mdev_names_match, NULL);
 	suite_add(&suite, "a USB device as Harvester names it", usb_names_match, NULL);

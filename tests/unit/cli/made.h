@@ -70,6 +70,21 @@ static const struct { enum cluster_kind kind; const char *json; } made_objects[]
 };
 /* clang-format on */
 
+/* Two devices of vm1 that DRA offers, a name that is no device's, and another driver's slice. */
+#define MADE_SLICE                                                                                  \
+	"{'metadata':{'name':'vm1-hostdev.io-pci'},'spec':{'driver':'hostdev.io','nodeName':'vm1'," \
+	"'pool':{'name':'vm1'},'devices':[{'name':'pci-0000-03-10-0'},{'name':'pci-0000-03-00-1'}," \
+	"{'name':'pci-0000-ff-00-0'}]}}"
+#define MADE_OTHER_SLICE                                                          \
+	"{'metadata':{'name':'other'},'spec':{'driver':'gpu.x','nodeName':'vm1'," \
+	"'pool':{'name':'vm1'},'devices':[{'name':'pci-0000-03-00-0'}]}}"
+/* @results: of MADE_RESULT(). */
+#define MADE_RESOURCE_CLAIM(ns, name, results, more)                                               \
+	"{'metadata':{'name':'" name "','namespace':'" ns "'},'status':{'allocation':{'devices':{" \
+	"'results':[" results "]}}" more "}}"
+#define MADE_RESULT(driver, pool, device) \
+	"{'request':'a','driver':'" driver "','pool':'" pool "','device':'" device "'}"
+
 static inline struct cluster *made_cluster(void)
 {
 	struct cluster *cluster = cluster_new();

@@ -1,6 +1,7 @@
 #include "unit/suite.h"
 
 #include "api/sriovnetworkdevice.h"
+#include "cli/model/dra.h"
 #include "cli/print/device_json.h"
 #include "unit/cli/made.h"
 
@@ -462,6 +463,92 @@ static void an_empty_cluster_has_an_empty_view(void **state)
 	assert_null(cluster_free(NULL));
 }
 
+static const struct dra_claim *claim_of(struct cluster *cluster, const char *name)
+{
+	return device(cluster, name)->resource_claim;
+}
+
+static void dra_offers_and_claims_devices(void **state)
+{
+	struct cluster *cluster = *state;
+
+	made_put(cluster, CLUSTER_SLICE, MADE_SLICE);
+	made_put(cluster, CLUSTER_SLICE, MADE_OTHER_SLICE);
+	assert_string_equal(device(cluster, "vm1-000003100")->slice->spec.pool.name, "vm1");
+	assert_non_null(device(cluster, "vm1-000003001")->slice);
+	assert_null(device(cluster, "vm1-000003000")->slice);
+	assert_null(device(cluster, "vm2-000003000")->slice);
+	assert_null(claim_of(cluster, "vm1-000003001"));
+	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_CLAIMABLE);
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("a", "nic",
+				     MADE_RESULT("hostdev.io", "vm1", "pci-0000-03-00-1"), ""));
+	/* The same name in another namespace, of another driver. */
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("b", "nic", MADE_RESULT("gpu.x", "vm1", "pci-0000-03-00-0"),
+				     ""));
+	assert_int_equal(cluster_count(cluster, CLUSTER_RESOURCECLAIM), 2);
+	assert_string_equal(claim_of(cluster, "vm1-000003001")->meta.namespace_, "a");
+	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_USED);
+	assert_null(claim_of(cluster, "vm1-000003000"));
+}
+
+/* The caller may not list slices, or the slice is away while the kubelet starts. */
+static void pool_without_a_slice_has_the_node_in_its_name(void **state)
+{
+	struct cluster *cluster = *state;
+
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("a", "nic",
+				     MADE_RESULT("hostdev.io", "vm1/pci-2", "pci-0000-03-00-1"),
+				     ""));
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("a", "stick",
+				     MADE_RESULT("hostdev.io", "vm1/usb", "usb-1-2-3"), ""));
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("a", "none", MADE_RESULT("hostdev.io", "vm3", "usb-1-2-3"),
+				     ""));
+	assert_string_equal(claim_of(cluster, "vm1-000003001")->meta.name, "nic");
+	assert_string_equal(claim_of(cluster, "vm1-0951-1666-001005")->meta.name, "stick");
+	assert_null(device(cluster, "vm1-000003001")->slice);
+}
+
+/* A long name of a node is cut in the pool's. */
+static void slice_says_where_a_pool_is(void **state)
+{
+	struct cluster *cluster = *state;
+
+	made_put(cluster, CLUSTER_SLICE,
+		 "{'metadata':{'name':'s'},'spec':{'driver':'hostdev.io','nodeName':'vm1',"
+		 "'pool':{'name':'cut-1234'},'devices':[{'name':'pci-0000-03-00-1'}]}}");
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("a", "nic",
+				     MADE_RESULT("hostdev.io", "cut-1234", "pci-0000-03-00-1"),
+				     ""));
+	assert_string_equal(claim_of(cluster, "vm1-000003001")->meta.name, "nic");
+}
+
+static void device_is_prepared_once_a_container_has_it(void **state)
+{
+	struct cluster *cluster = *state;
+	const struct cluster_device *d;
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("n-1", "n", "0000:01:00.0",
+			  "'allocations':[{'namespace':'a','pod':'p','container':'c',"
+			  "'resourceClaim':'nic'}]"));
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("a", "nic", MADE_RESULT("hostdev.io", "n", "pci-0000-01-00-0"),
+				     ""));
+	d = device(cluster, "n-1");
+	assert_true(dra_is_prepared(d, d->resource_claim));
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("b", "nic", MADE_RESULT("hostdev.io", "n", "pci-0000-01-00-0"),
+				     ""));
+	assert_false(dra_is_prepared(device(cluster, "n-1"),
+				     cluster_get(cluster, CLUSTER_RESOURCECLAIM, "b/nic")));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -492,5 +579,11 @@ int main(void)
 		  devices_hang_on_what_they_are_behind, NULL);
 	suite_add(&suite, "what is put again counts, what is removed does not",
 		  what_is_put_again_counts_and_what_is_removed_does_not, NULL);
+	suite_add(&suite, "DRA offers and claims devices", dra_offers_and_claims_devices, NULL);
+	suite_add(&suite, "a pool without a slice has the node in its name",
+		  pool_without_a_slice_has_the_node_in_its_name, NULL);
+	suite_add(&suite, "a slice says where a pool is", slice_says_where_a_pool_is, NULL);
+	suite_add(&suite, "a device is prepared once a container has it",
+		  device_is_prepared_once_a_container_has_it, NULL);
 	return suite_run(&suite, "cluster");
 }

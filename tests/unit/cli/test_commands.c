@@ -208,6 +208,196 @@ static void pod_is_warned_of_its_node(void **state)
 		assert_null(strstr(text, "Warning:"));
 }
 
+/* --- why pod, with ResourceClaims ------------------------------------------------------------- */
+
+#define CLAIMING(entry, more)                                                                       \
+	{                                                                                           \
+		"/namespaces/t/pods/p", 200,                                                        \
+			"{'metadata':{'namespace':'t','name':'p'},'spec':{'resourceClaims':[" entry \
+			"]},'status':{'phase':'Pending'" more "}}"                                  \
+	}
+#define OF_NAME     "{'name':'x','resourceClaimName':'nic'}"
+#define OF_TEMPLATE "{'name':'x','resourceClaimTemplateName':'temp'}"
+#define SLICES                                                                         \
+	{                                                                              \
+		"/resourceslices?fieldSelector=spec.driver%3Dhostdev.io&", 200,        \
+			LIST("{'metadata':{'name':'s'},'spec':{'driver':'hostdev.io'," \
+			     "'nodeName':'n','pool':{'name':'n'},'devices':["          \
+			     "{'name':'pci-0000-01-00-0'}]}}")                         \
+	}
+#define NO_SLICES                                 \
+	{                                         \
+		"/resourceslices?", 200, LIST("") \
+	}
+#define ALL_CLAIMS(items)                                                    \
+	{                                                                    \
+		"/apis/resource.k8s.io/v1/resourceclaims?", 200, LIST(items) \
+	}
+#define GET_CLAIM "/namespaces/t/resourceclaims/nic"
+#define ASKS(request)                                                                                \
+	{                                                                                            \
+		GET_CLAIM, 200,                                                                      \
+			"{'metadata':{'name':'nic','namespace':'t'},'spec':{'devices':{'requests':[" \
+			"{'name':'r','exactly':{" request "}}]}}}"                                   \
+	}
+#define OF_CLASS "'deviceClassName':'pci.hostdev.io'"
+#define CLASS(expression)                                                                     \
+	{                                                                                     \
+		"/deviceclasses/", 200,                                                       \
+			"{'metadata':{'name':'c'},'spec':{'selectors':[{'cel':{'expression':" \
+			"'" expression "'}}]}}"                                               \
+	}
+#define IS_PCI \
+	"device.driver == \\'hostdev.io\\' && device.attributes[\\'hostdev.io\\'].type in [\\'pci\\']"
+#define IS_USB "device.attributes[\\'hostdev.io\\'].type == \\'usb\\'"
+#define LENT   DEVICE("a", "0000:01:00.0", MADE_CONDITION("Offered", "True", "Offered", "") "]")
+#define HAS(ns, name)                                                                                 \
+	"{'metadata':{'name':'" name "','namespace':'" ns "'},'status':{'allocation':{'devices':{"    \
+	"'results':[{'request':'r','driver':'hostdev.io','pool':'n','device':'pci-0000-01-00-0'}]}}," \
+	"'reservedFor':[{'resource':'pods','name':'q'}]}}"
+
+#define HAS_ALONE(ns, name)                                                                        \
+	"{'metadata':{'name':'" name "','namespace':'" ns "'},'status':{'allocation':{'devices':{" \
+	"'results':[{'request':'r','driver':'hostdev.io','pool':'n','device':'pci-0000-01-00-0'}]}}}}"
+#define BY_CLAIM                                     \
+	DEVICE("a", "0000:01:00.0",                  \
+	       MADE_CONDITION(                       \
+		       "Offered", "True", "Offered", \
+		       "") "],'allocations':[{'namespace':'t','pod':'p','container':'c','resourceClaim':'nic'}]")
+
+/* clang-format off */
+static struct claims_case {
+	const char *name;
+	struct scene_line lines[8];
+	const char *text; /* a part of what is printed */
+} claims_cases[] = {
+	{ "a pod without anything", { { "/namespaces/t/pods/p", 200, "{'spec':{}}" } },
+	  "\nIt requests no resource that devices are offered as, and has no ResourceClaim.\n" },
+	{ "a claim that is not there", { CLAIMING(OF_NAME, ""), NO_SLICES },
+	  "\nResourceClaim t/nic, x in the pod:\n  there is no such ResourceClaim: create it\n" },
+	{ "a claim that may not be read", { CLAIMING(OF_NAME, ""), { GET_CLAIM, 403, "{}" } },
+	  "\n  you may not read it (403 forbidden)\n" },
+	{ "a template that is not there", { CLAIMING(OF_TEMPLATE, "") },
+	  "\nResourceClaim x in the pod:\n  there is no ResourceClaimTemplate 'temp': create it\n" },
+	{ "a claim that is not made yet",
+	  { CLAIMING(OF_TEMPLATE, ""), { "/resourceclaimtemplates/temp", 200, "{'metadata':{'name':'temp'}}" } },
+	  "\n  it has not been made from the ResourceClaimTemplate 'temp' yet: does kube-controller-manager run?\n" },
+	{ "the claim of a template",
+	  { CLAIMING(OF_TEMPLATE, ",'resourceClaimStatuses':[{'name':'y','resourceClaimName':'no'},"
+		"{'name':'x','resourceClaimName':'nic'}]"), ASKS(OF_CLASS) },
+	  "\nResourceClaim t/nic, x in the pod:\n  request 'r' asks for 1 device of the DeviceClass pci.hostdev.io: "
+	  "there is no DeviceClass of that name: kubectl get deviceclasses lists them\n" },
+	{ "another driver's class", { CLAIMING(OF_NAME, ""), ASKS("'deviceClassName':'gpu.x'"), CLASS("true") },
+	  ": neither the class nor the request names hostdev.io, so its devices are another driver's\n" },
+	{ "no device is offered", { CLAIMING(OF_NAME, ""), NO_SLICES, ASKS(OF_CLASS), CLASS(IS_PCI) },
+	  ": DRA offers no such device: an entry of the HostDeviceConfig with dra: {mode: Claimed} does, for claimed "
+	  "devices\n" },
+	{ "none of that type",
+	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), SLICES, ALL_CLAIMS(""), ASKS(OF_CLASS), CLASS(IS_USB) },
+	  ": DRA offers no such device: " },
+	{ "which are offered is not known",
+	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), { "/resourceslices?", 403, "{}" }, ASKS(OF_CLASS), CLASS(IS_PCI) },
+	  ": which devices DRA offers is not known: you may not list ResourceSlices\n" },
+	{ "too few are free",
+	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), SLICES, ALL_CLAIMS(HAS("u", "theirs")), ASKS(OF_CLASS), CLASS(IS_PCI) },
+	  ": DRA offers 1, and 0 of these are free\n"
+	  "DEVICE   NODE   STATE    RESOURCECLAIM   POD\n"
+	  "a        n      in use   u/theirs        -\n" },
+	{ "enough are free, but not those",
+	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), SLICES, ALL_CLAIMS(""),
+	    ASKS(OF_CLASS ",'selectors':[{'cel':{'expression':'a == b'}}]"), CLASS(IS_PCI) },
+	  ": DRA offers 1, and 1 of these is free; which of them the request accepts, only the scheduler evaluates: "
+	  "a == b\n" },
+	{ "who has them is not known",
+	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), SLICES, { "/v1/resourceclaims?", 403, "{}" },
+	    ASKS(OF_CLASS ",'count':2"), CLASS(IS_PCI) },
+	  "\n  request 'r' asks for 2 devices of the DeviceClass pci.hostdev.io: DRA offers 1, and at most 1 of these is "
+	  "free\n" },
+	{ "a class that may not be read",
+	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), SLICES, ALL_CLAIMS(""), ASKS(OF_CLASS ",'allocationMode':'All'"),
+	    { "/deviceclasses/", 403, "{}" } },
+	  "\n  request 'r' asks for all devices of the DeviceClass pci.hostdev.io: DRA offers 1, and 1 of these is "
+	  "free\n" },
+	{ "alternatives", { CLAIMING(OF_NAME, ""), ASKS("") },
+	  "\n  request 'r' is a list of alternatives, which is not looked at\n" },
+	{ "it is allocated",
+	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), SLICES, ALL_CLAIMS(""), { GET_CLAIM, 200, HAS("t", "nic") } },
+	  "\n  a is allocated to it, but not prepared yet: if that fails, events of the pod say why "
+	  "(FailedPrepareDynamicResources)\n  reserved for pod t/q\n"
+	  "DEVICE   NODE   STATE    RESOURCECLAIM   POD\n"
+	  "a        n      in use   t/nic           -\n" },
+	{ "an API server without DRA's kinds of today", { CLAIMING(OF_NAME, ""), DEVICES(LENT) },
+	  "\n  the API server does not have resource.k8s.io/v1, which hostdev needs: update the cluster to Kubernetes "
+	  "1.34\n" },
+};
+/* clang-format on */
+
+static void claims_of_a_pod_read_so(void **state)
+{
+	static const char *const words[] = { "pod", "t/p", NULL };
+	const struct claims_case *c = suite_row(state);
+	const struct command_settings settings = { 0 };
+	struct scene *scene = *state;
+	auto_free char *text = NULL;
+	int status = -1;
+
+	scene_begin(scene, c->lines);
+	text = printed(scene, &why_command, &settings, words, false, &status);
+	assert_int_equal(status, COMMAND_OK);
+	if (!strstr(text, c->text))
+		fail_msg("no '%s' in %s", c->text, text);
+}
+
+/* --- who, with ResourceClaims ----------------------------------------------------------------- */
+
+/* clang-format off */
+static struct who_case {
+	const char *name;
+	struct scene_line lines[6];
+	const char *parts[3]; /* of what is printed */
+	bool asks;            /* for all ResourceClaims */
+} who_cases[] = {
+	{ "a device that a claim has, before its pod starts",
+	  { DEVICES(LENT), SLICES, ALL_CLAIMS(HAS("t", "nic")) }, { "in use", " t/q ", " t/nic\n" }, true },
+	{ "a device that a claim has, and no pod",
+	  { DEVICES(LENT), SLICES, ALL_CLAIMS(HAS_ALONE("t", "nic")) },
+	  { "in use", " ResourceClaim t/nic ", " t/nic\n" }, true },
+	{ "a device that a pod has by a claim that may not be read",
+	  { DEVICES(BY_CLAIM), SLICES, { "/v1/resourceclaims?", 403, "{}" } }, { " t/p ", " c ", " t/nic\n" }, true },
+	{ "a device of a cluster without DRA", { DEVICES(IN_POD), NO_SLICES }, { " t/p ", " c " }, false },
+	{ "a device of a cluster that is too old for it", { DEVICES(IN_POD) }, { " t/p ", " c " }, false },
+};
+/* clang-format on */
+
+static void who_knows_resource_claims(void **state)
+{
+	static const char *const words[] = { NULL };
+	const struct who_case *c = suite_row(state);
+	struct scene *scene = *state;
+	struct command_run run = {
+		.command = &who_command,
+		.out.format = OUT_WIDE,
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): no other cast drops const */
+		.words = (char *const *)(uintptr_t)words,
+	};
+	struct captured captured;
+	auto_free char *text = NULL;
+
+	scene_begin(scene, c->lines);
+	run.session = scene->session;
+	(void)fflush(stdout);
+	captured_begin_fd(&captured, STDOUT_FILENO);
+	assert_int_equal(who_command.run(&run), COMMAND_OK);
+	(void)fflush(stdout);
+	text = captured_end(&captured);
+	str_done(&run.out.text);
+	for (size_t i = 0; i < ARRAY_LEN(c->parts) && c->parts[i]; i++) {
+		if (!strstr(text, c->parts[i]))
+			fail_msg("no '%s' in %s", c->parts[i], text);
+	}
+	assert_int_equal(strstr(scene->log.buf, "/v1/resourceclaims?") != NULL, c->asks);
+}
+
 int main(void)
 {
 	struct suite suite = { .fixture = &scene_fixture };
@@ -215,5 +405,7 @@ int main(void)
 	suite_rows(&suite, plans, plan_has_its_status);
 	suite_rows(&suite, picks, pick_advises_by_rights);
 	suite_rows(&suite, lacks, pod_is_warned_of_its_node);
+	suite_rows(&suite, claims_cases, claims_of_a_pod_read_so);
+	suite_rows(&suite, who_cases, who_knows_resource_claims);
 	return suite_run(&suite, "commands");
 }

@@ -41,6 +41,20 @@ static void a_pod_is_of_its_namespace(void **state)
 	assert_false(narrow_has_pod(cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), NULL));
 }
 
+static void a_resource_claim_is_of_its_namespace(void **state)
+{
+	struct cluster *cluster = *state;
+	const struct cluster_device *device;
+
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("team", "nic",
+				     MADE_RESULT("hostdev.io", "vm1", "pci-0000-03-00-0"), ""));
+	device = cluster_device(cluster, DEVICE_PCI, "vm1-000003000");
+	assert_true(narrow_has_pod(device, "team"));
+	assert_true(narrow_has_pod(device, NULL));
+	assert_false(narrow_has_pod(device, "default"));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -51,5 +65,7 @@ int main(void)
 	suite_add(&suite, "a claim alone is no listed device", a_claim_alone_is_no_listed_device,
 		  NULL);
 	suite_add(&suite, "a pod is of its namespace", a_pod_is_of_its_namespace, NULL);
+	suite_add(&suite, "a ResourceClaim is of its namespace",
+		  a_resource_claim_is_of_its_namespace, NULL);
 	return suite_run(&suite, "narrow");
 }

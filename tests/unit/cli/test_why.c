@@ -166,6 +166,58 @@ static void heads_read_so(void **state)
 	str_done(&out.text);
 }
 
+static struct dra_case {
+	const char *name;
+	const char *claim; /* NULL: none that may be read */
+	const char *allocations;
+	const char *text; /* a part of it; "": no line about a ResourceClaim */
+} dra_cases[] = {
+	{ "offered by DRA", NULL, "[]",
+	  "\nOffered:     by DRA as pci-0000-09-00-0 in the pool vm1 (ResourceSlice s)\n" },
+	{ "claimed by nobody in DRA", NULL, "[]", "" },
+	{ "allocated, before its pod starts",
+	  MADE_RESOURCE_CLAIM("t", "nic", MADE_RESULT("hostdev.io", "vm1", "pci-0000-09-00-0"),
+			      ",'reservedFor':[{'resource':'pods','name':'a'},"
+			      "{'resource':'pods','name':'b'}]"),
+	  "[]", "\nDRA claim:   t/nic, not prepared yet; for pod t/a, pod t/b\n" },
+	{ "allocated, of no pod",
+	  MADE_RESOURCE_CLAIM("t", "nic", MADE_RESULT("hostdev.io", "vm1", "pci-0000-09-00-0"), ""),
+	  "[]", "\nDRA claim:   t/nic, not prepared yet; no pod uses it\n" },
+	{ "prepared",
+	  MADE_RESOURCE_CLAIM("t", "nic", MADE_RESULT("hostdev.io", "vm1", "pci-0000-09-00-0"),
+			      ",'reservedFor':[{'resource':'pods','name':'a'}]"),
+	  "[{'namespace':'t','pod':'a','container':'c','resourceClaim':'nic'}]",
+	  "\nDRA claim:   t/nic, prepared; for pod t/a\nPod:         t/a\n" },
+	{ "by a claim that may not be read", NULL,
+	  "[{'namespace':'t','pod':'a','container':'c','resourceClaim':'nic'}]",
+	  "\nDRA claim:   t/nic, prepared\nPod:         t/a\n" },
+};
+
+static void dra_reads_so(void **state)
+{
+	const struct dra_case *c = suite_row(state);
+	struct cluster *cluster = *state;
+	struct device_events none = { 0 };
+	struct out out = { .format = OUT_TABLE };
+	auto_free char *device =
+		xasprintf(MADE_PCI("vm1-000009000", "vm1", "0000:09:00.0", "'allocations':%s"),
+			  c->allocations);
+
+	made_put(cluster, CLUSTER_PCIDEVICE, device);
+	made_put(cluster, CLUSTER_SLICE,
+		 "{'metadata':{'name':'s'},'spec':{'driver':'hostdev.io','nodeName':'vm1',"
+		 "'pool':{'name':'vm1'},'devices':[{'name':'pci-0000-09-00-0'}]}}");
+	if (c->claim)
+		made_put(cluster, CLUSTER_RESOURCECLAIM, c->claim);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000009000"), HOW, &none,
+		  NOW_MS_S * INT64_C(1000), &out);
+	if (c->text[0] && !strstr(str_cstr(&out.text), c->text))
+		fail_msg("no '%s' in %s", c->text, str_cstr(&out.text));
+	if (!c->text[0])
+		assert_null(strstr(str_cstr(&out.text), "DRA claim:"));
+	str_done(&out.text);
+}
+
 static void what_is_older_than_the_spec_says_so(void **state)
 {
 	struct cluster *cluster = *state;
@@ -648,6 +700,7 @@ int main(void)
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, whys, why_reads_so);
 	suite_rows(&suite, heads, heads_read_so);
+	suite_rows(&suite, dra_cases, dra_reads_so);
 	suite_rows(&suite, conditions, conditions_read_so);
 	suite_add(&suite, "what is older than the spec says so",
 		  what_is_older_than_the_spec_says_so, NULL);

@@ -535,6 +535,35 @@ static void figures_are_counted(void **state)
 	assert_metric(scene, "hostdev_dra_prepared_claims 0\n");
 }
 
+static void registration_is_shown(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_metric(scene, "hostdev_dra_registered{driver=\"hostdev.io\"} 0\n");
+	registrar_call(scene, "\x08\x01", 2);
+	stage_settle(&scene->dra.stage, "slices|");
+	assert_metric(scene, "hostdev_dra_registered{driver=\"hostdev.io\"} 1\n");
+	registrar_call(scene, "\x12\x02no", 4);
+	stage_rest(&scene->dra.stage);
+	assert_metric(scene, "hostdev_dra_registered{driver=\"hostdev.io\"} 0\n");
+}
+
+static void restored_files_are_counted(void **state)
+{
+	struct scene *scene = *state;
+	auto_free char *path = xasprintf("%s/hostdev.io-device_" UID1 ".json", scene->dra.cdi_dir);
+
+	assert_metric(scene, "hostdev_dra_files_restored_total{result=\"done\"} 0\n");
+	assert_metric(scene, "hostdev_dra_files_restored_total{result=\"failed\"} 0\n");
+	prepare_nic(scene);
+	assert_metric(scene, "hostdev_dra_files_restored_total{result=\"done\"} 0\n");
+	assert_int_equal(unlink(path), 0);
+	while (!is_there(path))
+		stage_turn(&scene->dra.stage);
+	assert_metric(scene, "hostdev_dra_files_restored_total{result=\"done\"} 1\n");
+	assert_metric(scene, "hostdev_dra_files_restored_total{result=\"failed\"} 0\n");
+}
+
 /* --- health ----------------------------------------------------------------------------------- */
 
 static void on_health(void *arg, const char *data, size_t len)
@@ -634,6 +663,8 @@ int main(void)
 	suite_add(&suite, "what is no request is refused", rubbish_is_refused, NULL);
 	suite_add(&suite, "an idle connection stays", idle_connection_stays, NULL);
 	suite_add(&suite, "figures are counted", figures_are_counted, NULL);
+	suite_add(&suite, "the registration is shown", registration_is_shown, NULL);
+	suite_add(&suite, "restored files are counted", restored_files_are_counted, NULL);
 	suite_rows(&suite, healths, health_is_streamed);
 	suite_add(&suite, "there are not many streams", streams_are_few, NULL);
 	return suite_run(&suite, "dra_driver");

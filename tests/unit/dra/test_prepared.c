@@ -117,6 +117,24 @@ static void holders_are_found(void **state)
 	prepared_free(prepared);
 }
 
+/* By the names that the kubelet lists. */
+static void devices_are_found_by_name(void **state)
+{
+	struct prepared *prepared = open_prepared(*state, BOOT);
+
+	assert_null(prepared_device_id(prepared, "default", "nic", "pci-1-2"));
+	assert_int_equal(prepared_add(prepared, nic("1-a"), NULL), 0);
+	assert_string_equal(prepared_device_id(prepared, "default", "nic", "pci-0000:3b:00.0"),
+			    "0000:3b:00.0");
+	assert_string_equal(prepared_device_id(prepared, "default", "nic", "pci-1-2"), "1-2");
+	assert_null(prepared_device_id(prepared, "default", "nic", "pci-1-3"));
+	assert_null(prepared_device_id(prepared, "default", "nic-2", "pci-1-2"));
+	assert_null(prepared_device_id(prepared, "other", "nic", "pci-1-2"));
+	assert_int_equal(prepared_remove(prepared, "1-a", NULL), 0);
+	assert_null(prepared_device_id(prepared, "default", "nic", "pci-1-2"));
+	prepared_free(prepared);
+}
+
 /* It is left alone, so that whoever knows more can read it, until the kubelet speaks of its
  * claim. */
 static struct bad_case {
@@ -215,6 +233,7 @@ int main(void)
 	suite_add(&suite, "removing twice is no error", remove_of_unknown, NULL);
 	suite_add(&suite, "the holder of a device and of its group is found", holders_are_found,
 		  NULL);
+	suite_add(&suite, "devices are found by their names", devices_are_found_by_name, NULL);
 	suite_rows(&suite, bad_cases, bad_checkpoint_stays);
 	suite_add(&suite, "a checkpoint that cannot be read is removed with its claim",
 		  bad_checkpoint_is_unprepared, NULL);

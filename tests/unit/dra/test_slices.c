@@ -9,6 +9,7 @@
 #include "fake/fake_clock.h"
 #include "fake/fake_server.h"
 #include "kube/informer.h"
+#include "kube/metrics.h"
 #include "unit/captured.h"
 #include "unit/dra/devices_scene.h"
 #include "unit/kube/random_life.h"
@@ -28,6 +29,7 @@ struct bench {
 	struct world world;
 	struct dra_devices *devices;
 	struct slices *slices;
+	struct metrics *metrics;
 };
 
 static const char *const lines[] = {
@@ -66,6 +68,7 @@ static void bench_begin(struct bench *b)
 	b->node = this_node_of(b->client, fake_clock_as_clock(b->clock), NULL);
 	b->node.self = b->self;
 	b->node.inventory = b->world.inventory;
+	b->node.metrics = b->metrics;
 	b->devices = dra_devices_new(&b->node, on_devices, b);
 	b->slices = slices_new(&b->node, b->devices);
 	informer_start(b->self);
@@ -91,7 +94,8 @@ static void set_node(struct bench *b, const char *runtime)
 static void bench_open(struct bench *b)
 {
 	*b = (struct bench){ .server = fake_server_new(&resourceslice_kind),
-			     .clock = fake_clock_new() };
+			     .clock = fake_clock_new(),
+			     .metrics = metrics_new() };
 	b->client = fake_server_client(b->server);
 	b->nodes = fake_server_join(b->server, &node_kind);
 	fake_server_set_watch(b->server, FAKE_WATCH_NEXT);
@@ -108,6 +112,7 @@ static void bench_close(struct bench *b)
 	fake_server_free(b->server);
 	fake_clock_free(b->clock);
 	world_close(&b->world);
+	metrics_free(b->metrics);
 }
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
@@ -437,6 +442,15 @@ static void a_node_that_is_made_again_is_the_owner(void **state)
 	assert_int_equal(pass(b, 10000), 0);
 }
 
+static void assert_withheld(const struct bench *b, bool withheld)
+{
+	auto_str struct str text = STR_INIT;
+
+	metrics_write(b->metrics, &text);
+	assert_non_null(strstr(str_cstr(&text), withheld ? "\nhostdev_dra_withheld 1\n"
+							 : "\nhostdev_dra_withheld 0\n"));
+}
+
 static void a_runtime_without_cdi_gets_no_slices(void **state)
 {
 	struct bench *b = *state;
@@ -447,10 +461,30 @@ static void a_runtime_without_cdi_gets_no_slices(void **state)
 	assert_int_equal(pass(b, 1000), 1);
 	assert_devices(b, PCI, "none");
 	assert_int_equal(pass(b, 10000), 0);
+	assert_withheld(b, true);
 	b->node.cdi = CDI_ON;
 	slices_update(b->slices);
 	assert_int_equal(pass(b, 1000), 1);
+	assert_withheld(b, false);
 	assert_devices(b, PCI, "pci-0000-3c-00-0");
+}
+
+/* Where nothing is to be offered, nothing is withheld. */
+static void a_runtime_without_cdi_is_no_trouble_without_dra(void **state)
+{
+	struct bench *b = *state;
+	const bool selected[DRA_KINDS] = { [DRA_USB] = true };
+	const bool none[DRA_KINDS] = { false };
+
+	set_node(b, "containerd://1.6.20");
+	pass(b, 1000);
+	assert_withheld(b, false);
+	dra_devices_select(b->devices, selected);
+	pass(b, 1000);
+	assert_withheld(b, true);
+	dra_devices_select(b->devices, none);
+	pass(b, 1000);
+	assert_withheld(b, false);
 }
 
 /* --- random lives ----------------------------------------------------------------------------- */
@@ -579,6 +613,8 @@ int main(void)
 		  a_node_that_is_made_again_is_the_owner, NULL);
 	suite_add(&suite, "a runtime without CDI gets no slices",
 		  a_runtime_without_cdi_gets_no_slices, NULL);
+	suite_add(&suite, "a runtime without CDI is no trouble without DRA",
+		  a_runtime_without_cdi_is_no_trouble_without_dra, NULL);
 	random_lives(&suite, &slices_kind, 30);
 	return suite_run(&suite, "slices");
 }

@@ -95,7 +95,7 @@ static bool is_free(void *arg, const char *id, char **ret_holder)
 static const struct pcidevice_allocations *allocations_of(void *arg, const char *id)
 {
 	static char namespace[] = "default", pod[] = "train", container[] = "c";
-	static struct pcidevice_allocation one = { namespace, pod, container };
+	static struct pcidevice_allocation one = { namespace, pod, container, NULL };
 	static const struct pcidevice_allocations none = { 0 };
 	static const struct pcidevice_allocations some = { &one, 1, 1 };
 	const struct bench *b = arg;

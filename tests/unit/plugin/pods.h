@@ -15,6 +15,10 @@ struct pod_message {
 	char *ids[1];
 	V1__ContainerDevices devices;
 	V1__ContainerDevices *groups[1];
+	V1__ClaimResource claimed;
+	V1__ClaimResource *claimeds[1];
+	V1__DynamicResource claim;
+	V1__DynamicResource *claims[1];
 	V1__ContainerResources container;
 	V1__ContainerResources *containers[1];
 	V1__PodResources pod;
@@ -33,6 +37,21 @@ static inline char *pods_unconst(const char *text)
 	return u.out;
 }
 
+/* As a kubelet lists a device of a ResourceClaim. */
+static inline void pod_message_init_claim(struct pod_message *m, const struct pod_device *device)
+{
+	v1__claim_resource__init(&m->claimed);
+	m->claimed.driver_name = pods_unconst(device->resource);
+	m->claimed.device_name = pods_unconst(device->device);
+	m->claimeds[0] = &m->claimed;
+	v1__dynamic_resource__init(&m->claim);
+	m->claim.claim_name = pods_unconst(device->claim);
+	m->claim.claim_namespace = pods_unconst(device->namespace);
+	m->claim.claim_resources = m->claimeds;
+	m->claim.n_claim_resources = 1;
+	m->claims[0] = &m->claim;
+}
+
 static inline void pod_message_init(struct pod_message *m, const struct pod_device *device)
 {
 	m->ids[0] = pods_unconst(device->device);
@@ -44,7 +63,11 @@ static inline void pod_message_init(struct pod_message *m, const struct pod_devi
 	v1__container_resources__init(&m->container);
 	m->container.name = pods_unconst(device->container);
 	m->container.devices = m->groups;
-	m->container.n_devices = 1;
+	m->container.n_devices = device->claim ? 0 : 1;
+	if (device->claim)
+		pod_message_init_claim(m, device);
+	m->container.dynamic_resources = m->claims;
+	m->container.n_dynamic_resources = device->claim ? 1 : 0;
 	m->containers[0] = &m->container;
 	v1__pod_resources__init(&m->pod);
 	m->pod.name = pods_unconst(device->pod);
@@ -70,7 +93,7 @@ static inline void pods_pack(struct str *out, const struct pod_device *devices, 
 	assert_int_equal(grpc_message_pack(&list.base, SIZE_MAX, out, NULL), 0);
 }
 
-/* "RESOURCE DEVICE NAMESPACE/POD/CONTAINER, ..." */
+/* "RESOURCE DEVICE NAMESPACE/POD/CONTAINER, ..."; of a ResourceClaim with its name: "(nic)". */
 static inline void pods_show(struct str *out, const struct pod_devices *devices)
 {
 	for (size_t i = 0; i < devices->len; i++) {
@@ -78,5 +101,7 @@ static inline void pods_show(struct str *out, const struct pod_devices *devices)
 
 		str_addf(out, "%s%s %s %s/%s/%s", i ? ", " : "", d->resource, d->device,
 			 d->namespace, d->pod, d->container);
+		if (d->claim)
+			str_addf(out, " (%s)", d->claim);
 	}
 }

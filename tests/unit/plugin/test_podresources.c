@@ -44,7 +44,7 @@ static void answer(struct scene *scene, struct grpc_call *call)
 	if (scene->device.pod)
 		pods_pack(&message, &scene->device, 1);
 	if (scene->padding > 0) {
-		struct pod_device other = { "y/y", "d", "n", "p", "c" };
+		struct pod_device other = { "y/y", "d", "n", "p", "c", NULL };
 
 		padding = xmalloc(scene->padding + 1);
 		memset(padding, 'x', scene->padding);

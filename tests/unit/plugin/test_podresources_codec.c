@@ -21,40 +21,58 @@ static struct list_case {
 } lists[] = {
 	{ "no pods, no devices", { { 0 } }, "" },
 	{ "a device of a container of a pod",
-	  { { "x/gpu", "0000:01:00.0", "ns", "pod", "main" } },
+	  { { "x/gpu", "0000:01:00.0", "ns", "pod", "main", NULL } },
 	  "x/gpu 0000:01:00.0 ns/pod/main" },
 	{ "in the order of resource and device",
-	  { { "x/b", "1", "n", "p", "c" },
-	    { "x/a", "2", "n", "p", "c" },
-	    { "x/a", "1", "n", "p", "c" } },
+	  { { "x/b", "1", "n", "p", "c", NULL },
+	    { "x/a", "2", "n", "p", "c", NULL },
+	    { "x/a", "1", "n", "p", "c", NULL } },
 	  "x/a 1 n/p/c, x/a 2 n/p/c, x/b 1 n/p/c" },
 	{ "a device of two containers stands twice",
-	  { { "x/a", "1", "n", "p", "init" }, { "x/a", "1", "n", "p", "c" } },
+	  { { "x/a", "1", "n", "p", "init", NULL }, { "x/a", "1", "n", "p", "c", NULL } },
 	  "x/a 1 n/p/c, x/a 1 n/p/init" },
 	{ "the same entry stands once",
-	  { { "x/a", "1", "n", "p", "c" },
-	    { "x/a", "2", "n", "p", "c" },
-	    { "x/a", "1", "n", "p", "c" },
-	    { "x/a", "1", "n", "p", "c" } },
+	  { { "x/a", "1", "n", "p", "c", NULL },
+	    { "x/a", "2", "n", "p", "c", NULL },
+	    { "x/a", "1", "n", "p", "c", NULL },
+	    { "x/a", "1", "n", "p", "c", NULL } },
 	  "x/a 1 n/p/c, x/a 2 n/p/c" },
 	{ "what nobody wants is left out",
-	  { { "other/a", "1", "n", "p", "c" }, { "x/a", "1", "n", "p", "c" } },
+	  { { "other/a", "1", "n", "p", "c", NULL }, { "x/a", "1", "n", "p", "c", NULL } },
 	  "x/a 1 n/p/c" },
 	{ "what has no name is left out",
-	  { { "x/a", "", "n", "p", "c" },
-	    { "x/a", "1", "", "p", "c" },
-	    { "x/a", "1", "n", "", "c" },
-	    { "x/a", "1", "n", "p", "" } },
+	  { { "x/a", "", "n", "p", "c", NULL },
+	    { "x/a", "1", "", "p", "c", NULL },
+	    { "x/a", "1", "n", "", "c", NULL },
+	    { "x/a", "1", "n", "p", "", NULL } },
 	  "" },
 	{ "what could forge a line is left out",
-	  { { "x/a", "1\n2", "n", "p", "c" },
-	    { "x/a", "1", "n\x1b", "p", "c" },
-	    { "x/a", "1", "n", "p q", "c" },
-	    { "x/a", "1", "n", "p", "\xc3\xbc" } },
+	  { { "x/a", "1\n2", "n", "p", "c", NULL },
+	    { "x/a", "1", "n\x1b", "p", "c", NULL },
+	    { "x/a", "1", "n", "p q", "c", NULL },
+	    { "x/a", "1", "n", "p", "\xc3\xbc", NULL } },
 	  "" },
-	{ "a name of 253 bytes is one", { { "x/a", "1", "n", LONG, "c" } }, "x/a 1 n/" LONG "/c" },
-	{ "a name of 254 bytes is none", { { "x/a", "1", "n", LONG "x", "c" } }, "" },
+	{ "a device of a claim",
+	  { { "hostdev.io", "pci-1", "ns", "pod", "main", "nic" } },
+	  "hostdev.io pci-1 ns/pod/main (nic)" },
+	{ "of two claims, and of a plugin",
+	  { { "hostdev.io", "pci-1", "n", "p", "c", "b" },
+	    { "hostdev.io", "pci-1", "n", "p", "c", "a" },
+	    { "x/a", "1", "n", "p", "c", NULL } },
+	  "hostdev.io pci-1 n/p/c (a), hostdev.io pci-1 n/p/c (b), x/a 1 n/p/c" },
+	{ "another driver's are left out", { { "gpu.x", "pci-1", "n", "p", "c", "nic" } }, "" },
+	{ "a claim or a device that has no name is left out",
+	  { { "hostdev.io", "pci-1", "n", "p", "c", "" },
+	    { "hostdev.io", "pci 1", "n", "p", "c", "nic" },
+	    { "hostdev.io", "", "n", "p", "c", "nic" } },
+	  "" },
+	{ "a name of 253 bytes is one",
+	  { { "x/a", "1", "n", LONG, "c", NULL } },
+	  "x/a 1 n/" LONG "/c" },
+	{ "a name of 254 bytes is none", { { "x/a", "1", "n", LONG "x", "c", NULL } }, "" },
 };
+
+static const struct podresources_wanted all = { 0 };
 
 static bool wants_x(void *arg, const char *resource)
 {
@@ -67,6 +85,7 @@ SUITE_CLOSING(pod_devices, struct pod_devices, pod_devices_done);
 static void list_matches_table(void **state)
 {
 	const struct list_case *c = suite_row(state);
+	const struct podresources_wanted wanted = { wants_x, NULL, "hostdev.io" };
 	auto_str struct str message = STR_INIT;
 	auto_str struct str shown = STR_INIT;
 	struct pod_devices *devices = *state;
@@ -76,22 +95,22 @@ static void list_matches_table(void **state)
 		len++;
 	pods_pack(&message, c->devices, len);
 	assert_int_equal(
-		podresources_unpack(str_cstr(&message), message.len, wants_x, NULL, devices, NULL),
-		0);
+		podresources_unpack(str_cstr(&message), message.len, &wanted, devices, NULL), 0);
 	pods_show(&shown, devices);
 	assert_string_equal(str_cstr(&shown), c->shown);
 }
 
+/* But for what claims have: that is asked for by the driver's name. */
 static void everything_may_be_wanted(void **state)
 {
-	struct pod_device device = { "other/a", "1", "n", "p", "c" };
+	struct pod_device items[] = { { "other/a", "1", "n", "p", "c", NULL },
+				      { "hostdev.io", "pci-1", "n", "p", "c", "nic" } };
 	auto_str struct str message = STR_INIT;
 	struct pod_devices devices = { 0 };
 
-	pods_pack(&message, &device, 1);
-	assert_int_equal(
-		podresources_unpack(str_cstr(&message), message.len, NULL, NULL, &devices, NULL),
-		0);
+	pods_pack(&message, items, 2);
+	assert_int_equal(podresources_unpack(str_cstr(&message), message.len, &all, &devices, NULL),
+			 0);
 	assert_int_equal(devices.len, 1);
 	pod_devices_done(&devices);
 	pod_devices_done(&devices);
@@ -99,14 +118,14 @@ static void everything_may_be_wanted(void **state)
 
 static void half_a_message_is_none(void **state)
 {
-	struct pod_device device = { "x/a", "1", "n", "p", "c" };
+	struct pod_device device = { "x/a", "1", "n", "p", "c", NULL };
 	auto_str struct str message = STR_INIT;
 	struct pod_devices devices = { 0 };
 	struct err err = { 0 };
 
 	pods_pack(&message, &device, 1);
 	for (size_t len = 1; len < message.len; len++) {
-		assert_int_equal(podresources_unpack(message.buf, len, NULL, NULL, &devices, &err),
+		assert_int_equal(podresources_unpack(message.buf, len, &all, &devices, &err),
 				 -EBADMSG);
 		assert_int_equal(err.kind, ERR_INVALID);
 		assert_null(devices.items);
@@ -116,7 +135,7 @@ static void half_a_message_is_none(void **state)
 /* One container with this many devices. */
 static int unpack_many(size_t n, struct pod_devices *devices, struct err *err)
 {
-	struct pod_device device = { "x/a", "1", "n", "p", "c" };
+	struct pod_device device = { "x/a", "1", "n", "p", "c", NULL };
 	V1__ListPodResourcesResponse list = V1__LIST_POD_RESOURCES_RESPONSE__INIT;
 	auto_str struct str message = STR_INIT;
 	auto_free char **ids = xcalloc(n, sizeof(*ids));
@@ -134,7 +153,7 @@ static int unpack_many(size_t n, struct pod_devices *devices, struct err *err)
 	list.pod_resources = pods;
 	list.n_pod_resources = 1;
 	assert_int_equal(grpc_message_pack(&list.base, SIZE_MAX, &message, NULL), 0);
-	return podresources_unpack(message.buf, message.len, NULL, NULL, devices, err);
+	return podresources_unpack(message.buf, message.len, &all, devices, err);
 }
 
 static void devices_are_limited(void **state)
@@ -151,8 +170,10 @@ static void devices_are_limited(void **state)
 
 static void lists_are_compared(void **state)
 {
-	struct pod_device a[] = { { "x/a", "1", "n", "p", "c" }, { "x/a", "2", "n", "p", "c" } };
-	struct pod_device b[] = { { "x/a", "1", "n", "p", "c" }, { "x/a", "2", "n", "q", "c" } };
+	struct pod_device a[] = { { "x/a", "1", "n", "p", "c", NULL },
+				  { "x/a", "2", "n", "p", "c", NULL } };
+	struct pod_device b[] = { { "x/a", "1", "n", "p", "c", NULL },
+				  { "x/a", "2", "n", "q", "c", NULL } };
 
 	assert_true(pod_devices_same(&(struct pod_devices){ a, 2, NULL },
 				     &(struct pod_devices){ a, 2, NULL }));

@@ -75,7 +75,7 @@ static inline void list_more(struct scene *scene, const char *resource, const ch
 {
 	assert_true(scene->listed_len < ARRAY_LEN(scene->listed));
 	scene->listed[scene->listed_len++] =
-		(struct pod_device){ resource, id, "default", pod, "main" };
+		(struct pod_device){ resource, id, "default", pod, "main", NULL };
 }
 
 static inline void list_none(struct scene *scene)

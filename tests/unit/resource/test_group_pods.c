@@ -74,13 +74,13 @@ static struct group_case {
 static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
 {
 	static char ns[] = "n", pod[] = "p", container[] = "c";
-	static struct pcidevice_allocation item = { ns, pod, container };
+	static struct pcidevice_allocation item = { ns, pod, container, NULL };
 	static const struct pcidevice_allocations one = { .items = &item, .len = 1 };
 	static struct pcidevice_allocation own_item;
 	static const struct pcidevice_allocations own = { .items = &own_item, .len = 1 };
 	struct group_case *row = arg;
 
-	own_item = (struct pcidevice_allocation){ ns, row->own_pod, container };
+	own_item = (struct pcidevice_allocation){ ns, row->own_pod, container, NULL };
 	if (strcmp(address, NIC) == 0)
 		return row->listed ? &one : NULL;
 	return *row->own_pod ? &own : NULL;

@@ -166,13 +166,17 @@ static void list_pods(void *arg, struct grpc_call *call, const char *request, si
 	(void)request;
 	(void)len;
 	if (row->listed[0])
-		items[n++] = (struct pod_device){ MODEL, NIC, "default", "vm-1", "main" };
+		items[n++] = (struct pod_device){ MODEL, NIC, "default", "vm-1", "main", NULL };
 	if (row->besides)
-		items[n++] = (struct pod_device){ MODEL, NIC, "default", row->besides, "main" };
-	if (row->listed[1])
 		items[n++] =
-			(struct pod_device){ MODEL, TWIN, row->other[0] ? row->other[0] : "default",
-					     row->other[1] ? row->other[1] : "vm-1", "main" };
+			(struct pod_device){ MODEL, NIC, "default", row->besides, "main", NULL };
+	if (row->listed[1])
+		items[n++] = (struct pod_device){ MODEL,
+						  TWIN,
+						  row->other[0] ? row->other[0] : "default",
+						  row->other[1] ? row->other[1] : "vm-1",
+						  "main",
+						  NULL };
 	if (n > 0)
 		pods_pack(&message, items, n);
 	grpc_call_answer(call, str_cstr(&message), message.len);

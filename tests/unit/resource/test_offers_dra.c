@@ -2,6 +2,7 @@
 #include "agent/config/config.h"
 #include "agent/dra/dra_codec.h"
 #include "agent/resource/offers.h"
+#include "api/pcidevice.h"
 #include "base/array.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
@@ -163,6 +164,94 @@ static void claim_holds_its_device(void **state)
 	assert_true(told(dra->scene, "changed " NIC "|"));
 }
 
+/* "default/vm-1/main by nic, ..."; "?": it is not known. */
+static void assert_holders(struct dra *dra, const char *wanted)
+{
+	const struct pcidevice_allocations *list = offers_allocations(dra->scene->offers, NIC);
+	auto_str struct str text = STR_INIT;
+
+	for (size_t i = 0; list && i < list->len; i++) {
+		const struct pcidevice_allocation *a = &list->items[i];
+
+		str_addf(&text, "%s%s/%s/%s by %s", i ? ", " : "", a->namespace, a->pod,
+			 a->container, a->resource_claim ? a->resource_claim : "the plugin");
+	}
+	assert_string_equal(list ? str_cstr(&text) : "?", wanted);
+}
+
+/* As the kubelet lists the device of the claim. */
+static void list_claimed(struct dra *dra, const char *pod, const char *claim, const char *device)
+{
+	struct scene *scene = dra->scene;
+
+	assert_true(scene->listed_len < ARRAY_LEN(scene->listed));
+	scene->listed[scene->listed_len++] =
+		(struct pod_device){ "hostdev.io", device, "default", pod, "main", claim };
+}
+
+static void pods_of_a_claim_are_known(void **state)
+{
+	struct dra *dra = *state;
+
+	assert_holders(dra, "");
+	prepare(dra, "node1/" NIC_NAME "||");
+	list_claimed(dra, "vm-1", "nic", NIC_NAME);
+	str_clear(&dra->scene->stage.log);
+	pass(dra->scene, 1000);
+	assert_holders(dra, "default/vm-1/main by nic");
+	assert_true(told(dra->scene, "changed " NIC "|"));
+	list_claimed(dra, "vm-2", "nic", NIC_NAME); /* shares the claim */
+	pass(dra->scene, 31000);
+	assert_holders(dra, "default/vm-1/main by nic, default/vm-2/main by nic");
+	assert_holder(dra->scene, "ResourceClaim default/nic");
+}
+
+/* The kubelet's list is older than the end of the claim. */
+static void claim_that_has_ended_has_no_pods(void **state)
+{
+	struct dra *dra = *state;
+
+	prepare(dra, "node1/" NIC_NAME "||");
+	list_claimed(dra, "vm-1", "nic", NIC_NAME);
+	pass(dra->scene, 1000);
+	undo(dra);
+	assert_holders(dra, "");
+	pass(dra->scene, 1000);
+	assert_holders(dra, "");
+	assert_holder(dra->scene, "free");
+	prepare(dra, "node1/" NIC_NAME "||"); /* the next pod does not wait for the next list */
+	pass(dra->scene, 1000);
+	assert_holders(dra, "default/vm-1/main by nic");
+}
+
+/* Of claims that are not prepared, and of devices that the claim does not have. */
+static void other_claims_do_not_count(void **state)
+{
+	struct dra *dra = *state;
+
+	prepare(dra, "node1/" NIC_NAME "||");
+	list_claimed(dra, "vm-1", "other", NIC_NAME);
+	list_claimed(dra, "vm-1", "nic", "pci-0000-02-00-0");
+	pass(dra->scene, 1000);
+	assert_holders(dra, "");
+}
+
+static void pods_of_a_claim_are_not_known_yet(void **state)
+{
+	struct dra *dra = *state;
+
+	prepare(dra, "node1/" NIC_NAME "||");
+	dra->scene->pods = grpc_uv_server_free(dra->scene->pods);
+	dra->scene->offers = offers_free(dra->scene->offers);
+	settle(dra->scene);
+	list_claimed(dra, "vm-1", "nic", NIC_NAME);
+	dra_begin(dra);
+	assert_holders(dra, "?");
+	pods_serve(dra->scene);
+	pass(dra->scene, 31000);
+	assert_holders(dra, "default/vm-1/main by nic");
+}
+
 static void container_gets_what_the_plugin_would_give(void **state)
 {
 	struct dra *dra = *state;
@@ -243,6 +332,12 @@ int main(void)
 
 	suite_fixture(&suite, &dra_fixture);
 	suite_add(&suite, "a claim holds its device", claim_holds_its_device, NULL);
+	suite_add(&suite, "the pods of a claim are known", pods_of_a_claim_are_known, NULL);
+	suite_add(&suite, "a claim that has ended has no pods", claim_that_has_ended_has_no_pods,
+		  NULL);
+	suite_add(&suite, "other claims do not count", other_claims_do_not_count, NULL);
+	suite_add(&suite, "the pods of a claim are not known yet",
+		  pods_of_a_claim_are_not_known_yet, NULL);
 	suite_add(&suite, "a container gets what the device plugin would give",
 		  container_gets_what_the_plugin_would_give, NULL);
 	suite_add(&suite, "the mode is off while a claim has it", mode_is_off_while_a_claim_has_it,

@@ -64,6 +64,22 @@ static void the_last_status_holds_until_the_kubelet_answers(void **state)
 	assert_holder(scene, "free"); /* whatever the object still says */
 }
 
+/* What a ResourceClaim had, its checkpoint says. */
+static void the_last_status_of_a_claim_does_not_hold(void **state)
+{
+	struct scene *scene = *state;
+
+	kubelet_start(&scene->kubelet);
+	node1_device(&scene->node,
+		     "{'metadata':{'name':'node1-000001000','uid':'d','resourceVersion':'1'},"
+		     "'status':{'address':'" NIC "','allocations':[{'namespace':'default',"
+		     "'pod':'vm-9','container':'main','resourceClaim':'nic'}]}}");
+	offers_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 30000);
+	assert_holder(scene, "free");
+}
+
 /* The PCIDevice was created again meanwhile, and has no allocations. */
 static void what_the_claim_says_holds_until_the_kubelet_answers(void **state)
 {
@@ -673,6 +689,8 @@ int main(void)
 		  what_its_object_says_a_pod_had_is_the_pods, NULL);
 	suite_add(&suite, "the last status holds until the kubelet answers",
 		  the_last_status_holds_until_the_kubelet_answers, NULL);
+	suite_add(&suite, "the last status of a claim does not hold",
+		  the_last_status_of_a_claim_does_not_hold, NULL);
 	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet answers",
 		  what_the_checkpoint_says_holds_until_the_kubelet_answers, NULL);
 	suite_add(&suite, "what the checkpoint says holds until it is written",

@@ -25,7 +25,7 @@ static struct prefer_case {
 static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
 {
 	static char ns[] = "n", pod[] = "p", container[] = "c";
-	static struct pcidevice_allocation item = { ns, pod, container };
+	static struct pcidevice_allocation item = { ns, pod, container, NULL };
 	static const struct pcidevice_allocations one = { .items = &item, .len = 1 };
 	const struct prefer_case *row = arg;
 

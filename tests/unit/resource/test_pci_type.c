@@ -172,7 +172,7 @@ static const char *held_as(void *arg, const char *address, bool *ret_ours)
 static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
 {
 	static char ns[] = "n", pod[] = "p", container[] = "c";
-	static struct pcidevice_allocation item = { ns, pod, container };
+	static struct pcidevice_allocation item = { ns, pod, container, NULL };
 	static const struct pcidevice_allocations one = { .items = &item, .len = 1 };
 	const struct offer_case *row = arg;
 

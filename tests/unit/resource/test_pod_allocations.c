@@ -21,31 +21,35 @@ static struct pods_case {
 	const char *holders; /* of A, in the end */
 } cases[] = {
 	/* clang-format off */
-	{ "an allocation is reported", { { 0 } }, { { "x/y", A, "n", "p", "c" } }, A " ", "n/p/c " },
-	{ "what is the same is not told", { { "x/y", A, "n", "p", "c" } }, { { "x/y", A, "n", "p", "c" } }, "",
+	{ "an allocation is reported", { { 0 } }, { { "x/y", A, "n", "p", "c", NULL } }, A " ", "n/p/c " },
+	{ "what is the same is not told", { { "x/y", A, "n", "p", "c", NULL } }, { { "x/y", A, "n", "p", "c", NULL } }, "",
 	  "n/p/c " },
-	{ "the end of one is reported", { { "x/y", A, "n", "p", "c" } }, { { 0 } }, A " ", "" },
-	{ "another pod is reported", { { "x/y", A, "n", "p", "c" } }, { { "x/y", A, "n", "q", "c" } }, A " ", "n/q/c " },
-	{ "only that device is reported", { { "x/y", A, "n", "p", "c" } },
-	  { { "x/y", A, "n", "p", "c" }, { "x/y", B, "n", "q", "c" } }, B " ", "n/p/c " },
+	{ "the end of one is reported", { { "x/y", A, "n", "p", "c", NULL } }, { { 0 } }, A " ", "" },
+	{ "another pod is reported", { { "x/y", A, "n", "p", "c", NULL } }, { { "x/y", A, "n", "q", "c", NULL } }, A " ", "n/q/c " },
+	{ "only that device is reported", { { "x/y", A, "n", "p", "c", NULL } },
+	  { { "x/y", A, "n", "p", "c", NULL }, { "x/y", B, "n", "q", "c", NULL } }, B " ", "n/p/c " },
 	{ "two containers of a pod may have it, one after the other", { { 0 } },
-	  { { "x/y", A, "n", "p", "a" }, { "x/y", A, "n", "p", "b" } }, A " ", "n/p/a n/p/b " },
-	{ "the same container by two resources is one", { { "x/y", A, "n", "p", "c" } },
-	  { { "x/y", A, "n", "p", "c" }, { "x/z", A, "n", "p", "c" } }, "", "n/p/c " },
-	{ "a resource's new name is no news", { { "x/y", A, "n", "p", "c" } }, { { "x/z", A, "n", "p", "c" } }, "",
+	  { { "x/y", A, "n", "p", "a", NULL }, { "x/y", A, "n", "p", "b", NULL } }, A " ", "n/p/a n/p/b " },
+	{ "the same container by two resources is one", { { "x/y", A, "n", "p", "c", NULL } },
+	  { { "x/y", A, "n", "p", "c", NULL }, { "x/z", A, "n", "p", "c", NULL } }, "", "n/p/c " },
+	{ "a resource's new name is no news", { { "x/y", A, "n", "p", "c", NULL } }, { { "x/z", A, "n", "p", "c", NULL } }, "",
 	  "n/p/c " },
+	{ "by a claim is something else", { { "x/y", A, "n", "p", "c", NULL } }, { { "x/y", A, "n", "p", "c", "nic" } }, A " ",
+	  "n/p/c " },
+	{ "by two claims it is listed twice", { { 0 } },
+	  { { "x/y", A, "n", "p", "c", "a" }, { "x/y", A, "n", "p", "c", "b" } }, A " ", "n/p/c n/p/c " },
 	{ "IDs that are no addresses are not ours", { { 0 } },
-	  { { "x/y", "GPU-1", "n", "p", "c" }, { "x/y", "0000:01:00", "n", "p", "c" } }, "", "" },
-	{ "nor are port paths of somebody else's resource", { { 0 } }, { { "x/y", "1-2.3", "n", "p", "c" } }, "", "" },
-	{ "any ID of a resource of ours is", { { 0 } }, { { "our/usb", "1-2.3", "n", "p", "c" } }, "1-2.3 ", "" },
-	{ "nor does one become ours", { { "x/y", "1-2.3", "n", "p", "c" } }, { { "x/y", "1-2.3", "n", "p", "c" } }, "", "" },
-	{ "a UUID is, whoever offered it", { { 0 } }, { { "x/y", UUID, "n", "p", "c" } }, UUID " ", "" },
+	  { { "x/y", "GPU-1", "n", "p", "c", NULL }, { "x/y", "0000:01:00", "n", "p", "c", NULL } }, "", "" },
+	{ "nor are port paths of somebody else's resource", { { 0 } }, { { "x/y", "1-2.3", "n", "p", "c", NULL } }, "", "" },
+	{ "any ID of a resource of ours is", { { 0 } }, { { "our/usb", "1-2.3", "n", "p", "c", NULL } }, "1-2.3 ", "" },
+	{ "nor does one become ours", { { "x/y", "1-2.3", "n", "p", "c", NULL } }, { { "x/y", "1-2.3", "n", "p", "c", NULL } }, "", "" },
+	{ "a UUID is, whoever offered it", { { 0 } }, { { "x/y", UUID, "n", "p", "c", NULL } }, UUID " ", "" },
 	{ "what is a UUID but for one letter is not", { { 0 } },
-	  { { "x/y", "c0ffee00-1234-4567-89ab-0123456789ag", "n", "p", "c" } }, "", "" },
-	{ "several in one are reported one by one", { { "our/usb", "1-1,1-2", "n", "p", "c" } },
-	  { { "our/usb", "1-1,1-2", "n", "p", "c" }, { "our/usb", "1-3,1-4", "n", "p", "c" } }, "1-3 1-3,1-4 1-4 ", "" },
+	  { { "x/y", "c0ffee00-1234-4567-89ab-0123456789ag", "n", "p", "c", NULL } }, "", "" },
+	{ "several in one are reported one by one", { { "our/usb", "1-1,1-2", "n", "p", "c", NULL } },
+	  { { "our/usb", "1-1,1-2", "n", "p", "c", NULL }, { "our/usb", "1-3,1-4", "n", "p", "c", NULL } }, "1-3 1-3,1-4 1-4 ", "" },
 	{ "a device of several is known by its own ID", { { 0 } },
-	  { { "our/usb", A ",1-2", "n", "p", "c" } }, "0000:01:00.0 0000:01:00.0,1-2 1-2 ", "n/p/c " },
+	  { { "our/usb", A ",1-2", "n", "p", "c", NULL } }, "0000:01:00.0 0000:01:00.0,1-2 1-2 ", "n/p/c " },
 	/* clang-format on */
 };
 
@@ -120,7 +124,7 @@ static void a_crowd_is_cut(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(items); i++) {
 		(void)snprintf(names[i], sizeof(names[i]), "p%zu", i);
-		items[i] = (struct pod_device){ "x/y", A, "n", names[i], "c" };
+		items[i] = (struct pod_device){ "x/y", A, "n", names[i], "c", NULL };
 	}
 	pod_allocations_set(pods, &devices, true, &ops, &changes);
 	assert_int_equal(pod_allocations_of(pods, A)->len, 64);
@@ -132,8 +136,8 @@ static void what_a_part_does_not_list_is_as_it_was(void **state)
 {
 	static const char b[] = "0000:02:00.0";
 	struct pod_allocations *pods = *state;
-	struct pod_device first = { "x/y", A, "n", "old", "c" };
-	struct pod_device second = { "x/y", b, "n", "new", "c" };
+	struct pod_device first = { "x/y", A, "n", "old", "c", NULL };
+	struct pod_device second = { "x/y", b, "n", "new", "c", NULL };
 	struct pod_devices devices = { .items = &first, .len = 1 };
 	struct json_strs changes = { 0 };
 
@@ -159,8 +163,8 @@ static void what_was_ours_stays_so_while_it_is_listed(void **state)
 {
 	static const char id[] = "1-2.3,1-4";
 	struct pod_allocations *pods = *state;
-	struct pod_device device = { "our/usb", id, "n", "p", "c" };
-	struct pod_device other = { "x/usb", id, "n", "q", "c" };
+	struct pod_device device = { "our/usb", id, "n", "p", "c", NULL };
+	struct pod_device other = { "x/usb", id, "n", "q", "c", NULL };
 	struct pod_devices devices = { .items = &device, .len = 1 };
 	static const struct pod_allocations_ops gone = { .offers = is_nobodys,
 							 .changed = on_changed };
@@ -197,8 +201,8 @@ static void what_a_pod_had_before_counts(void **state)
 							 .changed = on_changed,
 							 .had = had_it };
 	struct pod_allocations *pods = *state;
-	struct pod_device items[] = { { "old/usb", "1-2,1-3", "n", "p", "c" },
-				      { "x/usb", "1-4", "n", "q", "c" } };
+	struct pod_device items[] = { { "old/usb", "1-2,1-3", "n", "p", "c", NULL },
+				      { "x/usb", "1-4", "n", "q", "c", NULL } };
 	struct pod_devices devices = { .items = items, .len = ARRAY_LEN(items) };
 	struct json_strs changes = { 0 };
 

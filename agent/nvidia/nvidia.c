@@ -902,7 +902,11 @@ void nvidia_find_gpus(struct nvidia *nvidia)
 		const struct pci_facts *pci = &inventory->facts->pci.items[i];
 
 		if (is_gpu(pci))
-			*array_add(&cards) = (struct nvidia_card){ pci->address, pci->numa_node };
+			*array_add(&cards) = (struct nvidia_card){
+				.address = pci->address,
+				.numa_node = pci->numa_node,
+				.pci_class = (unsigned)strtoul(pci->class_code, NULL, 16),
+			};
 	}
 	if (cards.len > 0)
 		qsort(cards.items, cards.len, sizeof(*cards.items), by_address);

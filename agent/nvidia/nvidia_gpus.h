@@ -36,7 +36,12 @@ struct nvidia_gpu {
 	int minor;          /* of /dev/nvidia<minor>; -1: unknown */
 	int index;          /* NVML's, which moves when others come and go; -1: unknown */
 	int64_t memory_mib; /* 0, -1: unknown */
-	char *uuid;         /* NULL: not told yet */
+	unsigned pci_class; /* 0x030200; 0: unknown */
+	int compute_major;  /* of its CUDA compute capability; -1: unknown */
+	int compute_minor;
+	char *cluster;  /* of its NVLink fabric, 32 hex digits; NULL: none, or unknown */
+	int64_t clique; /* of that */
+	char *uuid;     /* NULL: not told yet */
 	char *name;
 	char *trouble; /* why it is not healthy; NULL: it is, or nothing is known of it */
 	/* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: none does */
@@ -53,6 +58,7 @@ struct nvidia_gpu {
 	bool urgent;     /* to be probed although it is healthy    */
 	bool doubted;    /* to be looked at again                  */
 	bool has_mig;    /* it is in MIG mode                      */
+	bool can_mig;    /* it has such a mode                     */
 	struct nvidia_migs migs;
 	bool told_ill;     /* for the owner's log                    */
 	uint64_t ask_ms;   /* no question about it before            */
@@ -81,6 +87,7 @@ struct nvidia_gpus {
 struct nvidia_card {
 	const char *address;
 	int numa_node;
+	unsigned pci_class; /* 0x030200; 0: unknown */
 };
 
 /* Release; there are none again. */

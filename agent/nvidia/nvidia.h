@@ -4,8 +4,8 @@
  * offers them to the kubelet.
  *
  * A run that misses its deadline or dies is followed by another one, of questions and of watches
- * each at most once in NVIDIA_REPLACE_MS, and at once after the first. While NVIDIA's device plugin
- * runs on the node, nothing is offered. A GPU whose card a PCIDeviceClaim takes is withdrawn: its
+ * each at most once in NVIDIA_REPLACE_MS, and at once after the first. While another device plugin
+ * offers the GPUs of the node, nothing is offered. The Node gets labels that describe its GPUs. A GPU whose card a PCIDeviceClaim takes is withdrawn: its
  * units are unhealthy, and hostdev-nvml lets it go. When no container has it any more, its
  * persistence mode is turned off and its drain state on, and the card is bound. When the claim is
  * gone, the GPU is as it was before containers get it again.
@@ -16,6 +16,7 @@
 
 struct config;
 struct config_troubles;
+struct facts;
 struct json_pairs;
 struct json_strs;
 struct nvidia;
@@ -33,6 +34,7 @@ enum {
 	NVIDIA_MIG_MS = 60000,       /* at MIG devices, whose events do not reach everybody */
 	NVIDIA_ABSENT_MS = 30000,    /* while no GPU has ever answered */
 	NVIDIA_ALLOCATIONS_MAX = 64, /* of a PCIDevice: crds/ */
+	NVIDIA_MACHINE_MAX = 255,    /* bytes of a machine's name */
 };
 
 /* The texts are borrowed. */
@@ -48,6 +50,7 @@ struct nvidia_options {
 	const char *mig;         /* a MIG strategy; NULL: as the file says, or none     */
 	const char *ctk; /* nvidia-ctk, to write a missing CDI file; NULL or "": nobody does */
 	const char *ignored_xids, *fatal_xids; /* as xid_policy_init() takes them, or NULL */
+	bool no_labels;                        /* the Node gets none that describe its GPUs */
 };
 
 struct nvidia_deps {
@@ -79,6 +82,9 @@ struct nvidia *nvidia_free(struct nvidia *nvidia);
  * take. */
 void nvidia_find_gpus(struct nvidia *nvidia);
 
+/* The same from @facts, which are not the node's inventory yet. Borrowed for the call. */
+void nvidia_find_gpus_in(struct nvidia *nvidia, const struct facts *facts);
+
 /* Which pods have which units may have changed. */
 void nvidia_pods_changed(struct nvidia *nvidia);
 
@@ -86,7 +92,7 @@ void nvidia_pods_changed(struct nvidia *nvidia);
 bool nvidia_has(const struct nvidia *nvidia, const char *address);
 
 /* The resource that the GPU, or its first MIG device, is offered as (NULL: it is not), and why
- * containers do not get it (NULL: they do). False: not known yet. Valid until the next call and
+ * containers do not get it from us (NULL: they do). False: not known yet. Valid until the next call and
  * `changed`. */
 bool nvidia_offered(struct nvidia *nvidia, const char *address, const char **ret_resource,
 		    const char **ret_trouble);
@@ -107,6 +113,9 @@ void nvidia_set_config(struct nvidia *nvidia, const struct config *config);
 /* The labels of the Node; NULL: there is no Node. They select an entry of the HostDeviceConfig, and
  * one of them can name the configuration file. */
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);
+
+/* The Node changed, or the list of it is there. */
+void nvidia_look_at_node(struct nvidia *nvidia);
 
 /* For what offers the GPUs in another way than nvidia_offer(): the GPUs, and how a container gets
  * them; NULL: not known yet, or (*@ret_elsewhere) another plugin offers them. */

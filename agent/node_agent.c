@@ -129,6 +129,7 @@ static void on_node_list(void *arg)
 
 	hand_node(agent);
 	hami_node_seen(agent->wiring.hami);
+	nvidia_look_at_node(agent->wiring.nvidia);
 	if (!store_get(informer_store(agent->node_informer), agent->node.name))
 		nvidia_set_labels(agent->wiring.nvidia, NULL);
 }
@@ -144,6 +145,7 @@ static void on_node(void *arg, const char *name, const struct entry *before,
 	(void)name;
 	(void)before;
 	hami_node_seen(parts->hami);
+	nvidia_look_at_node(parts->nvidia);
 	if (!node) {
 		hand_node(agent);
 		nvidia_set_labels(parts->nvidia, NULL);
@@ -213,6 +215,15 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 	claims_update_attempts(parts->claims);
 	wiring_changed(parts, CHANGE_INVENTORY, NULL);
 	inventory_free(before);
+}
+
+/* The first look goes on with the names of the devices: NVIDIA's library can be asked meanwhile. */
+static void on_facts(void *arg, const struct facts *facts)
+{
+	const struct node_agent *agent = arg;
+
+	if (!agent->node.inventory)
+		nvidia_find_gpus_in(agent->wiring.nvidia, facts);
 }
 
 static void on_uevent(void *arg)
@@ -585,6 +596,7 @@ static void make_look(struct node_agent *agent)
 						    agent->node.metrics, on_inventory, agent);
 	}
 	monitor_listen(agent->wiring.monitor, on_uevent, agent);
+	monitor_listen_early(agent->wiring.monitor, on_facts, agent);
 	if (agent->seen.inventory)
 		clock_timer_start(agent->node.clock, agent->begins, 0);
 }

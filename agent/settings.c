@@ -23,6 +23,12 @@ enum {
 static const char *const outputs[] = { "table", "wide", "json", "yaml", NULL };
 
 static const char *const mig_strategies[] = { "none", "single", "mixed", NULL };
+
+enum label_mode { LABELS_AUTO, LABELS_OFF };
+
+/* In its order. */
+static const char *const label_modes[] = { "auto", "off", NULL };
+
 /* In the order of enum hami_form. */
 static const char *const hami_schedulers[] = { "auto", "2.7", "2.8", NULL };
 /* Of --amd-resource-naming; mixed is 1. */
@@ -101,8 +107,8 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 #define NVIDIA_ROWS \
 	{ .name = "nvidia", .type = OPTION_BOOL, AT(nvidia), .group = "GPUs for containers", \
 	  .help = "Offer the GPUs of NVIDIA's driver to containers as nvidia.com/gpu, as " \
-		  "NVIDIA's device plugin does. While that plugin runs on the node, nothing is " \
-		  "offered." }, \
+		  "NVIDIA's device plugin does. While another plugin offers them on the node, " \
+		  "nothing is offered." }, \
 	{ .name = "nvidia-driver-root", .type = OPTION_STRING, AT(nvidia_driver_root), \
 	  .env = "NVIDIA_DRIVER_ROOT", .argument = "DIR", \
 	  .help = "Where the host's file system with libnvidia-ml.so.1 is mounted, if the " \
@@ -131,6 +137,10 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 	  .help = "NVIDIA's nvidia-ctk, which the agent runs to write /var/run/cdi/nvidia.yaml " \
 		  "if CDI devices are used and no CDI file describes a GPU. If not set: the " \
 		  "agent writes none." }, \
+	{ .name = "nvidia-labels", .type = OPTION_ENUM, AT(nvidia_labels), \
+	  .choices = label_modes, .fallback = "auto", .argument = "MODE", \
+	  .help = "The Node's labels of GPU Feature Discovery: auto (the agent writes them, " \
+		  "unless GPU Feature Discovery does) or off." }, \
 	{ .name = "nvidia-ignored-xids", .type = OPTION_STRING, AT(nvidia_ignored_xids), \
 	  .env = "DP_DISABLE_HEALTHCHECKS", .argument = "LIST", \
 	  .help = "Xids that leave a GPU healthy, in addition to 13, 31, 43, 45, 68 and 109; all " \
@@ -223,6 +233,8 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 	FILE_KEY("nvidia-mig-strategy", OPTION_STRING, nvidia_mig), \
 	FILE_KEY("nvidia-device-list", OPTION_LIST, nvidia_lists), \
 	FILE_KEY("nvidia-ctk", OPTION_STRING, nvidia_ctk), \
+	{ .name = "nvidia-labels", .type = OPTION_ENUM, AT(nvidia_labels), .choices = label_modes, \
+	  .file_only = true }, \
 	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
 	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
 
@@ -577,6 +589,7 @@ struct nvidia_options settings_nvidia_options(const struct settings *s)
 		.ctk = s->nvidia_ctk,
 		.ignored_xids = s->nvidia_ignored_xids,
 		.fatal_xids = s->nvidia_fatal_xids,
+		.no_labels = s->nvidia_labels == LABELS_OFF,
 	};
 
 	for (size_t i = 0; i < s->nvidia_lists.len; i++)

@@ -41,6 +41,7 @@ struct settings {
 	char *nvidia_mig;
 	char *nvidia_ctk;
 	struct option_list nvidia_lists; /* names of enum nvidia_list */
+	int nvidia_labels;               /* auto, off */
 	char *nvidia_ignored_xids;
 	char *nvidia_fatal_xids;
 	bool hami;

@@ -243,6 +243,12 @@ void monitor_listen(struct monitor *monitor, void (*heard)(void *arg), void *arg
 	monitor->heard_arg = arg;
 }
 
+void monitor_listen_early(struct monitor *monitor,
+			  void (*read)(void *arg, const struct facts *facts), void *arg)
+{
+	scan_listen(monitor->scan, read, arg);
+}
+
 void monitor_set_node_address(struct monitor *monitor, const char *address)
 {
 	const char *old = monitor->node_address ? monitor->node_address : "";

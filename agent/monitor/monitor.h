@@ -11,6 +11,7 @@
 
 #include "agent/monitor/scan.h"
 
+struct facts;
 struct monitor;
 struct metrics;
 struct str;
@@ -45,6 +46,10 @@ bool monitor_sees_host(const struct monitor *monitor, struct str *reason);
 
 /* Devices are on other drivers now: scan soon, whether or not a uevent reports it. */
 void monitor_scan_again(struct monitor *monitor);
+
+/* As scan_listen(). */
+void monitor_listen_early(struct monitor *monitor,
+			  void (*read)(void *arg, const struct facts *facts), void *arg);
 
 /* Call @heard at each uevent of a device, before the scan that follows. */
 void monitor_listen(struct monitor *monitor, void (*heard)(void *arg), void *arg);

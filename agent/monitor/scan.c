@@ -33,6 +33,8 @@ struct scan {
 	char *node_address;
 	scan_done_fn *done;
 	void *arg;
+	void (*read)(void *arg, const struct facts *facts); /* NULL: nobody listens */
+	void *read_arg;
 
 	struct helper_run *run;
 	struct helper_run *stuck[STUCK_MAX];
@@ -87,6 +89,12 @@ struct scan *scan_free(struct scan *scan)
 		helper_run_abandon(scan->stuck[i]);
 	uv_close((uv_handle_t *)&scan->fail_timer, on_closed);
 	return NULL;
+}
+
+void scan_listen(struct scan *scan, void (*read)(void *arg, const struct facts *facts), void *arg)
+{
+	scan->read = read;
+	scan->read_arg = arg;
 }
 
 void scan_set_node_address(struct scan *scan, const char *address)
@@ -271,6 +279,8 @@ static void look_up_names(struct scan *scan)
 	scan->asked = 0;
 	scan->names_failed = false;
 	id_names_missing(scan->names, scan->facts, &scan->ids);
+	if (scan->read && scan->ids.len > 0)
+		scan->read(scan->read_arg, scan->facts);
 	ask_names(scan);
 }
 

@@ -13,6 +13,7 @@
 #include "agent/inventory/inventory.h"
 
 struct err;
+struct facts;
 struct metrics;
 struct scan;
 struct uv_loop_s;
@@ -39,6 +40,10 @@ struct scan *scan_new(struct uv_loop_s *loop, const struct scan_options *options
 		      scan_done_fn *done, void *arg);
 /* Takes NULL, returns NULL. A helper under way is abandoned. */
 struct scan *scan_free(struct scan *scan);
+
+/* Call @read in each scan that has to look up names, before it does: for those that need none. What
+ * it is given is valid during the call. */
+void scan_listen(struct scan *scan, void (*read)(void *arg, const struct facts *facts), void *arg);
 
 /* The address by which the node is known (its InternalIP), copied; NULL: not known. */
 void scan_set_node_address(struct scan *scan, const char *address);

@@ -1,5 +1,6 @@
 #include "agent/nvidia/nvidia.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,12 @@
 #include "agent/nvidia/cdi_files.h"
 #include "agent/nvidia/nvidia_ctk.h"
 #include "agent/nvidia/nvidia_devices.h"
+#include "agent/nvidia/nvidia_elsewhere.h"
 #include "agent/nvidia/nvidia_file.h"
 #include "agent/nvidia/nvidia_gpus.h"
+#include "agent/nvidia/nvidia_labels.h"
 #include "agent/nvidia/nvidia_mps.h"
+#include "agent/nvidia/nvidia_node.h"
 #include "agent/nvidia/nvidia_nodes.h"
 #include "agent/nvidia/nvidia_plan.h"
 #include "agent/nvidia/nvidia_released.h"
@@ -23,7 +27,6 @@
 #include "agent/nvidia/xid_policy.h"
 #include "agent/plugin/gpu_bind.h"
 #include "agent/plugin/plugins.h"
-#include "agent/plugin/socket_sweep.h"
 #include "agent/process/helper_run.h"
 #include "api/json_map.h"
 #include "api/names.h"
@@ -33,6 +36,7 @@
 #include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -90,14 +94,18 @@ struct nvidia {
 	struct nvidia_ctk *ctk;              /* NULL: no CDI file is written */
 	struct json_strs no_mps;             /* resources that no MPS daemon serves, but should */
 	bool no_imex;                        /* the IMEX channel that must be there is not */
-	bool has_plugin;                     /* NVIDIA's device plugin runs on the node */
+	struct nvidia_elsewhere *elsewhere;  /* other plugins; NULL: not --nvidia */
 	struct clock_timer *look;            /* at what else is on the node */
 	bool searched;                       /* for GPUs */
+	bool listed;                         /* there is an inventory, which claims need */
 	bool known;                          /* something was known of each GPU once */
 	char resource[NVIDIA_RESOURCE_SIZE]; /* nvidia_offered()     */
 	struct pcidevice_allocations allocations; /* nvidia_allocations() */
 	struct metric *healthy, *xids;
-	struct json_strs measured; /* addresses of the GPUs in these */
+	struct json_strs measured;    /* addresses of the GPUs in these */
+	struct nvidia_node *labelled; /* the Node, with labels of its GPUs; NULL: there is none */
+	char *driver, *machine;       /* for them; NULL: not known */
+	int cuda;                     /* -1: not known */
 };
 
 static uint64_t now_ms(const struct nvidia *nvidia)
@@ -108,6 +116,25 @@ static uint64_t now_ms(const struct nvidia *nvidia)
 static void plan_soon(struct nvidia *nvidia)
 {
 	clock_timer_start(nvidia->node->clock, nvidia->due, 0);
+}
+
+static bool is_elsewhere(const struct nvidia *nvidia)
+{
+	return nvidia->elsewhere && nvidia_elsewhere_why(nvidia->elsewhere);
+}
+
+static bool knows_claims(const struct nvidia *nvidia)
+{
+	const struct informer *claims = nvidia->node->claims[INVENTORY_PCI];
+
+	return nvidia->listed && (!claims || informer_synced(claims));
+}
+
+/* Nothing is offered before that. */
+static bool knows_all(const struct nvidia *nvidia)
+{
+	return nvidia->known && nvidia->file.is_read && knows_claims(nvidia) &&
+	       nvidia_elsewhere_known(nvidia->elsewhere);
 }
 
 /* --- report changes --------------------------------------------------------------------------- */
@@ -204,6 +231,44 @@ static void log_left_out(struct nvidia *nvidia)
 	nvidia_devices_done(&devices);
 }
 
+/* If none of them can be read, such as during an update of the driver, they are as before. */
+static bool has_unread_only(const struct nvidia_gpus *gpus, const struct json_pairs *labels)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < gpus->len; i++)
+		some = some || !gpus->items[i].claim;
+	return some && labels->len == 0;
+}
+
+/* What the Node's labels say of the GPUs is what containers can get. */
+static void label(struct nvidia *nvidia)
+{
+	static const struct json_pairs none;
+	const struct nvidia_options *options = &nvidia->options;
+	struct json_pairs labels;
+
+	if (!nvidia->labelled)
+		return;
+	if (!options->on || options->no_labels || is_elsewhere(nvidia) ||
+	    (nvidia->searched && nvidia->gpus.len == 0)) {
+		nvidia_node_set(nvidia->labelled, &none);
+		return;
+	}
+	if (!knows_all(nvidia))
+		return;
+	nvidia_labels_make(&(struct nvidia_label_case){ .gpus = &nvidia->gpus,
+							.config = nvidia->type.config,
+							.mig = nvidia->type.mig,
+							.driver = nvidia->driver,
+							.cuda = nvidia->cuda,
+							.machine = nvidia->machine },
+			   &labels);
+	if (!has_unread_only(&nvidia->gpus, &labels))
+		nvidia_node_set(nvidia->labelled, &labels);
+	json_pairs_done(&labels);
+}
+
 static void tell(struct nvidia *nvidia)
 {
 	struct nvidia_gpus *gpus = &nvidia->gpus;
@@ -218,7 +283,10 @@ static void tell(struct nvidia *nvidia)
 	if (nvidia->known) {
 		log_left_out(nvidia);
 		nvidia->deps.changed(nvidia->deps.arg);
+		if (nvidia->file.is_read)
+			nvidia_elsewhere_ask(nvidia->elsewhere);
 	}
+	label(nvidia);
 	plan_soon(nvidia);
 }
 
@@ -234,18 +302,11 @@ static void forget_unwatched(struct nvidia *nvidia)
 
 /* --- claims ----------------------------------------------------------------------------------- */
 
-static bool knows_claims(const struct nvidia *nvidia)
-{
-	const struct informer *claims = nvidia->node->claims[INVENTORY_PCI];
-
-	return !claims || informer_synced(claims);
-}
-
 static void find_claims(struct nvidia *nvidia)
 {
 	const struct nvidia_deps *deps = &nvidia->deps;
 
-	for (size_t i = 0; i < nvidia->gpus.len; i++) {
+	for (size_t i = 0; nvidia->listed && i < nvidia->gpus.len; i++) {
 		const char *address = nvidia->gpus.items[i].address;
 		auto_free char *claim = deps->claim_of(deps->arg, address);
 
@@ -324,7 +385,7 @@ static char *given_trouble(const struct nvidia *nvidia, const struct nvidia_gpu 
 	struct json_strs ids = { 0 };
 	char *trouble = NULL;
 
-	if (nvidia->has_plugin)
+	if (is_elsewhere(nvidia))
 		return NULL;
 	/* The library does not tell the UUID of one that was let go before. */
 	if (!gpu->uuid && !gpu->trouble && !gpu->altered)
@@ -357,7 +418,7 @@ char *nvidia_bind_trouble(const struct nvidia *nvidia, const char *address)
 	if (!gpu)
 		return NULL;
 	if (!gpu->claim)
-		return nvidia->has_plugin ? NULL : xstrdup(gpu_still_offered);
+		return is_elsewhere(nvidia) ? NULL : xstrdup(gpu_still_offered);
 	trouble = given_trouble(nvidia, gpu);
 	if (trouble || gpu->released || is_forced(nvidia, address))
 		return trouble;
@@ -417,11 +478,22 @@ static void end_release(struct nvidia *nvidia, const struct nvml_end *end)
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
+static void take_system(struct nvidia *nvidia, const struct nvml_line *line)
+{
+	if (line->kind != NVML_LINE_SYSTEM ||
+	    (str_equal(line->driver, nvidia->driver) && line->cuda == nvidia->cuda))
+		return;
+	str_set(&nvidia->driver, line->driver);
+	nvidia->cuda = line->cuda;
+	nvidia->gpus.changed = true;
+}
+
 static void on_line(void *arg, const struct nvml_line *line)
 {
 	struct nvidia *nvidia = arg;
 
 	count_xid(nvidia, line);
+	take_system(nvidia, line);
 	nvidia_gpus_take(&nvidia->gpus, &nvidia->policy, line, now_ms(nvidia));
 	record_released(nvidia, line);
 	forget_unwatched(nvidia);
@@ -599,7 +671,7 @@ static void write_cdi(struct nvidia *nvidia)
 	struct nvidia_devices devices;
 	struct json_strs wanted = { 0 };
 
-	if (!nvidia->known || nvidia->has_plugin)
+	if (!nvidia->known || is_elsewhere(nvidia))
 		return;
 	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
 	for (size_t i = 0; i < devices.len; i++) {
@@ -826,23 +898,47 @@ void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels)
 	give_entry(nvidia);
 }
 
-/* Two plugins would give each GPU to two containers. NVIDIA's has a socket for each of its
- * resources, "nvidia-gpu.sock", "nvidia-mig-1g.5gb.sock". */
-static void look_for_plugin(struct nvidia *nvidia)
-{
-	auto_free char *folder = xasprintf("%s/device-plugins", nvidia->node->kubelet_dir);
-	auto_free char *path = socket_find(folder, "nvidia-*.sock");
+/* --- other plugins ---------------------------------------------------------------------------- */
 
-	if (nvidia->has_plugin == (path != NULL))
-		return;
-	nvidia->has_plugin = path;
-	nvidia->gpus.changed = true;
-	if (path)
-		log_warn("GPUs are not offered while NVIDIA's device plugin runs",
-			 log_str("socket", path));
-	else
-		log_info("NVIDIA's device plugin does not run any more");
+static bool wants_resource(void *arg, const char *resource)
+{
+	const struct nvidia *nvidia = arg;
+	const struct nvidia_type *type = &nvidia->type;
+	struct nvidia_devices devices;
+	bool wants = strcmp(resource, NVIDIA_RESOURCE) == 0;
+
+	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
+	for (size_t i = 0; i < devices.len && !wants; i++)
+		wants = strcmp(nvidia_device_resource(&devices.items[i]), resource) == 0;
+	nvidia_devices_done(&devices);
+	return wants;
 }
+
+static bool has_offered(void *arg)
+{
+	const struct nvidia *nvidia = arg;
+
+	return knows_all(nvidia) && !is_elsewhere(nvidia);
+}
+
+static bool has_unit(void *arg, const char *id)
+{
+	const struct nvidia *nvidia = arg;
+	auto_free char *uuid = nvidia_unit_uuid(id);
+
+	return nvidia_gpus_find(&nvidia->gpus, uuid) ||
+	       nvidia_gpus_has_mig(&nvidia->gpus, NULL, uuid);
+}
+
+static void on_elsewhere(void *arg)
+{
+	struct nvidia *nvidia = arg;
+
+	nvidia->gpus.changed = true;
+	tell(nvidia);
+}
+
+/* --- looks ------------------------------------------------------------------------------------ */
 
 static void look_at_migs(struct nvidia *nvidia)
 {
@@ -862,7 +958,9 @@ static void on_look(void *arg)
 		look_at_cdi(nvidia);
 	look_at_mps(nvidia);
 	look_at_imex(nvidia);
-	look_for_plugin(nvidia);
+	nvidia_elsewhere_look(nvidia->elsewhere);
+	if (nvidia->known && nvidia->file.is_read)
+		nvidia_elsewhere_ask(nvidia->elsewhere);
 	look_at_migs(nvidia);
 	clock_timer_start(nvidia->node->clock, nvidia->look, next_ms);
 	tell(nvidia);
@@ -891,18 +989,21 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->address, y->address);
 }
 
-void nvidia_find_gpus(struct nvidia *nvidia)
+void nvidia_find_gpus_in(struct nvidia *nvidia, const struct facts *facts)
 {
-	const struct inventory *inventory = nvidia->node->inventory;
 	ARRAY(struct nvidia_card) cards = { 0 };
 
-	if (!nvidia->options.on || !inventory)
+	if (!nvidia->options.on)
 		return;
-	for (size_t i = 0; i < inventory->facts->pci.len; i++) {
-		const struct pci_facts *pci = &inventory->facts->pci.items[i];
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
 
 		if (is_gpu(pci))
-			*array_add(&cards) = (struct nvidia_card){ pci->address, pci->numa_node };
+			*array_add(&cards) = (struct nvidia_card){
+				.address = pci->address,
+				.numa_node = pci->numa_node,
+				.pci_class = (unsigned)strtoul(pci->class_code, NULL, 16),
+			};
 	}
 	if (cards.len > 0)
 		qsort(cards.items, cards.len, sizeof(*cards.items), by_address);
@@ -913,7 +1014,18 @@ void nvidia_find_gpus(struct nvidia *nvidia)
 	recall_released(nvidia);
 	find_claims(nvidia);
 	tell(nvidia);
+	label(nvidia);
 	plan_soon(nvidia);
+}
+
+void nvidia_find_gpus(struct nvidia *nvidia)
+{
+	if (!nvidia->node->inventory || !nvidia->options.on)
+		return;
+	if (!nvidia->listed && nvidia->gpus.len > 0)
+		nvidia->gpus.changed = true;
+	nvidia->listed = true;
+	nvidia_find_gpus_in(nvidia, nvidia->node->inventory->facts);
 }
 
 void nvidia_pods_changed(struct nvidia *nvidia)
@@ -924,19 +1036,17 @@ void nvidia_pods_changed(struct nvidia *nvidia)
 
 const struct nvidia_type *nvidia_view(const struct nvidia *nvidia, bool *ret_elsewhere)
 {
-	*ret_elsewhere = nvidia->has_plugin;
-	if (nvidia->has_plugin || !nvidia->known || !nvidia->file.is_read || !knows_claims(nvidia))
-		return NULL;
-	return &nvidia->type;
+	*ret_elsewhere = is_elsewhere(nvidia);
+	return *ret_elsewhere || !knows_all(nvidia) ? NULL : &nvidia->type;
 }
 
 void nvidia_offer(void *arg, struct plugins *plugins)
 {
 	struct nvidia *nvidia = arg;
 
-	if (nvidia->has_plugin)
+	if (is_elsewhere(nvidia))
 		plugins_set(plugins, &nvidia_device_type, &nvidia->type, NULL, 0);
-	else if (nvidia->known && nvidia->file.is_read && knows_claims(nvidia))
+	else if (knows_all(nvidia))
 		nvidia_type_offer(&nvidia->type, plugins);
 }
 
@@ -955,9 +1065,11 @@ bool nvidia_offered(struct nvidia *nvidia, const char *address, const char **ret
 	struct nvidia_devices devices;
 
 	*ret_resource = *ret_trouble = NULL;
-	if (nvidia->has_plugin)
+	if (is_elsewhere(nvidia)) {
+		*ret_trouble = nvidia_elsewhere_why(nvidia->elsewhere);
 		return true;
-	if (!nvidia->known || !nvidia->file.is_read)
+	}
+	if (!knows_all(nvidia))
 		return false;
 	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
 	for (size_t i = 0; i < devices.len && !*ret_resource; i++) {
@@ -1025,6 +1137,25 @@ const struct pcidevice_allocations *nvidia_allocations(struct nvidia *nvidia, co
 	return known ? &nvidia->allocations : NULL;
 }
 
+/* --- the Node's labels ------------------------------------------------------------------------ */
+
+void nvidia_look_at_node(struct nvidia *nvidia)
+{
+	if (nvidia->labelled)
+		nvidia_node_changed(nvidia->labelled);
+}
+
+/* The name that the firmware has for the machine. */
+static char *read_machine(const struct this_node *node)
+{
+	const char *root = node->helper.sysfs_root ? node->helper.sysfs_root : "/sys";
+	auto_free char *path = xasprintf("%s/class/dmi/id/product_name", root);
+	char *text = NULL;
+
+	(void)file_read(AT_FDCWD, path, NVIDIA_MACHINE_MAX, &text, NULL, NULL);
+	return text;
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_options *options,
@@ -1052,6 +1183,17 @@ struct nvidia *nvidia_new(const struct this_node *node, const struct nvidia_opti
 	nvidia->due = clock_timer_new(node->clock, on_due, nvidia);
 	nvidia->look = clock_timer_new(node->clock, on_look, nvidia);
 	nvidia->migs_ms = now_ms(nvidia);
+	nvidia->cuda = -1;
+	nvidia->machine = options->on ? read_machine(node) : NULL;
+	if (options->on)
+		nvidia->elsewhere = nvidia_elsewhere_new(
+			node, &(struct nvidia_elsewhere_deps){ .wants = wants_resource,
+							       .offers = has_offered,
+							       .has = has_unit,
+							       .changed = on_elsewhere,
+							       .arg = nvidia });
+	nvidia->labelled = node->self ? nvidia_node_new(node) : NULL;
+	label(nvidia);
 	if (options->on && options->ctk && *options->ctk)
 		nvidia->ctk = nvidia_ctk_new(&(struct nvidia_ctk_deps){
 			.loop = node->loop,
@@ -1080,6 +1222,10 @@ struct nvidia *nvidia_free(struct nvidia *nvidia)
 	nvidia_released_free(nvidia->released);
 	cdi_files_done(&nvidia->cdi);
 	nvidia_ctk_free(nvidia->ctk);
+	nvidia_node_free(nvidia->labelled);
+	nvidia_elsewhere_free(nvidia->elsewhere);
+	free(nvidia->driver);
+	free(nvidia->machine);
 	json_strs_done(&nvidia->no_mps);
 	nvidia_file_done(&nvidia->file);
 	json_pairs_done(&nvidia->labels);

@@ -1,7 +1,7 @@
 /*
  * nvidia: offers NVIDIA's GPUs to containers as NVIDIA's device plugin does. Follows the GPUs that
  * are bound to NVIDIA's driver, runs hostdev-nvml to read, watch and probe them, and offers them to
- * the kubelet. While NVIDIA's device plugin runs on the node, nothing is offered.
+ * the kubelet. While another device plugin offers them on the node, nothing is offered.
  *
  * If hostdev-nvml dies or misses a deadline, it is started again: after the first failure at once,
  * then at most once per NVIDIA_REPLACE_MS, separately for questions and for watches.
@@ -10,6 +10,8 @@
  * Once no container has it, hostdev-nvml turns its persistence mode off and its drain state on, and
  * the card can be bound. After the claim is gone, these are restored before containers get the GPU
  * again.
+ *
+ * The Node gets labels that describe its GPUs.
  */
 #pragma once
 
@@ -17,6 +19,7 @@
 
 struct config;
 struct config_troubles;
+struct facts;
 struct json_pairs;
 struct json_strs;
 struct nvidia;
@@ -29,11 +32,12 @@ enum {
 	NVIDIA_COLD_MS = 20000, /* timeout of a GPU's first answer: the driver initializes it */
 	NVIDIA_WARM_MS = 5000,  /* timeout of later answers                                   */
 	NVIDIA_REPLACE_MS = 60000,
-	NVIDIA_LOOK_MS = 5000,       /* between checks of files, and for NVIDIA's plugin */
+	NVIDIA_LOOK_MS = 5000,       /* between checks of files, and for another plugin */
 	NVIDIA_SETTLE_MS = 500,      /* before a new configuration file is read again    */
 	NVIDIA_MIG_MS = 60000,       /* between reads of MIG devices: some changes have no event */
 	NVIDIA_ABSENT_MS = 30000,    /* between attempts while no GPU has ever answered  */
 	NVIDIA_ALLOCATIONS_MAX = 64, /* in a PCIDevice; limit of its CRD                 */
+	NVIDIA_MACHINE_MAX = 255,    /* bytes of a machine's name                        */
 };
 
 /* The strings are borrowed. */
@@ -49,6 +53,7 @@ struct nvidia_options {
 	const char *mig;         /* a MIG strategy; NULL: from the file, else none     */
 	const char *ctk; /* nvidia-ctk, to write a missing CDI file; NULL or "": write none */
 	const char *ignored_xids, *fatal_xids; /* as xid_policy_init() takes them, or NULL */
+	bool no_labels;                        /* the Node gets none that describe its GPUs */
 };
 
 struct nvidia_deps {
@@ -80,6 +85,9 @@ struct nvidia *nvidia_free(struct nvidia *nvidia);
  * claims take. */
 void nvidia_find_gpus(struct nvidia *nvidia);
 
+/* The same with @facts, which are not the node's inventory yet. Borrowed for the call. */
+void nvidia_find_gpus_in(struct nvidia *nvidia, const struct facts *facts);
+
 /* Call it when pods may have got or released units. */
 void nvidia_pods_changed(struct nvidia *nvidia);
 
@@ -87,7 +95,8 @@ void nvidia_pods_changed(struct nvidia *nvidia);
 bool nvidia_has(const struct nvidia *nvidia, const char *address);
 
 /* The resource of the GPU or of its first MIG device (NULL: it is not offered), and why containers
- * do not get it (NULL: they do). False: not known yet. Valid until the next call or `changed`. */
+ * do not get it from us (NULL: they do). False: not known yet. Valid until the next call or
+ * `changed`. */
 bool nvidia_offered(struct nvidia *nvidia, const char *address, const char **ret_resource,
 		    const char **ret_trouble);
 
@@ -107,6 +116,9 @@ void nvidia_set_config(struct nvidia *nvidia, const struct config *config);
 /* Set the labels of the Node; NULL: there is no Node. They select the entry of the
  * HostDeviceConfig; one of them can select the configuration file. */
 void nvidia_set_labels(struct nvidia *nvidia, const struct json_pairs *labels);
+
+/* Call it when the Node changes, or the list of Nodes is there. */
+void nvidia_look_at_node(struct nvidia *nvidia);
 
 /* The GPUs and how a container gets them, for callers that offer them in their own way; NULL: not
  * known yet, or (*@ret_elsewhere) offered by another plugin. */

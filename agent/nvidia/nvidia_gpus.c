@@ -24,6 +24,7 @@ static void gpu_done(struct nvidia_gpu *gpu)
 	free(gpu->address);
 	free(gpu->uuid);
 	free(gpu->name);
+	free(gpu->cluster);
 	free(gpu->trouble);
 	free(gpu->claim);
 	free(gpu->refusal);
@@ -103,8 +104,10 @@ bool nvidia_gpus_set(struct nvidia_gpus *gpus, const struct nvidia_card *cards, 
 		} else {
 			gpu->address = xstrdup(cards[i].address);
 			gpu->index = gpu->minor = -1;
+			gpu->compute_major = gpu->compute_minor = -1;
 		}
 		gpu->numa_node = cards[i].numa_node;
+		gpu->pci_class = cards[i].pci_class;
 		gpu->placed = false;
 	}
 	gpus->weights = xcalloc(len * len + 1, sizeof(*gpus->weights));
@@ -247,6 +250,11 @@ static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const str
 	gpu->index = line->index;
 	gpu->memory_mib = line->memory_mib;
 	gpu->minor = line->minor;
+	gpu->compute_major = line->compute_major;
+	gpu->compute_minor = line->compute_minor;
+	gpu->can_mig = line->mig_capable;
+	str_set(&gpu->cluster, line->cluster);
+	gpu->clique = line->clique;
 	/* The MIG devices of one that is not well need not be all there. */
 	if ((line->well || !gpu->looked) && nvidia_migs_set(&gpu->migs, &gpu->told_migs))
 		gpus->changed = true;

@@ -36,7 +36,12 @@ struct nvidia_gpu {
 	int minor;          /* of /dev/nvidia<minor>; -1: unknown */
 	int index;          /* NVML's, which moves when others come and go; -1: unknown */
 	int64_t memory_mib; /* 0, -1: unknown */
-	char *uuid;         /* NULL: not known yet */
+	unsigned pci_class; /* 0x030200; 0: unknown */
+	int compute_major;  /* of its CUDA compute capability; -1: unknown */
+	int compute_minor;
+	char *cluster;  /* of its NVLink fabric, 32 hex digits; NULL: none, or unknown */
+	int64_t clique; /* in that cluster */
+	char *uuid;     /* NULL: not known yet */
 	char *name;
 	char *trouble; /* why it is unhealthy; NULL: healthy, or nothing is known yet */
 	/* "the PCIDeviceClaim 'n1-000061000' takes it": it is not offered; NULL: no claim */
@@ -53,6 +58,7 @@ struct nvidia_gpu {
 	bool urgent;     /* probe it although it is healthy           */
 	bool doubted;    /* read it again                             */
 	bool has_mig;    /* it is in MIG mode                         */
+	bool can_mig;    /* it can be in MIG mode                     */
 	struct nvidia_migs migs;
 	bool told_ill;     /* the owner has logged that it is unhealthy */
 	uint64_t ask_ms;   /* no question about it before this time     */
@@ -81,6 +87,7 @@ struct nvidia_gpus {
 struct nvidia_card {
 	const char *address;
 	int numa_node;
+	unsigned pci_class; /* 0x030200; 0: unknown */
 };
 
 /* Release and leave an empty list. */

@@ -31,6 +31,15 @@ void nvidia_migs_add(struct nvidia_migs *migs, const struct nvml_line *line)
 		.slot = line->slot,
 		.gi = line->gi,
 		.ci = line->ci,
+		.memory_mib = line->memory_mib,
+		.multiprocessors = line->multiprocessors,
+		.gpu_slices = line->gpu_slices,
+		.compute_slices = line->compute_slices,
+		.copy_engines = line->copy_engines,
+		.decoders = line->decoders,
+		.encoders = line->encoders,
+		.jpeg_engines = line->jpeg_engines,
+		.ofa_engines = line->ofa_engines,
 		.is_whole = line->compute_slices == line->gpu_slices,
 	};
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct nvml_line;
 
@@ -18,6 +19,10 @@ struct nvidia_mig {
 	char *trouble; /* of it alone; NULL: none            */
 	int slot;      /* NVML's index of it in its GPU      */
 	int gi, ci;
+	/* What it has of its GPU; -1: unknown */
+	int64_t memory_mib;
+	int multiprocessors, gpu_slices, compute_slices;
+	int copy_engines, decoders, encoders, jpeg_engines, ofa_engines;
 	bool is_whole; /* its compute slices are all of its GPU instance */
 	bool told_ill; /* the owner has logged that it is unhealthy */
 };

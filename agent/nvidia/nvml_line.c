@@ -63,6 +63,7 @@ static const struct json_row line_map[] = {
 	BOOL_ROW(persistence, "persistence"),
 	BOOL_ROW(drained, "drained"),
 	BOOL_ROW(mig, "mig"),
+	BOOL_ROW(mig_capable, "migCapable"),
 	BOOL_ROW(mig_pending, "migPending"),
 	BOOL_ROW(remap_pending, "remapPending"),
 	BOOL_ROW(remap_failed, "remapFailed"),

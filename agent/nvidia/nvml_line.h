@@ -102,6 +102,7 @@ struct nvml_line {
 	bool persistence;
 	bool drained;
 	bool mig;
+	bool mig_capable;
 	bool mig_pending;
 	bool remap_pending;
 	bool remap_failed;

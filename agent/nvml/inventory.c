@@ -244,6 +244,7 @@ static void reply_gpu(const struct nvml *nvml, const struct gpu *gpu, struct rep
 	add_identity(&look, gpu, &line);
 	add_state(&look, gpu, &line);
 	if (GPU_ASK(&look, DeviceGetMigMode, gpu->device, &current, &pending)) {
+		json_write_bool(&line, "migCapable", true);
 		json_write_bool(&line, "mig", current != 0);
 		json_write_bool(&line, "migPending", pending != 0);
 		if (current)

@@ -207,6 +207,30 @@ int podresources_unpack(const char *data, size_t len, const struct podresources_
 	return r;
 }
 
+int podresources_unpack_allocatable(const char *data, size_t len, struct pod_devices *ret_devices,
+				    struct err *err)
+{
+	struct reading reading = { .err = err };
+	const V1__AllocatableResourcesResponse *answer;
+	ProtobufCMessage *message = NULL;
+	struct place place = { 0 };
+	int r = grpc_message_unpack(&v1__allocatable_resources_response__descriptor, data, len,
+				    &message, err);
+
+	if (r < 0)
+		return r;
+	answer = (const V1__AllocatableResourcesResponse *)message;
+	place.namespace = place.pod = place.container = put(&reading, "");
+	for (size_t i = 0; r == 0 && i < answer->n_devices; i++)
+		r = read_devices(&reading, place, answer->devices[i]);
+	grpc_message_free(message);
+	if (r == 0)
+		*ret_devices = devices_from(&reading);
+	str_done(&reading.texts);
+	array_done(&reading.places);
+	return r;
+}
+
 bool pod_devices_same(const struct pod_devices *a, const struct pod_devices *b)
 {
 	if (a->len != b->len)

@@ -7,7 +7,8 @@
 struct err;
 struct pod_devices;
 
-#define PODRESOURCES_LIST_PATH "/v1.PodResourcesLister/List"
+#define PODRESOURCES_LIST_PATH        "/v1.PodResourcesLister/List"
+#define PODRESOURCES_ALLOCATABLE_PATH "/v1.PodResourcesLister/GetAllocatableResources"
 
 /* Borrowed. */
 struct podresources_wanted {
@@ -26,6 +27,11 @@ struct podresources_wanted {
  */
 int podresources_unpack(const char *data, size_t len, const struct podresources_wanted *wanted,
 			struct pod_devices *ret_devices, struct err *err);
+
+/* The same from the answer of GetAllocatableResources, of all resources: no pod has them, so those
+ * texts are empty. */
+int podresources_unpack_allocatable(const char *data, size_t len, struct pod_devices *ret_devices,
+				    struct err *err);
 
 bool pod_devices_same(const struct pod_devices *a, const struct pod_devices *b);
 

@@ -141,9 +141,12 @@ static void take_offered(const struct publish_case *c, const struct shape *shape
 	struct api_condition_value value = { .type = shape->offered, .status = API_FALSE };
 	auto_free char *message = NULL;
 
-	if (c->claimed || (offer->known && !offer->resource))
+	if (c->claimed || (offer->known && !offer->resource && !offer->trouble))
 		return;
-	if (offer->known && offer->trouble) {
+	if (offer->known && !offer->resource) {
+		value.reason = "OtherPlugin";
+		message = xasprintf("%s does not offer it: %s", offer->by, offer->trouble);
+	} else if (offer->known && offer->trouble) {
 		value.reason = offer->group_taken ? "GroupInUse" : "Unhealthy";
 		message = xasprintf("%s offers it as %s, but the kubelet is told not to give it to "
 				    "a pod: %s",

@@ -29,7 +29,7 @@ enum publish_step {
 struct publish_offer {
 	bool known;           /* else the status keeps it                                    */
 	const char *by;       /* "the HostDeviceConfig"; NULL: nobody offers it              */
-	const char *resource; /* NULL: nobody offers it                                      */
+	const char *resource; /* NULL: nobody offers it; with a trouble: another plugin does */
 	const char *trouble;  /* why it is listed as unhealthy; NULL: it is healthy          */
 	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
 };

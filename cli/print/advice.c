@@ -104,6 +104,9 @@ static const struct {
 	{ "NotOffered", "Wait for the kubelet, which updates its Node every 10 s." },
 	{ "Unhealthy",
 	  "Do what the message says: the claim is ready again when the cause is gone." },
+	{ "OtherPlugin",
+	  "Run one of the two device plugins on the node: hostdev offers the GPUs when the other "
+	  "one has ended." },
 	{ "NodeUnreadable",
 	  "Let the agent read its Node: give its ClusterRole get, list and watch of nodes." },
 	{ "NameIgnored",

@@ -452,7 +452,7 @@ static struct apply_request request_of(const struct run *run, const struct decis
 		.subresource = subresource,
 		.field_manager =
 			decision->manager ? decision->manager : run->reconcile->spec.field_manager,
-		.force = true,
+		.force = !decision->yields,
 		.object = decision->body,
 	};
 }

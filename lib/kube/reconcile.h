@@ -51,6 +51,7 @@
  *	claims, for the controller
  *	                         DELETE; leads(); the text of a READ, since a digest is too little
  *	                         to patch
+ *	Node, for the agent      PATCH of annotations; APPLY that yields, of labels
  *	Node                     ACT that is done at once: what a node that is gone has left is
  *	                         enqueued elsewhere; ACT that is a write of the HostDeviceConfig
  *	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
@@ -122,6 +123,7 @@ struct decision {
 	int detail;          /* the kind's own word for the step, for its callbacks and the log  */
 	json_t *body;        /* of a write: patch.h                                              */
 	const char *manager; /* of the write, outlives it; NULL: the spec's field_manager       */
+	bool yields;         /* APPLY: not if another manager has a field: that is -ESTALE       */
 	uint64_t again_ms;   /* REST: run again after this; 0: not before a change               */
 	struct err failure;  /* REST: the run fails with this; kind ERR_NONE: it does not        */
 	void *job;           /* the kind's own, for act() and its other callbacks                */

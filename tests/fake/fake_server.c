@@ -473,7 +473,8 @@ static void give_up_items(json_t *target, const json_t *before, const json_t *no
 	}
 }
 
-/* Take off @target what @before has and @now has not: an apply without them. */
+/* Take off @target what @before has and @now has not: an apply without them. What has another value
+ * by now is of who has changed it. */
 static void give_up(json_t *target, json_t *before, const json_t *now)
 {
 	const char *key;
@@ -487,7 +488,7 @@ static void give_up(json_t *target, json_t *before, const json_t *now)
 			give_up(list, value, kept);
 		else if (is_map_by_node(value))
 			give_up_items(list, value, kept);
-		else if (!kept)
+		else if (!kept && json_equal(json_object_get(target, key), value))
 			json_object_del(target, key);
 		if (is_map_by_node(value) && json_array_size(list) == 0)
 			json_object_del(target, key);

@@ -469,14 +469,93 @@ def test_one_gpu_in_mig_mode_leaves_the_others_with_the_strategy_single(start, k
     assert set(kubelet.devices(RESOURCE)) == set(UUIDS) - {UUIDS[1]}
 
 
-def test_nothing_is_offered_while_nvidia_s_plugin_is_there(agent, kubelet):
+def offered(rest, node, address):
+    """Status, reason and message of the condition Offered."""
+    code, answer = rest.request("GET", f"{GROUP}/pcidevices/{node}-{re.sub('[:.]', '', address)}")
+    found = [(c["status"], c["reason"], c["message"]) for c in answer.get("status", {}).get("conditions", [])
+             if code == 200 and c["type"] == "Offered"]
+    return found[0] if found else (None, None, None)
+
+
+def test_nothing_is_offered_while_nvidia_s_plugin_is_there(agent, kubelet, rest, node):
     path = kubelet.folder / "device-plugins/nvidia-gpu.shared.sock"
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(str(path))
         sock.listen(16)
-        agent.wait_line("GPUs are not offered while NVIDIA's device plugin runs")
+        agent.wait_line("GPUs are not offered while another device plugin offers them", "nvidia-gpu.shared.sock")
         wait_until(lambda: RESOURCE not in kubelet.endpoints(), 20, "it is withdrawn")
+        wait_until(lambda: offered(rest, node, ADDRESSES[0])[:2] == ("False", "OtherPlugin"), 20,
+                   lambda: offered(rest, node, ADDRESSES[0]))
+        assert "nvidia-gpu.shared.sock" in offered(rest, node, ADDRESSES[0])[2]
     wait_until(lambda: RESOURCE in kubelet.endpoints(), 20, "it is offered again")
+    wait_until(lambda: offered(rest, node, ADDRESSES[0])[:2] == ("True", "Offered"), 20,
+               lambda: offered(rest, node, ADDRESSES[0]))
+
+
+def labels(rest, node):
+    found = rest.get(f"/api/v1/nodes/{node}")["metadata"].get("labels", {})
+    return {key.removeprefix("nvidia.com/"): value for key, value in found.items() if key.startswith("nvidia.com/")}
+
+
+def version(rest, node):
+    return rest.get(f"/api/v1/nodes/{node}")["metadata"]["resourceVersion"]
+
+
+@pytest.fixture
+def may_label(installed):
+    """The right and the fence of components/nvidia."""
+    files = [f"-f{ROOT}/manifests/components/nvidia/{name}.yaml" for name in ("rbac", "policy-agents")]
+    installed.kubectl("apply", *files)
+    yield
+    installed.kubectl("delete", "--ignore-not-found", *files)
+
+
+def test_the_node_has_the_labels_of_gpu_feature_discovery(may_label, start, kubelet, gpus, rest, node, crds):
+    flags = gpus.configure("default", [{"name": RESOURCE, "replicas": 2}])
+    agent = offering(start(*gpus.flags, *flags), kubelet)
+    wait_until(lambda: labels(rest, node).get("gpu.count") == "4", 30, lambda: labels(rest, node))
+    found = labels(rest, node)
+    assert found["gpu.replicas"] == "2" and found["gpu.sharing-strategy"] == "time-slicing"
+    assert found["gpu.product"].endswith("-SHARED") and found["gpu.mode"] == "compute"
+    assert found["cuda.driver-version.major"].isdigit() and found["gpu.machine"]
+    managers = {m["manager"] for m in rest.get(f"/api/v1/nodes/{node}")["metadata"]["managedFields"]
+                if m["operation"] == "Apply"}
+    assert "hostdev-agent-nvidia" in managers
+    before = version(rest, node)
+    time.sleep(12)  # two looks
+    assert version(rest, node) == before
+    gpus.configure("default", [{"name": RESOURCE, "replicas": 3}])
+    wait_until(lambda: labels(rest, node).get("gpu.replicas") == "3", 30, lambda: labels(rest, node))
+    # One that somebody changes is theirs.
+    crds.kubectl("label", "--overwrite", "node", node, "nvidia.com/gpu.count=9")
+    agent.wait_line("labels of the Node that describe its GPUs are somebody else's", "nvidia.com/gpu.count")
+    assert labels(rest, node)["gpu.count"] == "9"
+    # GPU Feature Discovery begins, and ends.
+    crds.kubectl("label", "node", node, "nvidia.com/gfd.timestamp=1")
+    wait_until(lambda: set(labels(rest, node)) == {"gfd.timestamp", "gpu.count"}, 30, lambda: labels(rest, node))
+    crds.kubectl("label", "node", node, "nvidia.com/gfd.timestamp-", "nvidia.com/gpu.count-")
+    wait_until(lambda: labels(rest, node).get("gpu.count") == "4", 30, lambda: labels(rest, node))
+    agent.stop()
+    agent = offering(start(*gpus.flags, *flags, "--nvidia-labels", "off"), kubelet)
+    wait_until(lambda: labels(rest, node) == {}, 30, lambda: labels(rest, node))
+    assert "hostdev.io/gpu-labels" not in rest.get(f"/api/v1/nodes/{node}")["metadata"].get("annotations", {})
+    agent.stop()
+    agent = offering(start(*gpus.flags, *flags), kubelet)
+    wait_until(lambda: labels(rest, node).get("gpu.count") == "4", 30, lambda: labels(rest, node))
+    agent.stop()
+    assert labels(rest, node)["gpu.count"] == "4"
+    # As docs/nvidia.md has it, after an uninstall.
+    nothing = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}}
+    status, answer = rest.request("PATCH", f"/api/v1/nodes/{node}?fieldManager=hostdev-agent-nvidia", nothing,
+                                  "application/apply-patch+yaml")
+    assert status == 200, answer
+    assert labels(rest, node) == {}
+
+
+def test_labels_that_it_may_not_write_leave_the_gpus(agent, kubelet, rest, node):
+    agent.wait_line("forbidden", "nodes")
+    assert kubelet.allocate(RESOURCE, [UUIDS[0]])[0]["envs"] == {"NVIDIA_VISIBLE_DEVICES": UUIDS[0]}
+    assert labels(rest, node) == {}
 
 
 def test_no_child_outlives_the_agent(agent, gpus):

@@ -32,6 +32,7 @@ struct watcher {
 	const char *late_verb; /* the deadline passes once that many have been called with it */
 	size_t late_calls;
 	int lates; /* so many times it has passed */
+	int reads;
 };
 
 static void on_scanned(void *arg, struct inventory *inventory, const struct err *err)
@@ -147,6 +148,31 @@ static void a_look_lists_and_names(void **state)
 	assert_string_equal(description(w), "Class 0200: Intel 82574L");
 	assert_int_equal(calls(w, "scan"), 2);
 	assert_int_equal(calls(w, "names"), 1);
+}
+
+/* Before hostdev-names has been called. */
+static void on_read(void *arg, const struct facts *facts)
+{
+	struct watcher *w = arg;
+
+	w->reads++;
+	assert_int_equal(calls(w, "names"), 0);
+	assert_int_equal(facts->pci.len, 1);
+	assert_string_equal(facts->pci.items[0].address, "0000:01:00.0");
+}
+
+static void what_needs_no_names_is_told_before_they_are_looked_up(void **state)
+{
+	struct watcher *w = *state;
+
+	watch(w, CALLS SCAN_OK NAMES, (struct scan_options){ 0 });
+	scan_listen(w->scan, on_read, w);
+	assert_true(look(w));
+	assert_int_equal(w->reads, 1);
+	assert_int_equal(calls(w, "names"), 1);
+	/* Now the names are known. */
+	assert_true(look(w));
+	assert_int_equal(w->reads, 1);
 }
 
 static void the_helper_gets_the_options(void **state)
@@ -450,6 +476,8 @@ int main(void)
 	suite_fixture(&suite, &watcher_fixture);
 	suite_add(&suite, "a look lists the devices and learns their names, once",
 		  a_look_lists_and_names, NULL);
+	suite_add(&suite, "what needs no names is told before they are looked up",
+		  what_needs_no_names_is_told_before_they_are_looked_up, NULL);
 	suite_add(&suite, "the helper gets the options", the_helper_gets_the_options, NULL);
 	suite_rows(&suite, failures, look_fails);
 	suite_add(&suite, "a missing helper is told from the loop",

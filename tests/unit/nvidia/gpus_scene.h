@@ -50,7 +50,7 @@ static inline bool gpus_scene_set(struct gpus_scene *scene, size_t len)
 
 	for (size_t i = 0; i < len; i++) {
 		(void)snprintf(names[i], sizeof(names[i]), "0000:3%zu:00.0", i);
-		cards[i] = (struct nvidia_card){ names[i], (int)(i % 2) };
+		cards[i] = (struct nvidia_card){ names[i], (int)(i % 2), 0x030200 };
 	}
 	return nvidia_gpus_set(&scene->gpus, cards, len);
 }

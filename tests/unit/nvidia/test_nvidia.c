@@ -7,7 +7,9 @@
 #include "agent/config/config.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/nvidia/nvidia_elsewhere.h"
 #include "agent/nvidia/nvidia_gpus.h"
+#include "agent/plugin/allocatable.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "base/num.h"
@@ -19,6 +21,7 @@
 #include "unit/agent/fake_helper.h"
 #include "unit/nvidia/nvidia_offers.h"
 #include "unit/nvidia/nvml_play.h"
+#include "unit/plugin/allocatable_kubelet.h"
 #include "unit/this_node.h"
 
 enum { CARDS_MAX = 4 };
@@ -43,6 +46,7 @@ struct bench {
 	const char *given;   /* the unit that the pod has; NULL: none   */
 	const char *given_too;
 	bool kubelet_is_silent;
+	struct allocatable_kubelet kubelet;
 	struct config config; /* the HostDeviceConfig */
 	char *report;         /* of its entries        */
 };
@@ -151,6 +155,7 @@ static void open_bench(struct bench *b)
 static void close_bench(struct bench *b)
 {
 	nvidia_free(b->nvidia);
+	allocatable_kubelet_stop(&b->kubelet);
 	free(b->report);
 	for (size_t i = 0; i < b->config.nvidia.len; i++) {
 		free(b->config.nvidia.items[i].text);
@@ -965,6 +970,119 @@ static void nothing_is_offered_when_nvidia_s_plugin_comes(void **state)
 	close(fd);
 }
 
+/* A kubelet that lists these devices of all plugins. */
+static void list_allocatable(struct bench *b, const char *lists)
+{
+	auto_free char *path = NULL;
+
+	b->kubelet.lists = lists;
+	if (b->kubelet.server)
+		return;
+	folder_put(&b->play.folder, "pod-resources/none", "");
+	path = folder_path(&b->play.folder, "pod-resources/kubelet.sock");
+	allocatable_kubelet_start(&b->kubelet, &b->fake.loop, path);
+}
+
+/* Until the kubelet has been asked @times times more, and all is done that follows. */
+static void wait_asked(struct bench *b, unsigned times)
+{
+	unsigned asked = b->kubelet.asked + times;
+	uint64_t until_ms = timefmt_now_ms() + PLAY_WAIT_MS;
+
+	while (b->kubelet.asked < asked) {
+		assert_true(timefmt_now_ms() < until_ms);
+		fake_clock_advance(b->clock, 100);
+		turn(b);
+	}
+	settle(b);
+}
+
+static struct foreign_case {
+	const char *name;
+	const char *lists;
+	const char *why; /* what the PCIDevice says; NULL: the GPUs are offered */
+} foreigns[] = {
+	{ "no other plugin", "", NULL },
+	{ "a plugin of other resources", "nvidia.com/GA102 0000:01:00.0,a.io/nic 1", NULL },
+	{ "a plugin of the same resource", "nvidia.com/gpu other-0",
+	  "another device plugin offers nvidia.com/gpu, with the device 'other-0', on the node" },
+	{ "of the same GPUs", "a.io/nic 1,nvidia.com/gpu " SHORT("0"),
+	  "another device plugin offers nvidia.com/gpu, with the device '" SHORT(
+		  "0") "', on the node" },
+	{ "an answer that cannot be read", "?", NULL },
+};
+
+static void nothing_is_offered_beside_another_plugin(void **state)
+{
+	struct bench *b = *state;
+	const struct foreign_case *c = suite_row(state);
+	const char *resource = NULL;
+	const char *trouble = NULL;
+
+	list_allocatable(b, c->lists);
+	start(b);
+	wait_asked(b, c->why ? 2 : 1);
+	assert_string_equal(str_cstr(&b->offers.text), c->why ? "" : ALL);
+	assert_true(nvidia_offered(b->nvidia, ADDRESS(0), &resource, &trouble));
+	assert_true(str_equal(trouble, c->why));
+	assert_true(!resource == (c->why != NULL));
+	list_allocatable(b, "");
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	wait_offer(b, ALL);
+	assert_true(nvidia_offered(b->nvidia, ADDRESS(0), &resource, &trouble));
+	assert_null(trouble);
+}
+
+/* A plugin that ends is on the list for a moment yet. */
+static void a_plugin_that_has_just_ended_is_no_other_one(void **state)
+{
+	struct bench *b = *state;
+
+	list_allocatable(b, "nvidia.com/gpu " SHORT("0"));
+	start(b);
+	wait_asked(b, 1);
+	assert_string_equal(str_cstr(&b->offers.text), "");
+	list_allocatable(b, "");
+	fake_clock_advance(b->clock, ELSEWHERE_AGAIN_MS);
+	wait_offer(b, ALL);
+	assert_int_equal(b->offers.sets, 1);
+}
+
+static void another_plugin_that_comes_later_gets_the_gpus(void **state)
+{
+	struct bench *b = *state;
+
+	list_allocatable(b, "");
+	start(b);
+	wait_offer(b, ALL);
+	list_allocatable(b, "nvidia.com/gpu " SHORT("1")); /* that is ours */
+	wait_asked(b, 2);
+	assert_string_equal(str_cstr(&b->offers.text), ALL);
+	list_allocatable(b, "nvidia.com/gpu " SHORT("1") ",nvidia.com/gpu other-0");
+	wait_asked(b, 2);
+	assert_string_equal(str_cstr(&b->offers.text), "");
+	list_allocatable(b, "");
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	wait_offer(b, ALL);
+}
+
+/* It does not keep the GPUs from containers for longer than a call may take. */
+static void a_kubelet_that_hangs_knows_no_other_plugin(void **state)
+{
+	struct bench *b = *state;
+	uint64_t until_ms = timefmt_now_ms() + PLAY_WAIT_MS;
+
+	list_allocatable(b, NULL);
+	start(b);
+	while (b->kubelet.asked == 0) {
+		assert_true(timefmt_now_ms() < until_ms);
+		turn(b);
+	}
+	assert_string_equal(str_cstr(&b->offers.text), "");
+	fake_clock_advance(b->clock, ALLOCATABLE_CALL_MS);
+	wait_offer(b, ALL);
+}
+
 #define TWO_SHARES(n) SHORT(n) "::0@-1 of " SHORT(n) " | " SHORT(n) "::1@-1 of " SHORT(n)
 
 static void open_folder(struct bench *b, const char *folder)
@@ -1189,6 +1307,13 @@ int main(void)
 		  nothing_is_offered_beside_nvidia_s_plugin, NULL);
 	suite_add(&suite, "nothing is offered when NVIDIA's plugin comes",
 		  nothing_is_offered_when_nvidia_s_plugin_comes, NULL);
+	suite_rows(&suite, foreigns, nothing_is_offered_beside_another_plugin);
+	suite_add(&suite, "a plugin that has just ended is no other one",
+		  a_plugin_that_has_just_ended_is_no_other_one, NULL);
+	suite_add(&suite, "another plugin that comes later gets the GPUs",
+		  another_plugin_that_comes_later_gets_the_gpus, NULL);
+	suite_add(&suite, "a kubelet that hangs knows no other plugin",
+		  a_kubelet_that_hangs_knows_no_other_plugin, NULL);
 	suite_add(&suite, "the label's file is followed", the_label_s_file_is_followed, NULL);
 	suite_add(&suite, "an entry of the HostDeviceConfig is followed",
 		  an_entry_of_the_hostdeviceconfig_is_followed, NULL);

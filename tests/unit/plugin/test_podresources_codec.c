@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/err.h"
+#include "unit/plugin/allocatable_kubelet.h"
 #include "unit/plugin/pods.h"
 
 enum { DEVICES_MAX = 5 };
@@ -132,6 +133,23 @@ static void half_a_message_is_none(void **state)
 	}
 }
 
+static void what_can_be_allocated_has_no_pod(void **state)
+{
+	auto_str struct str message = STR_INIT;
+	auto_str struct str shown = STR_INIT;
+	struct pod_devices devices = { 0 };
+	struct err err = { 0 };
+
+	allocatable_kubelet_pack("x/b 1,x/a 2,x/a 1,x/a 1\n", &message);
+	assert_int_equal(podresources_unpack_allocatable(message.buf, message.len, &devices, NULL),
+			 0);
+	pods_show(&shown, &devices);
+	assert_string_equal(str_cstr(&shown), "x/a 1 //, x/a 2 //, x/b 1 //");
+	pod_devices_done(&devices);
+	assert_int_equal(podresources_unpack_allocatable(message.buf, 3, &devices, &err), -EBADMSG);
+	assert_null(devices.items);
+}
+
 /* One container with this many devices. */
 static int unpack_many(size_t n, struct pod_devices *devices, struct err *err)
 {
@@ -191,6 +209,8 @@ int main(void)
 
 	suite_add(&suite, "everything may be wanted", everything_may_be_wanted, NULL);
 	suite_add(&suite, "half a message is none", half_a_message_is_none, NULL);
+	suite_add(&suite, "what can be allocated has no pod", what_can_be_allocated_has_no_pod,
+		  NULL);
 	suite_add(&suite, "devices are limited", devices_are_limited, NULL);
 	suite_add(&suite, "lists are compared", lists_are_compared, NULL);
 	suite_fixture(&suite, &pod_devices_fixture);

@@ -17,6 +17,7 @@ struct device_type;
 struct dra_driver;
 struct json_strs;
 struct kubelet_watch;
+struct lender;
 struct plugin_resource;
 struct this_node;
 
@@ -29,6 +30,7 @@ struct dra_driver_deps {
 	/* Which pod has the device @id by its device plugin, as a text for the caller to free;
 	 * NULL: none has. May be NULL. */
 	char *(*holder)(void *arg, const char *id);
+	const struct lender *lender; /* NULL: there are no devices on demand */
 	/* dra_driver_holder() has another answer about the device @id. Runs inside of calls of the
 	 * kubelet alone. May be NULL. */
 	void (*changed)(void *arg, const char *id);
@@ -50,6 +52,8 @@ void dra_driver_select(struct dra_driver *driver, const bool selected[DRA_KINDS]
 /* Which claim has the device @id: "ResourceClaim default/nic", for the caller to free; NULL: none
  * has. */
 char *dra_driver_holder(const struct dra_driver *driver, const char *id);
+/* The same, if the device is bound for that claim, or is about to be. */
+char *dra_driver_borrower(const struct dra_driver *driver, const char *id);
 /* Add the IDs of all devices that claims have. */
 void dra_driver_ids(const struct dra_driver *driver, struct json_strs *ids);
 

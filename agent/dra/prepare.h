@@ -7,8 +7,10 @@
  * A device type says what a container gets, with the checks that it makes for the kubelet's
  * Allocate.
  *
- * Nothing is bound or reset here, and nothing waits for a device to become free: a claim that
- * cannot be prepared now is refused with the reason, and the kubelet asks again.
+ * A device that is offered on demand is bound in between: a first checkpoint says so before, and
+ * the final one follows the bind. What a first checkpoint is left of after a crash is given back
+ * (lender.h). Nothing else is bound or reset here, and nothing waits for a device to become free: a
+ * claim that cannot be prepared now is refused with the reason, and the kubelet asks again.
  */
 #pragma once
 
@@ -22,6 +24,7 @@ struct dra_devices;
 struct err;
 struct json_strs;
 struct kubelet_watch;
+struct lender;
 struct prepare;
 struct prepare_job;
 struct prepared_claim;
@@ -30,6 +33,7 @@ struct this_node;
 enum {
 	PREPARE_UNKNOWN = 1,       /* of prepare_again()                                    */
 	PREPARE_GET_MS = 5000,     /* for the claim's object; the kubelet waits for 45 s    */
+	PREPARE_MS = 10000,        /* for all of it; then the kubelet has to ask again */
 	PREPARE_DEVICES_MAX = 256, /* of one claim; the API server allows fewer        */
 };
 
@@ -43,13 +47,15 @@ struct prepare_deps {
 	/* Which pod has the device @id by its device plugin, as a text for the caller to free;
 	 * NULL: none has. May be NULL. */
 	char *(*holder)(void *arg, const char *id);
+	const struct lender *lender; /* NULL: there are no devices on demand */
 	/* The device @id is prepared, or is not any more. May run inside of each function but
 	 * prepare_new(). */
 	void (*changed)(void *arg, const char *id);
 	void *arg;
 };
 
-/* Read the checkpoints, write the files of this boot's claims again and forget the others. */
+/* Read the checkpoints, write the files of this boot's claims again and forget the others, and those
+ * that were not prepared to the end. */
 struct prepare *prepare_new(const struct this_node *node, const struct prepare_deps *deps);
 /* Its jobs have ended or are cancelled. Takes NULL, returns NULL; checkpoints and files stay. */
 struct prepare *prepare_free(struct prepare *prepare);
@@ -65,6 +71,8 @@ int prepare_again(struct prepare *prepare, const char *uid, const struct prepare
 		  struct err *err);
 /* The claim that has the device @id: "ResourceClaim default/nic"; NULL: none. The caller frees. */
 char *prepare_holder(const struct prepare *prepare, const char *id);
+/* The same, if the device is bound for that claim, or is about to be. */
+char *prepare_borrower(const struct prepare *prepare, const char *id);
 /* Add the IDs of all prepared devices. */
 void prepare_ids(const struct prepare *prepare, struct json_strs *ids);
 
@@ -75,7 +83,7 @@ typedef void prepare_done_fn(void *arg, const struct prepared_claim *claim, cons
  * returned, unless the job is cancelled; the job is gone then. */
 struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_claim *claim,
 				  prepare_done_fn *done, void *arg);
-/* Nothing has been done for its claim yet. */
+/* Nothing more is done for its claim; @done is not called. */
 void prepare_cancel(struct prepare_job *job);
 
 /* Remove what was prepared for the claim with this UID; a job that prepares it will fail. It is no

@@ -27,6 +27,7 @@ struct prepared_device {
 	char *resource;    /* likewise                        */
 	char *iommu_group; /* NULL: none                      */
 	char *attributes;  /* likewise, as JSON text          */
+	bool on_demand;    /* it is bound for the claim       */
 };
 
 struct prepared_node {
@@ -62,6 +63,7 @@ struct prepared_claim {
 	char *ns;
 	char *name;
 	char *pod_claim; /* its name in the pod, if it was made from a template; NULL: not known */
+	bool binding; /* its devices are being bound: it has them, and no container gets them yet */
 	struct {
 		struct prepared_device *items;
 		size_t len, cap;
@@ -75,6 +77,8 @@ struct prepared_claim {
 
 /* Takes NULL, returns NULL. */
 struct prepared_claim *prepared_claim_free(struct prepared_claim *claim);
+/* A deep copy, for the caller to free. */
+struct prepared_claim *prepared_claim_copy(const struct prepared_claim *claim);
 
 /* Read the checkpoints in @dir, of all boots; @dir need not exist. @boot is the ID of this one.
  * Both are copied. What cannot be read is logged. */
@@ -100,8 +104,8 @@ const struct prepared_device *prepared_neighbour(const struct prepared *prepared
 						 const char *id,
 						 const struct prepared_claim **ret_claim);
 
-/* Write the checkpoint of @claim, with this boot, and add it; it is taken, also after an error. A
- * claim with this UID must not be there. */
+/* Write the checkpoint of @claim, with this boot, and add it; it is taken, also after an error. One
+ * with this UID that is there is replaced, or stays after an error. */
 int prepared_add(struct prepared *prepared, struct prepared_claim *claim, struct err *err);
 /* Remove the checkpoint, if there is one, and the claim. After an error the claim is still
  * there. */

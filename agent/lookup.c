@@ -4,6 +4,8 @@
 
 #include "agent/claim/claim_plan.h"
 #include "agent/claim/claims.h"
+#include "agent/claim/loan.h"
+#include "agent/dra/lender.h"
 #include "agent/drm/drm.h"
 #include "agent/gpu/gpus.h"
 #include "agent/hami/hami.h"
@@ -22,6 +24,7 @@
 #include "api/mediateddevice.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
+#include "base/mem.h"
 
 bool lookup_is_moving(void *arg, const char *name)
 {
@@ -122,6 +125,8 @@ void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
 	ret_offer->resource = told->resource;
 	ret_offer->trouble = told->trouble;
 	ret_offer->group_taken = told->group_taken;
+	ret_offer->on_demand = told->on_demand;
+	ret_offer->lent_to = told->lent_to;
 }
 
 const char *lookup_mdev_resource(void *arg, const struct mediateddevice *device)
@@ -222,6 +227,40 @@ void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_
 					   .held = answer.held,
 					   .dra = answer.dra,
 					   .denied = answer.denied };
+}
+
+char *lookup_borrower(void *arg, const char *address)
+{
+	const struct wiring *w = arg;
+
+	return offers_borrower(w->offers, address);
+}
+
+char *lookup_lend_trouble(void *arg, const char *id)
+{
+	const struct wiring *w = arg;
+
+	struct drm_offered gpu;
+
+	if (nvidia_has(w->nvidia, id) || drm_offered(w->drm, id, &gpu))
+		return xstrdup("the agent offers it to containers as a GPU");
+	return claims_lend_trouble(w->claims, id);
+}
+
+struct loan *lookup_lend(void *arg, const struct lend *lend,
+			 void (*lent)(void *arg, const struct err *err), void *lent_arg)
+{
+	const struct wiring *w = arg;
+	const struct loan_spec spec = { lend->ids, lend->uid, lend->to };
+
+	return claims_lend(w->claims, &spec, lent, lent_arg);
+}
+
+bool lookup_stop_loan(void *arg, struct loan *loan, struct err *err)
+{
+	const struct wiring *w = arg;
+
+	return claims_stop_loan(w->claims, loan, err);
 }
 
 bool lookup_is_taken(void *arg, const char *resource)

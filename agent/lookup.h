@@ -10,7 +10,10 @@
 
 struct api_condition_value;
 struct claim_offer;
+struct err;
 struct json_strs;
+struct lend;
+struct loan;
 struct mediateddevice;
 struct pcidevice_allocations;
 struct publish_offer;
@@ -32,6 +35,15 @@ bool lookup_is_usb_free(void *arg, const char *port, char **ret_holder);
 bool lookup_is_held(void *arg, const char *address);
 char *lookup_bind_trouble(void *arg, const char *address);
 void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_offer);
+
+/* For claims, too. */
+char *lookup_borrower(void *arg, const char *address);
+
+/* For offers: struct lender (agent/dra/lender.h). */
+char *lookup_lend_trouble(void *arg, const char *id);
+struct loan *lookup_lend(void *arg, const struct lend *lend,
+			 void (*lent)(void *arg, const struct err *err), void *lent_arg);
+bool lookup_stop_loan(void *arg, struct loan *loan, struct err *err);
 
 /* For nvidia: struct nvidia_deps; the first also for drm. */
 char *lookup_card_claim(void *arg, const char *address);

@@ -7,6 +7,7 @@
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/device_count.h"
+#include "agent/dra/lender.h"
 #include "agent/dra/runtime_cdi.h"
 #include "agent/drm/drm.h"
 #include "agent/generic/generics.h"
@@ -56,6 +57,7 @@ struct node_agent {
 	struct watched claims[INVENTORY_KINDS];
 	struct informer *node_informer;
 	struct wiring wiring; /* the parts */
+	struct lender lender; /* of devices that claims can bind for ResourceClaims */
 	struct adopt *adopt;
 	struct node_agent_seen seen; /* until it has begun with it */
 	struct clock_timer *begins;
@@ -447,6 +449,7 @@ static void make_claims(struct node_agent *agent)
 		.is_usb_free = lookup_is_usb_free,
 		.is_held = lookup_is_held,
 		.bind_trouble = lookup_bind_trouble,
+		.borrower = lookup_borrower,
 		.ask_offer = lookup_claim_offer,
 		.arg = &agent->wiring,
 	};
@@ -457,6 +460,7 @@ static void make_claims(struct node_agent *agent)
 static void make_offers(struct node_agent *agent)
 {
 	const struct offers_deps deps = {
+		.lender = &agent->lender,
 		.claims = informer_store(agent->claims[INVENTORY_PCI].informer),
 		.devices = informer_store(agent->devices[INVENTORY_PCI].informer),
 		.mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
@@ -466,6 +470,8 @@ static void make_offers(struct node_agent *agent)
 		.arg = &agent->wiring,
 	};
 
+	agent->lender = (struct lender){ lookup_lend_trouble, lookup_lend, lookup_stop_loan,
+					 &agent->wiring };
 	agent->wiring.offers = offers_new(&agent->node, &deps);
 }
 

@@ -206,6 +206,18 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 		      xasprintf("USB devices on %s are in use: %s", f->address, pod));
 }
 
+/* The pods of a ResourceClaim keep the group. What the claim has bound itself is not lent. */
+static bool is_lent(const struct claim_case *c, const struct claim_function *f,
+		    struct claim_verdict *v)
+{
+	if (!c->lent_to || claim_function_is_bound(f))
+		return false;
+	return refuse(v, "Held",
+		      xasprintf("%s has it, bound on demand: the claim waits until the pods of "
+				"that one have ended",
+				c->lent_to));
+}
+
 /* A device that keeps its driver is not taken from its user. */
 static bool is_left_in_use(const struct claim_function *f)
 {
@@ -217,7 +229,7 @@ static bool refuse_alone(const struct claim_case *c, const struct claim_function
 			 struct claim_verdict *v)
 {
 	if (is_contradictory(c, f, v) || is_driver_refused(c, f, v) || is_missing(f, v) ||
-	    is_different(f, v) || is_ambiguous(c, f, v))
+	    is_different(f, v) || is_ambiguous(c, f, v) || is_lent(c, f, v))
 		return true;
 	if (!f->verdict->claimable && !is_left_in_use(f) &&
 	    !override_applies(&f->claim->meta, f->verdict->reason))

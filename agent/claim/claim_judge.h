@@ -12,7 +12,8 @@
  *                    (agent/inventory/claimable.h); an administrator may override some of these,
  *                    for each function by a claim of its own (lib/api/override.h)
  *   Held             its VFIO node would get a number that a pod may open
- *                    (agent/resource/node_numbers.h)
+ *                    (agent/resource/node_numbers.h); or, first of all that the device itself is
+ *                    refused for, its group is bound for a ResourceClaim (loan.h)
  *   USBDevicesClaimed it is a controller, or has one in its group, whose USB devices are claimed
  *   GroupShared      others of the group are not claimed; or another user has claimed one of them,
  *                    and came first: also of a claim that is bound

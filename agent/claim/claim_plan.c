@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/store.h"
 
 /* --- jobs: the functions that a transition moves ---------------------------------------------- */
 
@@ -262,6 +263,9 @@ static void rest_after(struct monitor *look, bool live)
 	const struct task_outcome *outcome = look->c->last.outcome;
 
 	look->decision->step = CLAIM_REST;
+	/* The end of its loan has the claim looked at again. */
+	if (!live && look->c->lent_to)
+		return;
 	if (!live && look->c->allocated) {
 		look->decision->again_ms = look->c->allocated_to ? HELD_AGAIN_MS : UNKNOWN_AGAIN_MS;
 		return;
@@ -545,7 +549,7 @@ static void plan_live(struct monitor *look)
 	else
 		plan_judged(look, &verdict);
 	if (look->decision->step == CLAIM_REST && look->decision->again_ms == 0 &&
-	    ((c->usb_pods && c->usb_pods->len > 0) || c->bind_trouble))
+	    ((c->usb_pods && c->usb_pods->len > 0) || c->bind_trouble || c->lent_to))
 		look->decision->again_ms = HELD_AGAIN_MS;
 	claim_verdict_done(&verdict);
 }
@@ -589,4 +593,113 @@ void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision)
 	else
 		plan_live(&look);
 	claim_group_done(&look.group);
+}
+
+/* --- loans ------------------------------------------------------------------------------------ */
+
+void claim_loan_decision_done(struct claim_loan_decision *decision)
+{
+	binder_job_done(&decision->job);
+	free(decision->message);
+	*decision = (struct claim_loan_decision){ 0 };
+}
+
+/* Takes @message. */
+static void answer(struct claim_loan_decision *decision, enum claim_loan_step step, char *message)
+{
+	decision->step = step;
+	decision->message = message;
+}
+
+/* What somebody else has to do with @f, for the caller to free; NULL: nobody has. What we have bound
+ * for a ResourceClaim that is gone is taken over. */
+static char *claim_loan_other(const struct claim_case *c, const struct claim_group *group,
+			      const struct claim_function *f)
+{
+	const char *owner = owner_of(f);
+
+	if (store_get(c->claims, f->name))
+		return xasprintf("%s has the PCIDeviceClaim '%s'", f->address, f->name);
+	if (f->record && owner && store_get(c->claims, owner))
+		return xasprintf("%s is bound for the PCIDeviceClaim '%s'", f->address, owner);
+	if (!f->recorded && claim_driver_lends(c, f->driver))
+		return xasprintf("another program has bound %s%s to %s",
+				 f == claim_group_self(group) ? "" : "its IOMMU group's ",
+				 f->address, f->driver);
+	return NULL;
+}
+
+static char *find_other(const struct claim_case *c, const struct claim_group *group)
+{
+	char *other = NULL;
+
+	for (size_t i = 0; i < group->len && !other; i++) {
+		if (claim_group_member(group, &group->items[i]))
+			other = claim_loan_other(c, group, &group->items[i]);
+	}
+	return other;
+}
+
+static char *outcome_text(const struct task_outcome *outcome)
+{
+	const char *name = outcome->error_name;
+	const char *message = str_or_empty(outcome->message);
+
+	return name && !strstr(message, name) ? xasprintf("%s (%s)", message, name)
+					      : xstrdup(message);
+}
+
+/* The group may be bound; something of it is not yet. */
+static void plan_loan_bind(const struct claim_case *c, const struct claim_group *group,
+			   struct claim_loan_decision *decision)
+{
+	if (c->state == BINDER_IS_STUCK) {
+		answer(decision, CLAIM_LOAN_REFUSE,
+		       xasprintf("hostdev-helper (pid %d) does not end: see the node's kernel log",
+				 c->trouble.pid));
+	} else if (claim_trouble_holds(c, true)) {
+		answer(decision, CLAIM_LOAN_REFUSE, outcome_text(c->last.outcome));
+	} else if (c->unproven_ms > 0) {
+		answer(decision, CLAIM_LOAN_WAIT,
+		       xstrdup("the host used it until just now: it has to be free for a while"));
+		decision->again_ms = c->unproven_ms;
+	} else if (claim_trouble_unpublished(c, group)) {
+		answer(decision, CLAIM_LOAN_WAIT,
+		       xasprintf("the PCIDevice %s does not say yet which driver the device goes "
+				 "back to",
+				 c->name));
+	} else if (is_puzzling(c, group)) {
+		answer(decision, CLAIM_LOAN_WAIT,
+		       xstrdup("the node's devices have to be read again after the bind"));
+	} else {
+		decision->step = CLAIM_LOAN_BIND;
+		claim_job_bind(c, group, &decision->job);
+		decision->job.lent = true;
+	}
+}
+
+void claim_plan_loan(const struct claim_case *c, struct claim_loan_decision *ret_decision)
+{
+	struct claim_verdict verdict = { 0 };
+	struct claim_group group;
+	char *other;
+
+	*ret_decision = (struct claim_loan_decision){ 0 };
+	claim_group_look(c, &group);
+	claim_cover_group(c, &group);
+	claim_judge(c, &group, &verdict);
+	other = find_other(c, &group);
+	if (other)
+		answer(ret_decision, CLAIM_LOAN_REFUSE, other);
+	else if (!verdict.ok)
+		answer(ret_decision, CLAIM_LOAN_REFUSE, take_ptr(verdict.message));
+	else if (c->state == BINDER_RUNNING)
+		answer(ret_decision, CLAIM_LOAN_WAIT,
+		       xstrdup("a transition of its IOMMU group is under way"));
+	else if (is_due(&group))
+		plan_loan_bind(c, &group, ret_decision);
+	else
+		ret_decision->step = CLAIM_LOAN_BOUND;
+	claim_verdict_done(&verdict);
+	claim_group_done(&group);
 }

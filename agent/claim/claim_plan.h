@@ -80,6 +80,8 @@ struct claim_case {
 	struct claim_offer offer;
 	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
+	const char
+		*lent_to; /* the ResourceClaim for which its group is bound, loan.h; NULL: none */
 	const char *bind_trouble; /* why it must not get a VFIO node; NULL: it may, or has one  */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */
 	/* First digits of classes that a release leaves without driver */
@@ -104,6 +106,30 @@ struct claim_decision {
 /* The caller releases *@ret_decision. */
 void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision);
 void claim_decision_done(struct claim_decision *decision);
+
+enum claim_loan_step {
+	CLAIM_LOAN_BOUND,  /* the whole group is bound for the ResourceClaim      */
+	CLAIM_LOAN_BIND,   /* have the helper do decision->job                    */
+	CLAIM_LOAN_WAIT,   /* for something that passes soon (decision->message)  */
+	CLAIM_LOAN_REFUSE, /* it cannot be bound now (decision->message)          */
+};
+
+struct claim_loan_decision {
+	enum claim_loan_step step;
+	struct binder_job job; /* BIND                                                     */
+	char *message;         /* WAIT, REFUSE                                             */
+	uint64_t again_ms;     /* WAIT: look again after this; 0: not before a change       */
+};
+
+/*
+ * The next step to lend the function of c->name to a ResourceClaim (loan.h). c->claim is a claim that
+ * exists in memory only: with the ResourceClaim's UID, for the whole group. Nobody else may have
+ * anything to do with the group: no PCIDeviceClaim, and no other program that has bound a function
+ * to a passthrough driver. c->lent_to and c->allocated are not read. The caller releases
+ * *@ret_decision.
+ */
+void claim_plan_loan(const struct claim_case *c, struct claim_loan_decision *ret_decision);
+void claim_loan_decision_done(struct claim_loan_decision *decision);
 
 /* Is the claim @name (NULL @claim: gone) one that the agent of @node_name has to do with? */
 bool claim_is_ours(const char *node_name, const char *name, const struct pcideviceclaim *claim);

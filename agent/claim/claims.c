@@ -8,6 +8,7 @@
 #include "agent/claim/claim_foreign.h"
 #include "agent/claim/claim_group.h"
 #include "agent/claim/claim_plan.h"
+#include "agent/claim/loan.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
@@ -16,6 +17,7 @@
 #include "api/condition.h"
 #include "api/json_values.h"
 #include "api/names.h"
+#include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/reason.h"
@@ -53,6 +55,23 @@ static char *claim_pods_find(const struct claims_deps *deps, const struct invent
 	}
 	json_strs_done(&members);
 	return found;
+}
+
+/* The ResourceClaim for which a function of the IOMMU group of @address (NULL: none) is bound; NULL:
+ * none. The caller frees. */
+static char *claim_pods_borrower(const struct claims_deps *deps, const struct inventory *inventory,
+				 const char *address)
+{
+	struct json_strs members = { 0 };
+	char *borrower = NULL;
+
+	if (!address || !deps->borrower)
+		return NULL;
+	claim_group_add_members(inventory, address, &members);
+	for (size_t i = 0; i < members.len && !borrower; i++)
+		borrower = deps->borrower(deps->arg, members.items[i]);
+	json_strs_done(&members);
+	return borrower;
 }
 
 static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb,
@@ -109,6 +128,8 @@ struct claims {
 	struct reconcile *reconcile;
 	struct map *works; /* name of the claim -> struct work */
 	struct claim_foreign *foreign;
+	struct loans *loans;
+	struct lent *lent; /* binds for ResourceClaims that are under way */
 	struct reason_count *count;
 	struct metric *seconds; /* {verb}, may be NULL */
 };
@@ -433,45 +454,74 @@ static char *bind_trouble_of(const struct claims *claims, const char *address,
 	return trouble;
 }
 
+/* A case, and what of it is neither the node's nor the caller's. */
+struct looked {
+	struct claim_case c;
+	char *holder, *given, *bind_trouble, *lent_to;
+	struct json_pairs usb_pods;
+};
+
+/* What a claim and a loan depend on alike. */
+static void look(const struct claims *claims, const char *name, const struct pcideviceclaim *claim,
+		 const char *address, const struct claim_view *known, struct looked *ret_looked)
+{
+	const struct claims_deps *deps = &claims->deps;
+	const struct this_node *node = claims->node;
+	const struct informer *usb_claims = node->claims[INVENTORY_USB];
+	const char *lead = known->lead ? known->lead : address;
+
+	*ret_looked = (struct looked){ 0 };
+	ret_looked->c = (struct claim_case){
+		.node_name = node->name,
+		.name = name,
+		.claim = claim,
+		.inventory = node->inventory,
+		.claims = informer_store(node->claims[INVENTORY_PCI]),
+		.usb_claims = usb_claims ? informer_store(usb_claims) : NULL,
+		.usb_pods = &ret_looked->usb_pods,
+		.device = store_object(informer_store(node->devices[INVENTORY_PCI]), name),
+		.last = known->last,
+		.unproven_ms = unproven_ms(claims, address, claim),
+		.vfio_drivers = &node->vfio_drivers,
+		.driverless = deps->driverless,
+	};
+	if (lead)
+		ret_looked->c.state = binder_look(claims->binder, lead, &ret_looked->c.trouble);
+	claim_pods_usb(deps, node->inventory, address, &ret_looked->usb_pods);
+}
+
+static void looked_done(struct looked *looked)
+{
+	free(looked->holder);
+	free(looked->given);
+	free(looked->bind_trouble);
+	free(looked->lent_to);
+	json_pairs_done(&looked->usb_pods);
+}
+
 static void decide(const struct claims *claims, const struct reconcile_view *view,
 		   const char *address, const struct claim_view *known,
 		   struct claim_decision *ret_decision)
 {
 	const struct claims_deps *deps = &claims->deps;
-	const struct this_node *node = claims->node;
-	const struct informer *usb_claims = node->claims[INVENTORY_USB];
-	auto_free char *holder = NULL;
-	auto_free char *given = claim_pods_find(deps, node->inventory, address, &holder);
-	auto_free char *bind_trouble = bind_trouble_of(claims, address, view->object);
-	const char *lead = known->lead ? known->lead : address;
-	struct json_pairs usb_pods = { 0 };
-	struct claim_case c = {
-		.node_name = node->name,
-		.name = view->key,
-		.claim = view->object,
-		.fresh = view->fresh,
-		.inventory = node->inventory,
-		.claims = informer_store(node->claims[INVENTORY_PCI]),
-		.usb_claims = usb_claims ? informer_store(usb_claims) : NULL,
-		.usb_pods = &usb_pods,
-		.device = store_object(informer_store(node->devices[INVENTORY_PCI]), view->key),
-		.last = known->last,
-		.unproven_ms = unproven_ms(claims, address, view->object),
-		.allocated = given,
-		.allocated_to = holder,
-		.bind_trouble = bind_trouble,
-		.vfio_drivers = &node->vfio_drivers,
-		.driverless = deps->driverless,
-		.now_wall_ms = view->now_wall_ms,
-	};
+	const struct inventory *inventory = claims->node->inventory;
+	struct looked looked;
+	struct claim_case *c = &looked.c;
 
+	look(claims, view->key, view->object, address, known, &looked);
+	looked.bind_trouble = bind_trouble_of(claims, address, view->object);
+	looked.given = claim_pods_find(deps, inventory, address, &looked.holder);
+	looked.lent_to = claim_pods_borrower(deps, inventory, address);
+	c->fresh = view->fresh;
+	c->bind_trouble = looked.bind_trouble;
+	c->allocated = looked.given;
+	c->allocated_to = looked.holder;
+	c->lent_to = looked.lent_to;
+	c->now_wall_ms = view->now_wall_ms;
 	if (address && deps->ask_offer)
-		deps->ask_offer(deps->arg, address, &c.offer);
-	if (lead)
-		c.state = binder_look(claims->binder, lead, &c.trouble);
-	claim_pods_usb(deps, node->inventory, address, &usb_pods);
-	claim_plan(&c, ret_decision);
-	json_pairs_done(&usb_pods);
+		deps->ask_offer(deps->arg, address, &c->offer);
+	claim_plan(c, ret_decision);
+	looked_done(&looked);
 }
 
 static void job_free(void *arg)
@@ -534,10 +584,18 @@ static bool is_held(const struct claims *claims, const char *address,
 	       claims->deps.is_held(claims->deps.arg, address);
 }
 
-/* The one who runs a transition, or the next inventory, has the claim looked at again. */
-static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
+/* The one who runs a transition, or the next inventory, has the claim looked at again. What a bind for
+ * a ResourceClaim read back says nothing of the claim. */
+static bool must_wait(const struct claims *claims, const struct claim_view *known,
+		      const struct pcideviceclaim *claim, const char *address)
 {
-	return known->running || known->unsure || (!claim && known->last.newer);
+	auto_free char *borrower = NULL;
+
+	if (known->running || known->unsure || (!claim && known->last.newer))
+		return true;
+	if (known->last.newer)
+		borrower = claim_pods_borrower(&claims->deps, claims->node->inventory, address);
+	return borrower;
 }
 
 /* --- as struct reconcile_spec has them -------------------------------------------------------- */
@@ -564,8 +622,8 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 	struct claim_view known = view_of(claims, address, view);
 	struct claim_decision decision;
 
-	if (!view->acting &&
-	    (must_wait(&known, view->object) || is_held(claims, address, view->object))) {
+	if (!view->acting && (must_wait(claims, &known, view->object, address) ||
+			      is_held(claims, address, view->object))) {
 		ret_decision->detail = WAITS;
 		return;
 	}
@@ -672,6 +730,7 @@ static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 	claim_attempts_end(claims->attempts, lead, outcome);
 	work->moved = outcome->task.result == TASK_DONE;
 	enqueue_members(claims, claim_attempts_members(claims->attempts, lead), work->name);
+	loans_wake(claims->loans);
 	claims->deps.on_moved(claims->deps.arg);
 	reconcile_acted(claims->reconcile, work->name);
 }
@@ -686,6 +745,7 @@ static void on_free(void *arg, const char *group)
 	claim_attempts_unstick(claims->attempts, claims->binder, now_ms(claims), &members);
 	enqueue_members(claims, &members, NULL);
 	json_strs_done(&members);
+	loans_wake(claims->loans);
 	claims->deps.on_moved(claims->deps.arg);
 }
 
@@ -731,6 +791,182 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	return true;
 }
 
+/* --- loans ------------------------------------------------------------------------------------ */
+
+/* A claim of the function @name, and of its group, that no API server has. The caller frees. */
+static struct pcideviceclaim *claim_of_loan(const struct claims *claims, const char *name,
+					    const char *uid)
+{
+	struct pcideviceclaim *claim = api_object_new(&pcideviceclaim_kind);
+
+	claim->meta.name = xstrdup(name);
+	claim->meta.uid = xstrdup(uid);
+	claim->spec.node_name = xstrdup(claims->node->name);
+	claim->spec.include_iommu_group = true;
+	return claim;
+}
+
+static void wait_loan(struct claim_loan_decision *decision, const char *what)
+{
+	*decision =
+		(struct claim_loan_decision){ .step = CLAIM_LOAN_WAIT, .message = xstrdup(what) };
+}
+
+/* @uid is NULL to ask whether the function could be lent: then what its VFIO node's number would be is
+ * not asked, which is seldom a trouble, takes its time and is asked before the bind. */
+static void loan_step(const struct claims *claims, const char *address, const char *uid,
+		      struct claim_loan_decision *ret_decision)
+{
+	auto_free char *name = names_pcidevice(claims->node->name, address);
+	struct pcideviceclaim *claim;
+	struct claim_view known;
+	struct looked looked;
+
+	if (!is_informed(claims)) {
+		wait_loan(ret_decision, "the devices of this node have not been read yet");
+		return;
+	}
+	claim = claim_of_loan(claims, name, uid ? uid : "none");
+	claim_attempts_view(claims->attempts, address, name, claim, now_ms(claims), &known);
+	if (known.running)
+		wait_loan(ret_decision, "a transition of its IOMMU group is under way");
+	else if (known.unsure)
+		wait_loan(ret_decision, "the node's devices have to be read again");
+	else if (is_held(claims, address, claim))
+		wait_loan(ret_decision, "the device is still being set up");
+	else {
+		look(claims, name, claim, address, &known, &looked);
+		looked.bind_trouble = uid ? bind_trouble_of(claims, address, claim) : NULL;
+		looked.c.bind_trouble = looked.bind_trouble;
+		claim_plan_loan(&looked.c, ret_decision);
+		looked_done(&looked);
+	}
+	api_object_free(&pcideviceclaim_kind, claim);
+}
+
+static void plan_loan(void *arg, const char *address, const char *uid,
+		      struct claim_loan_decision *ret_decision)
+{
+	loan_step(arg, address, uid, ret_decision);
+}
+
+/* Of a bind for a ResourceClaim. */
+struct lent {
+	struct claims *claims;
+	char *lead; /* a function that it moves */
+	char *to;
+	struct lent *next;
+};
+
+static void lent_free(struct lent *lent)
+{
+	free(lent->lead);
+	free(lent->to);
+	free(lent);
+}
+
+static void record_lent(const struct claims *claims, const struct lent *lent)
+{
+	auto_free char *name = names_pcidevice(claims->node->name, lent->lead);
+	auto_free char *message = xasprintf("bound for the %s, on demand", lent->to);
+
+	record_audit(claims, &(struct record){ .name = name,
+					       .result = task_result_text(TASK_DONE),
+					       .reason = "Bound",
+					       .message = message });
+}
+
+static void on_lent(void *arg, const struct binder_outcome *outcome)
+{
+	struct lent *lent = arg;
+	struct claims *claims = lent->claims;
+	struct lent **at = &claims->lent;
+
+	failpoint("agent-lend-after");
+	while (*at != lent)
+		at = &(*at)->next;
+	*at = lent->next;
+	claim_attempts_end(claims->attempts, lent->lead, outcome);
+	if (outcome->task.result == TASK_DONE)
+		record_lent(claims, lent);
+	enqueue_members(claims, claim_attempts_members(claims->attempts, lent->lead), NULL);
+	loans_wake(claims->loans);
+	claims->deps.on_moved(claims->deps.arg);
+	lent_free(lent);
+}
+
+static bool bind_loan(void *arg, const char *address, const struct loan_spec *spec,
+		      const struct binder_job *job)
+{
+	struct claims *claims = arg;
+	auto_free char *name = names_pcidevice(claims->node->name, address);
+	struct pcideviceclaim *claim = claim_of_loan(claims, name, spec->uid);
+	struct json_strs members = { 0 };
+	struct lent *lent;
+	bool idle;
+
+	claim_group_add_members(claims->node->inventory, address, &members);
+	idle = claim_attempts_idle(claims->attempts, claims->binder, &members);
+	if (idle) {
+		claim_attempts_begin(
+			claims->attempts,
+			&(struct claim_begin){
+				.job = job, .members = &members, .name = name, .claim = claim },
+			now_ms(claims));
+		lent = xcalloc(1, sizeof(*lent));
+		*lent = (struct lent){ .claims = claims,
+				       .lead = xstrdup(address),
+				       .to = xstrdup(spec->to),
+				       .next = claims->lent };
+		claims->lent = lent;
+		failpoint("agent-lend-before");
+		binder_start(claims->binder, job, on_lent, lent);
+	}
+	json_strs_done(&members);
+	api_object_free(&pcideviceclaim_kind, claim);
+	return idle;
+}
+
+static bool is_binding(void *arg, const char *address)
+{
+	const struct claims *claims = arg;
+
+	return binder_look(claims->binder, address, NULL) == BINDER_RUNNING;
+}
+
+static bool is_one_group(void *arg, const char *a, const char *b)
+{
+	const struct claims *claims = arg;
+	const struct inventory *inventory = claims->node->inventory;
+	const struct pci_facts *one = inventory ? facts_find_pci(inventory->facts, a) : NULL;
+	const struct pci_facts *other = inventory ? facts_find_pci(inventory->facts, b) : NULL;
+
+	return one && other && str_match(one->iommu_group, other->iommu_group);
+}
+
+char *claims_lend_trouble(const struct claims *claims, const char *address)
+{
+	struct claim_loan_decision decision;
+	char *trouble = NULL;
+
+	loan_step(claims, address, NULL, &decision);
+	if (decision.step == CLAIM_LOAN_REFUSE)
+		trouble = take_ptr(decision.message);
+	claim_loan_decision_done(&decision);
+	return trouble;
+}
+
+struct loan *claims_lend(struct claims *claims, const struct loan_spec *spec,
+			 void (*lent)(void *arg, const struct err *err), void *arg)
+{
+	return loans_begin(claims->loans, spec, lent, arg);
+}
+
+bool claims_stop_loan(struct claims *claims, struct loan *loan, struct err *err)
+{
+	return loans_stop(claims->loans, loan, err);
+}
+
 /* --- changes ---------------------------------------------------------------------------------- */
 
 static void enqueue_all(struct claims *claims)
@@ -753,6 +989,7 @@ void claims_enqueue_all(struct claims *claims)
 	if (!is_informed(claims))
 		return;
 	enqueue_all(claims);
+	loans_wake(claims->loans);
 	claim_foreign_look(claims->foreign);
 }
 
@@ -800,6 +1037,7 @@ void claims_enqueue(struct claims *claims, const char *name)
 	if (informed)
 		cancel_bind(claims, name);
 	reconcile_changed(claims->reconcile, name);
+	loans_wake(claims->loans);
 	if (!informed)
 		return; /* claims_enqueue_all() enqueues the others */
 	claim_foreign_hear(claims->foreign, name);
@@ -903,6 +1141,12 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 	binder_set_late(claims->binder, on_late);
 	claims->attempts = claim_attempts_new(node);
 	claims->foreign = claim_foreign_new(node, claims->attempts);
+	claims->loans = loans_new(&(struct loans_deps){ .clock = node->clock,
+							.plan = plan_loan,
+							.bind = bind_loan,
+							.is_binding = is_binding,
+							.is_one_group = is_one_group,
+							.arg = claims });
 	claims->seconds = metrics_family(node->metrics, &seconds_desc);
 	metric_show(claims->seconds, (const char *const[]){ "bind" });
 	metric_show(claims->seconds, (const char *const[]){ "release" });
@@ -912,11 +1156,17 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 
 struct claims *claims_free(struct claims *claims)
 {
+	struct lent *lent;
 	size_t cursor = 0;
 	void *work;
 
 	if (!claims)
 		return NULL;
+	while ((lent = claims->lent)) {
+		claims->lent = lent->next;
+		lent_free(lent);
+	}
+	loans_free(claims->loans);
 	binder_free(claims->binder);
 	reconcile_free(claims->reconcile);
 	while (map_next(claims->works, &cursor, NULL, &work))

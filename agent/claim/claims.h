@@ -11,7 +11,10 @@
 
 struct claim_offer;
 struct claims;
+struct err;
 struct json_strs;
+struct loan;
+struct loan_spec;
 struct this_node;
 
 struct claims_deps {
@@ -31,6 +34,10 @@ struct claims_deps {
 	 * the caller frees. When who has what changes, claims_enqueue_all() is to follow. May be
 	 * NULL. */
 	char *(*bind_trouble)(void *arg, const char *address);
+	/* The ResourceClaim for which the device at @address is bound on demand, or is about to be:
+	 * "ResourceClaim default/nic"; NULL: none. The caller frees. When that changes,
+	 * claims_enqueue() is to follow. May be NULL. */
+	char *(*borrower)(void *arg, const char *address);
 	/* Does the node's kubelet offer the device at @address (claim_plan.h)? When that
 	 * changes, claims_enqueue() is to follow. May be NULL: there is no kubelet. */
 	void (*ask_offer)(void *arg, const char *address, struct claim_offer *ret_offer);
@@ -66,3 +73,12 @@ char *claims_taker(const struct claims *claims, const char *address);
 /* Is the device of this name in a transition, or not seen by a scan that began after one? Then its
  * object is not to be written yet. */
 bool claims_moving(const struct claims *claims, const char *name);
+
+/* Why the function at @address could not be lent to a ResourceClaim now (loan.h). NULL: it could, or
+ * it is not known yet. The caller frees. */
+char *claims_lend_trouble(const struct claims *claims, const char *address);
+
+/* loans_begin() and loans_stop(), which frees the loan. */
+struct loan *claims_lend(struct claims *claims, const struct loan_spec *spec,
+			 void (*lent)(void *arg, const struct err *err), void *arg);
+bool claims_stop_loan(struct claims *claims, struct loan *loan, struct err *err);

@@ -44,6 +44,8 @@ enum {
 enum config_dra {
 	CONFIG_DRA_OFF,     /* nothing: the device plugin does                          */
 	CONFIG_DRA_CLAIMED, /* those that a claim has, or that need none; others nobody */
+	/* Also those that are free, which are bound when a pod starts. Of PCI functions only */
+	CONFIG_DRA_ON_DEMAND,
 };
 
 /* Functions that are bound to a vfio driver. Entries may share a resource: it is their pool. */

@@ -179,17 +179,29 @@ int config_check_labels(const struct json_pairs *labels, struct err *err)
 	return 0;
 }
 
-int config_check_dra(const char *mode, bool external, enum config_dra *ret_dra, struct err *err)
+int config_check_dra(const char *mode, bool external, bool on_demand, enum config_dra *ret_dra,
+		     struct err *err)
 {
-	bool claimed = mode && strcmp(mode, "Claimed") == 0;
+	enum config_dra dra = CONFIG_DRA_OFF;
 
-	if (mode && !claimed && strcmp(mode, "Off") != 0)
-		return wrong(err, "dra.mode", mode, "must be Off or Claimed");
-	if (claimed && external)
+	if (mode && strcmp(mode, "Claimed") == 0)
+		dra = CONFIG_DRA_CLAIMED;
+	else if (mode && strcmp(mode, "OnDemand") == 0)
+		dra = CONFIG_DRA_ON_DEMAND;
+	else if (mode && strcmp(mode, "Off") != 0)
+		return wrong(err, "dra.mode", mode,
+			     on_demand ? "must be Off, Claimed or OnDemand"
+				       : "must be Off or Claimed");
+	if (dra == CONFIG_DRA_ON_DEMAND && !on_demand)
+		return err_set(err, ERR_INVALID, -EOPNOTSUPP,
+			       "dra.mode OnDemand: only entries of pciHostDevices can have it; set "
+			       "Claimed");
+	if (dra != CONFIG_DRA_OFF && external)
 		return err_set(err, ERR_INVALID, -EINVAL,
-			       "dra.mode Claimed: another device plugin serves the entry "
-			       "(externalResourceProvider): remove one of the two fields");
-	*ret_dra = claimed ? CONFIG_DRA_CLAIMED : CONFIG_DRA_OFF;
+			       "dra.mode %s: another device plugin serves the entry "
+			       "(externalResourceProvider): remove one of the two fields",
+			       mode);
+	*ret_dra = dra;
 	return 0;
 }
 

@@ -33,8 +33,9 @@ int config_check_count(int64_t count, unsigned *ret_count, struct err *err);
 int config_check_labels(const struct json_pairs *labels, struct err *err);
 
 /* The mode of `dra`; missing is off. @external: another device plugin serves the entry, which
- * leaves nothing for DRA. */
-int config_check_dra(const char *mode, bool external, enum config_dra *ret_dra, struct err *err);
+ * leaves nothing for DRA; @on_demand: its devices can be bound on demand. */
+int config_check_dra(const char *mode, bool external, bool on_demand, enum config_dra *ret_dra,
+		     struct err *err);
 
 /* The type of a mediated device as KubeVirt writes it: trimmed, '_' for each blank. Into
  * *@ret_type, which the caller frees. */

@@ -116,7 +116,7 @@ int config_take_pci(struct config_maker *maker, size_t i, struct err *err)
 
 	maker->resource = from->resource_name;
 	if (config_check_pci_ids(from->pci_vendor_selector, &pci.vendor, &pci.device, err) < 0 ||
-	    config_check_dra(from->dra.mode, pci.external, &pci.dra, err) < 0)
+	    config_check_dra(from->dra.mode, pci.external, true, &pci.dra, err) < 0)
 		return err->code;
 	for (size_t k = 0; k < config->pci.len; k++) {
 		const struct config_pci *other = &config->pci.items[k];
@@ -183,7 +183,7 @@ int config_take_usb(struct config_maker *maker, size_t i, struct err *err)
 
 	maker->resource = from->resource_name;
 	if (take_selectors(from, &usb, err) < 0 ||
-	    config_check_dra(from->dra.mode, usb.external, &usb.dra, err) < 0 ||
+	    config_check_dra(from->dra.mode, usb.external, false, &usb.dra, err) < 0 ||
 	    take_name(maker, from->resource_name, claim, err) < 0) {
 		config_usb_done(&usb);
 		return err->code;
@@ -207,7 +207,7 @@ int config_take_mdev(struct config_maker *maker, size_t i, struct err *err)
 	maker->resource = from->resource_name;
 	if (config_check_type(from->mdev_name_selector, &type, err) < 0)
 		return err_wrap(err, "mdevNameSelector");
-	if (config_check_dra(from->dra.mode, external, &dra, err) < 0)
+	if (config_check_dra(from->dra.mode, external, false, &dra, err) < 0)
 		return err->code;
 	for (size_t k = 0; k < config->mdevs.len; k++) {
 		if (strcmp(config->mdevs.items[k].type, type) == 0)

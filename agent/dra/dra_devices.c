@@ -163,6 +163,19 @@ static void put_root(json_t *attributes, const struct facts *facts, const char *
 	put_text(attributes, STANDARD "pcieRoot", root);
 }
 
+/* Of a function that is bound on demand its own, so that a Prepare rewrites no slice. */
+static const char *driver_of(const struct facts *facts, const struct dra_device *device,
+			     const char *now)
+{
+	for (size_t i = 0; device->on_demand && i < facts->records.len; i++) {
+		const struct record_facts *record = &facts->records.items[i];
+
+		if (strcmp(record->address, device->id) == 0 && record->native)
+			return record->native;
+	}
+	return now;
+}
+
 static void describe_pci(const struct this_node *node, struct dra_device *device)
 {
 	auto_free char *name = names_pcidevice(node->name, device->id);
@@ -182,7 +195,8 @@ static void describe_pci(const struct this_node *node, struct dra_device *device
 	put_text(attributes, "subsystemVendorID", is->subsystem_vendor_id);
 	put_text(attributes, "subsystemDeviceID", is->subsystem_device_id);
 	put_text(attributes, "class", is->class_id);
-	put_text(attributes, "driver", is->kernel_driver_in_use);
+	put_text(attributes, "driver",
+		 driver_of(node->inventory->facts, device, is->kernel_driver_in_use));
 	put_text(attributes, "physicalFunction", is->physical_function);
 	put_text(attributes, "serial", is->serial_number);
 	put_group(attributes, is->iommu_group, is->iommu_group_members.len);
@@ -275,7 +289,7 @@ static bool is_equal(const struct dra_device *a, const struct dra_device *b)
 {
 	return strcmp(a->name, b->name) == 0 && strcmp(a->pool, b->pool) == 0 &&
 	       strcmp(a->resource, b->resource) == 0 && str_equal(a->trouble, b->trouble) &&
-	       json_equal(a->attributes, b->attributes);
+	       a->on_demand == b->on_demand && json_equal(a->attributes, b->attributes);
 }
 
 static bool lists_equal(const struct list *a, const struct list *b)
@@ -394,6 +408,7 @@ static void add(struct dra_devices *devices, struct list *list, const struct dra
 	added->resource = xstrdup(resource);
 	added->id = xstrdup(device->id);
 	added->name = take_ptr(name);
+	added->on_demand = device->on_demand;
 	if (!device->healthy)
 		added->trouble = xstrdup(device->trouble ? device->trouble : "it is not healthy");
 	describe(devices->node, added);

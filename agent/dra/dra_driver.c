@@ -498,6 +498,11 @@ const char *dra_driver_device_id(const struct dra_driver *driver, const char *ns
 	return prepare_device_id(driver->prepare, ns, name, device);
 }
 
+char *dra_driver_borrower(const struct dra_driver *driver, const char *id)
+{
+	return prepare_borrower(driver->prepare, id);
+}
+
 void dra_driver_ids(const struct dra_driver *driver, struct json_strs *ids)
 {
 	prepare_ids(driver->prepare, ids);
@@ -544,6 +549,7 @@ static void make_prepare(struct dra_driver *driver)
 		.claims_dir = driver->claims_dir,
 		.boot = driver->boot,
 		.holder = driver->deps.holder,
+		.lender = driver->deps.lender,
 		.changed = driver->deps.changed,
 		.arg = driver->deps.arg,
 	};

@@ -10,6 +10,7 @@
 #include "agent/dra/cdi_guard.h"
 #include "agent/dra/dra_codec.h"
 #include "agent/dra/dra_devices.h"
+#include "agent/dra/lender.h"
 #include "agent/dra/prepared.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
@@ -23,6 +24,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/client.h"
+#include "kube/clock.h"
 #include "kube/fetch.h"
 #include "kube/url.h"
 
@@ -32,7 +34,10 @@ struct prepare_job {
 	struct kube_call *get;
 	prepare_done_fn *done;
 	void *arg;
-	bool undone; /* the claim was unprepared after the job began */
+	bool undone;                  /* the claim was unprepared after the job began */
+	struct prepared_claim *draft; /* whose devices are being bound; NULL: none    */
+	struct loan *loan;            /* likewise */
+	struct clock_timer *deadline;
 	struct prepare_job *next;
 	struct prepare_job **link; /* the pointer to this job */
 };
@@ -50,7 +55,6 @@ struct draft {
 	const struct prepare *prepare;
 	const struct resourceclaim *object;
 	struct prepared_claim *claim;
-	const struct dra_device *found[PREPARE_DEVICES_MAX]; /* for each device of the claim */
 };
 
 /* --- who has a device ------------------------------------------------------------------------- */
@@ -71,6 +75,24 @@ const char *prepare_device_id(const struct prepare *prepare, const char *ns, con
 			      const char *device)
 {
 	return prepared_device_id(prepare->prepared, ns, name, device);
+}
+
+static const struct prepared_device *find_prepared(const struct prepared_claim *claim,
+						   const char *id)
+{
+	for (size_t i = 0; i < claim->devices.len; i++) {
+		if (strcmp(claim->devices.items[i].id, id) == 0)
+			return &claim->devices.items[i];
+	}
+	return NULL;
+}
+
+char *prepare_borrower(const struct prepare *prepare, const char *id)
+{
+	const struct prepared_claim *claim = prepared_holder(prepare->prepared, id);
+	const struct prepared_device *device = claim ? find_prepared(claim, id) : NULL;
+
+	return device && device->on_demand ? claim_text(claim) : NULL;
 }
 
 void prepare_ids(const struct prepare *prepare, struct json_strs *ids)
@@ -95,23 +117,27 @@ bool prepare_is_known(const struct prepare *prepare, const char *uid)
 }
 
 /* Is the device free of other claims? A scheduler may allocate it twice, for example after a forced
- * deletion. */
-static int check_claims(const struct prepare *prepare, const struct dra_device *device,
+ * deletion. *@ret_own: the claim itself has it already, from an earlier call that ran out of
+ * time. */
+static int check_claims(const struct draft *draft, const struct dra_device *device, bool *ret_own,
 			struct err *err)
 {
-	auto_free char *holder = prepare_holder(prepare, device->id);
+	const struct prepared *prepared = draft->prepare->prepared;
+	const char *own = draft->claim->uid;
+	const struct prepared_claim *holder = prepared_holder(prepared, device->id);
 	const struct prepared_claim *other = NULL;
 	const struct prepared_device *neighbour =
-		device->iommu_group ? prepared_neighbour(prepare->prepared, device->iommu_group,
-							 device->id, &other)
-				    : NULL;
+		device->iommu_group
+			? prepared_neighbour(prepared, device->iommu_group, device->id, &other)
+			: NULL;
 
-	if (holder)
+	*ret_own = holder && strcmp(holder->uid, own) == 0;
+	if (holder && !*ret_own)
 		return err_set(err, ERR_RETRY, -EBUSY,
-			       "device '%s' is in use by %s; it is free when that one's pods have "
-			       "ended",
-			       device->id, holder);
-	if (neighbour)
+			       "device '%s' is in use by ResourceClaim %s/%s; it is free when that "
+			       "one's pods have ended",
+			       device->id, holder->ns, holder->name);
+	if (neighbour && strcmp(other->uid, own) != 0)
 		return err_set(
 			err, ERR_RETRY, -EBUSY,
 			"IOMMU group %s goes to one ResourceClaim at a time, and %s/%s has "
@@ -185,19 +211,21 @@ static int find_device(const struct prepare *prepare, const struct resourceclaim
  * the better reason. */
 static int check_device(const struct draft *draft, const struct dra_device *device, struct err *err)
 {
-	int r = check_claims(draft->prepare, device, err);
+	bool own = false;
+	int r = check_claims(draft, device, &own, err);
 
-	if (r == 0 && device->trouble)
+	if (r == 0 && device->trouble && !own)
 		r = err_set(err, ERR_RETRY, -EHOSTDOWN, "device '%s' is not ready: %s", device->id,
 			    device->trouble);
 	for (size_t i = 0; i < draft->claim->devices.len; i++) {
-		if (draft->found[i] == device)
+		if (strcmp(draft->claim->devices.items[i].id, device->id) == 0)
 			return err_set(err, ERR_INVALID, -EINVAL,
 				       "device '%s' is allocated twice to the claim", device->id);
 	}
 	if (r == 0)
 		r = check_pods(draft->prepare, device, err);
-	if (r == 0 && !device->type->allocate)
+	if (r == 0 &&
+	    (!device->type->allocate || (device->on_demand && !draft->prepare->deps.lender)))
 		r = err_set(err, ERR_INVALID, -EOPNOTSUPP,
 			    "devices of type '%s' cannot be had by a ResourceClaim",
 			    device->type->name);
@@ -234,7 +262,6 @@ static int draft_add(struct draft *draft, const struct resourceclaim_result *res
 	r = check_device(draft, device, err);
 	if (r < 0)
 		return r;
-	draft->found[claim->devices.len] = device;
 	*array_add(&claim->devices) =
 		(struct prepared_device){ .request = xstrdup(result->request),
 					  .pool = xstrdup(result->pool),
@@ -242,7 +269,8 @@ static int draft_add(struct draft *draft, const struct resourceclaim_result *res
 					  .id = xstrdup(device->id),
 					  .resource = xstrdup(device->resource),
 					  .iommu_group = xstrdup_or_null(device->iommu_group),
-					  .attributes = json_map_text(device->attributes) };
+					  .attributes = json_map_text(device->attributes),
+					  .on_demand = device->on_demand };
 	return 0;
 }
 
@@ -390,7 +418,6 @@ static int allocate(struct prepared_claim *claim, const struct dra_device *devic
 	struct allocation allocation = { 0 };
 	int r;
 
-	assert(device);
 	r = device->type->allocate(device->type_arg, device->resource, ids, &allocation, err);
 	if (r >= 0 && (allocation_is_empty(&allocation) || allocation.annotations.len > 0 ||
 		       allocation.cdi_devices.len > 0))
@@ -403,31 +430,45 @@ static int allocate(struct prepared_claim *claim, const struct dra_device *devic
 	return r < 0 ? r : 0;
 }
 
-/* Take the device @i and those of the same request and resource that follow it. */
-static void take_alike(const struct draft *draft, size_t i, const char *base, bool *taken,
-		       struct json_strs *ids)
+/* The devices of the claim as they are offered now: one that is being bound may be gone since. */
+static int find_all(const struct prepare *prepare, const struct prepared_claim *claim,
+		    const struct dra_device *found[PREPARE_DEVICES_MAX], struct err *err)
 {
-	const struct prepared_claim *claim = draft->claim;
-	const struct dra_device *first = draft->found[i];
+	for (size_t i = 0; i < claim->devices.len; i++) {
+		const struct prepared_device *device = &claim->devices.items[i];
+
+		found[i] = dra_devices_find(prepare->deps.devices, device->device);
+		if (!found[i])
+			return err_set(err, ERR_RETRY, -ENODEV,
+				       "device '%s' is not offered here any more", device->id);
+	}
+	return 0;
+}
+
+/* Take the device @i and those of the same request and resource that follow it. */
+static void take_alike(const struct prepared_claim *claim,
+		       const struct dra_device *found[PREPARE_DEVICES_MAX], size_t i,
+		       const char *base, bool *taken, struct json_strs *ids)
+{
+	const struct dra_device *first = found[i];
 
 	for (size_t k = i; k < claim->devices.len; k++) {
-		const struct dra_device *device = draft->found[k];
-
-		assert(device);
 		if (!is_about(base, claim->devices.items[k].request) ||
-		    device->type != first->type || strcmp(device->resource, first->resource) != 0)
+		    found[k]->type != first->type ||
+		    strcmp(found[k]->resource, first->resource) != 0)
 			continue;
-		json_strs_add(ids, device->id);
+		json_strs_add(ids, found[k]->id);
 		taken[k] = true;
 	}
 }
 
 /* Devices of one request and resource are allocated together, as for one container in Allocate. */
-static int allocate_all(const struct draft *draft, struct err *err)
+static int allocate_all(const struct prepare *prepare, struct prepared_claim *claim,
+			struct err *err)
 {
-	struct prepared_claim *claim = draft->claim;
+	const struct dra_device *found[PREPARE_DEVICES_MAX] = { 0 };
 	bool taken[PREPARE_DEVICES_MAX] = { false };
-	int r = 0;
+	int r = find_all(prepare, claim, found, err);
 
 	for (size_t i = 0; r == 0 && i < claim->devices.len; i++) {
 		auto_free char *base = resourceclaim_base_request(claim->devices.items[i].request);
@@ -435,8 +476,8 @@ static int allocate_all(const struct draft *draft, struct err *err)
 
 		if (taken[i])
 			continue;
-		take_alike(draft, i, base, taken, &ids);
-		r = allocate(claim, draft->found[i], base, &ids, err);
+		take_alike(claim, found, i, base, taken, &ids);
+		r = allocate(claim, found[i], base, &ids, err);
 		json_strs_done(&ids);
 	}
 	return r;
@@ -461,28 +502,25 @@ static int check_object(const struct resourceclaim *object, const struct dra_cla
 	return 0;
 }
 
-/* Check @object and build the claim to prepare for it, which the caller frees. */
+/* Check @object and build the claim to prepare for it, without what its containers get. The caller
+ * frees. */
 static int draft_claim(const struct prepare *prepare, const struct dra_claim *asked,
 		       const struct resourceclaim *object, struct prepared_claim **ret_claim,
 		       struct err *err)
 {
-	struct draft *draft = xcalloc(1, sizeof(*draft));
 	struct prepared_claim *claim = xcalloc(1, sizeof(*claim));
+	struct draft draft = { .prepare = prepare, .object = object, .claim = claim };
 	int r = check_object(object, asked, err);
 
-	*draft = (struct draft){ .prepare = prepare, .object = object, .claim = claim };
 	claim->uid = xstrdup(asked->uid);
 	claim->ns = xstrdup(asked->ns);
 	claim->name = xstrdup(asked->name);
 	claim->pod_claim = xstrdup_or_null(
 		api_meta_annotation(&object->meta, RESOURCECLAIM_ANNOTATION_POD_CLAIM));
 	if (r == 0)
-		r = add_devices(draft, err);
+		r = add_devices(&draft, err);
 	if (r == 0)
-		r = check_config(draft, err);
-	if (r == 0)
-		r = allocate_all(draft, err);
-	free(draft);
+		r = check_config(&draft, err);
 	if (r < 0)
 		prepared_claim_free(claim);
 	else
@@ -502,7 +540,8 @@ static void ids_of(const struct prepared_claim *claim, struct json_strs *ids)
 		json_strs_add(ids, claim->devices.items[i].id);
 }
 
-/* The checkpoint is written first: without it a device that a pod has would look free. */
+/* Takes @claim. The checkpoint is written first: without it a device that a pod has would look
+ * free. */
 static int commit(struct prepare *prepare, struct prepared_claim *claim, struct err *err)
 {
 	auto_free char *uid = xstrdup(claim->uid);
@@ -528,19 +567,15 @@ static int commit(struct prepare *prepare, struct prepared_claim *claim, struct 
 	return 0;
 }
 
-static int prepare_object(struct prepare *prepare, const struct dra_claim *asked, const char *text,
-			  size_t len, struct err *err)
+/* Takes @claim, whose devices are bound. */
+static int complete(struct prepare *prepare, struct prepared_claim *claim, struct err *err)
 {
-	struct resourceclaim *object = NULL;
-	struct prepared_claim *claim = NULL;
-	int r = resourceclaim_parse(text, len, &object, err);
+	int r = allocate_all(prepare, claim, err);
 
 	if (r == 0)
-		r = draft_claim(prepare, asked, object, &claim, err);
-	if (r == 0)
-		r = commit(prepare, claim, err);
-	resourceclaim_free(object);
-	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", asked->ns, asked->name) : 0;
+		return commit(prepare, claim, err);
+	prepared_claim_free(claim);
+	return r;
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
@@ -548,6 +583,8 @@ static int prepare_object(struct prepare *prepare, const struct dra_claim *asked
 /* The job is no longer in the list. */
 static void job_free(struct prepare_job *job)
 {
+	clock_timer_free(job->prepare->node->clock, job->deadline);
+	prepared_claim_free(job->draft);
 	free(job->claim.ns);
 	free(job->claim.name);
 	free(job->claim.uid);
@@ -569,6 +606,171 @@ static void job_end(struct prepare_job *job, const struct prepared_claim *claim,
 	job_free(job);
 }
 
+/* The result of the job is < 0, with @err, or its claim is prepared. */
+static void job_finish(struct prepare_job *job, int result, const struct err *err)
+{
+	if (result < 0)
+		job_end(job, NULL, err);
+	else
+		job_end(job, prepared_get(job->prepare->prepared, job->claim.uid), NULL);
+}
+
+static int undone(const struct prepare_job *job, struct err *err)
+{
+	return err_set(err, ERR_RETRY, -ECANCELED, "ResourceClaim %s/%s was unprepared meanwhile",
+		       job->claim.ns, job->claim.name);
+}
+
+/* --- devices that are bound for the claim ----------------------------------------------------- */
+
+static bool is_on_demand(const struct prepared_claim *claim)
+{
+	for (size_t i = 0; i < claim->devices.len; i++) {
+		if (claim->devices.items[i].on_demand)
+			return true;
+	}
+	return false;
+}
+
+/* Does another call of the kubelet wait for the same? */
+static bool is_lent_by_other(const struct prepare_job *job)
+{
+	for (const struct prepare_job *other = job->prepare->jobs; other; other = other->next) {
+		if (other != job && other->loan && strcmp(other->claim.uid, job->claim.uid) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* It is not prepared: what has been bound for it is nobody's from now on, and is given back. */
+static void drop(struct prepare *prepare, const struct prepare_job *job)
+{
+	const struct prepared_claim *claim = prepared_get(prepare->prepared, job->claim.uid);
+	struct json_strs ids = { 0 };
+	struct err err = { 0 };
+
+	if (!claim || !claim->binding || is_lent_by_other(job))
+		return;
+	ids_of(claim, &ids);
+	if (prepared_remove(prepare->prepared, job->claim.uid, &err) < 0)
+		log_warn("a ResourceClaim that is not prepared cannot be forgotten",
+			 log_str("reason", err.msg));
+	notify(prepare, &ids);
+	json_strs_done(&ids);
+}
+
+/* What is being bound stays the claim's: the kubelet asks again, or unprepares it. */
+static void stop_loan(struct prepare_job *job, struct err *err)
+{
+	const struct lender *lender = job->prepare->deps.lender;
+	struct loan *loan = job->loan;
+
+	job->loan = NULL;
+	if (loan && !lender->stop(lender->arg, loan, err) && !job->undone)
+		drop(job->prepare, job);
+}
+
+static void on_deadline(void *arg)
+{
+	struct prepare_job *job = arg;
+	struct err err = { 0 };
+
+	if (job->get)
+		kube_call_cancel(job->get);
+	err_set(&err, ERR_RETRY, -ETIMEDOUT, "the API server does not answer");
+	stop_loan(job, &err);
+	if (job->undone)
+		undone(job, &err);
+	else
+		err_wrap(&err, "ResourceClaim %s/%s is not prepared after %d s", job->claim.ns,
+			 job->claim.name, PREPARE_MS / 1000);
+	job_end(job, NULL, &err);
+}
+
+/* Another job may have prepared it meanwhile. */
+static int take_lent(struct prepare_job *job, const struct err *cause, struct err *err)
+{
+	struct prepare *prepare = job->prepare;
+	const struct prepared_claim *claim = NULL;
+	int r;
+
+	if (job->undone)
+		return undone(job, err);
+	failpoint("dra-bind-after");
+	r = prepare_again(prepare, job->claim.uid, &claim, err);
+	if (r != PREPARE_UNKNOWN)
+		return r;
+	if (cause)
+		*err = *cause;
+	r = cause ? cause->code : complete(prepare, take_ptr(job->draft), err);
+	if (r < 0)
+		drop(prepare, job);
+	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", job->claim.ns, job->claim.name) : 0;
+}
+
+static void on_lent(void *arg, const struct err *cause)
+{
+	struct prepare_job *job = arg;
+	struct err err = { 0 };
+
+	job->loan = NULL;
+	job_finish(job, take_lent(job, cause, &err), &err);
+}
+
+/* Takes @draft. From the first checkpoint on the devices are the claim's. */
+static int begin_loan(struct prepare_job *job, struct prepared_claim *draft, struct err *err)
+{
+	struct prepare *prepare = job->prepare;
+	const struct lender *lender = prepare->deps.lender;
+	struct prepared_claim *first = prepared_claim_copy(draft);
+	auto_free char *to = claim_text(draft);
+	struct json_strs all = { 0 };
+	struct json_strs ids = { 0 };
+	int r;
+
+	job->draft = draft;
+	first->binding = true;
+	ids_of(draft, &all);
+	for (size_t i = 0; i < draft->devices.len; i++) {
+		if (draft->devices.items[i].on_demand)
+			json_strs_add(&ids, draft->devices.items[i].id);
+	}
+	failpoint("dra-bind-checkpoint-before");
+	r = prepared_add(prepare->prepared, first, err);
+	failpoint("dra-bind-checkpoint-after");
+	if (r == 0) {
+		notify(prepare, &all);
+		job->loan = lender->begin(lender->arg, &(struct lend){ &ids, job->claim.uid, to },
+					  on_lent, job);
+	}
+	json_strs_done(&ids);
+	json_strs_done(&all);
+	return r;
+}
+
+/* --- from the answer of the API server -------------------------------------------------------- */
+
+enum { LENDING = 1 };
+
+/* 0: it is prepared; LENDING: its devices are being bound. */
+static int prepare_object(struct prepare_job *job, const char *text, size_t len, struct err *err)
+{
+	struct resourceclaim *object = NULL;
+	struct prepared_claim *claim = NULL;
+	int r = resourceclaim_parse(text, len, &object, err);
+
+	if (r == 0)
+		r = draft_claim(job->prepare, &job->claim, object, &claim, err);
+	if (r == 0 && is_on_demand(claim)) {
+		r = begin_loan(job, claim, err);
+		r = r < 0 ? r : LENDING;
+	} else if (r == 0) {
+		r = complete(job->prepare, claim, err);
+	}
+	resourceclaim_free(object);
+	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", job->claim.ns, job->claim.name) : r;
+}
+
 static int get_failed(const struct dra_claim *asked, const struct kube_response *response,
 		      struct err *err)
 {
@@ -583,22 +785,20 @@ static int get_failed(const struct dra_claim *asked, const struct kube_response 
 }
 
 /* Another job may have prepared it meanwhile. */
-static int finish(const struct prepare_job *job, int result, const struct kube_response *response,
+static int finish(struct prepare_job *job, int result, const struct kube_response *response,
 		  struct err *err)
 {
 	const struct prepared_claim *claim = NULL;
 	int r;
 
 	if (job->undone)
-		return err_set(err, ERR_RETRY, -ECANCELED,
-			       "ResourceClaim %s/%s was unprepared meanwhile", job->claim.ns,
-			       job->claim.name);
+		return undone(job, err);
 	r = prepare_again(job->prepare, job->claim.uid, &claim, err);
 	if (r != PREPARE_UNKNOWN)
 		return r;
 	if (result < 0)
 		return get_failed(&job->claim, response, err);
-	return prepare_object(job->prepare, &job->claim, response->body, response->body_len, err);
+	return prepare_object(job, response->body, response->body_len, err);
 }
 
 static void on_object(void *arg, int result, const struct kube_response *response,
@@ -606,14 +806,14 @@ static void on_object(void *arg, int result, const struct kube_response *respons
 {
 	struct prepare_job *job = arg;
 	struct err err = { 0 };
+	int r;
 
 	job->get = NULL;
 	if (cause)
 		err = *cause;
-	if (finish(job, result, response, &err) < 0)
-		job_end(job, NULL, &err);
-	else
-		job_end(job, prepared_get(job->prepare->prepared, job->claim.uid), NULL);
+	r = finish(job, result, response, &err);
+	if (r != LENDING)
+		job_finish(job, r, &err);
 }
 
 struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_claim *claim,
@@ -642,6 +842,8 @@ struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_clai
 							    .path = str_cstr(&path),
 							    .timeout_ms = PREPARE_GET_MS },
 				    on_object, job);
+	job->deadline = clock_timer_new(prepare->node->clock, on_deadline, job);
+	clock_timer_start(prepare->node->clock, job->deadline, PREPARE_MS);
 	return job;
 }
 
@@ -649,6 +851,7 @@ void prepare_cancel(struct prepare_job *job)
 {
 	if (job->get)
 		kube_call_cancel(job->get);
+	stop_loan(job, NULL);
 	job_unlink(job);
 	job_free(job);
 }
@@ -661,7 +864,7 @@ int prepare_again(struct prepare *prepare, const char *uid, const struct prepare
 	const struct prepared_claim *claim = prepared_get(prepare->prepared, uid);
 	int r;
 
-	if (!claim)
+	if (!claim || claim->binding)
 		return PREPARE_UNKNOWN;
 	r = cdi_spec_write(&prepare->deps.place, claim, err);
 	if (r < 0)
@@ -676,10 +879,16 @@ int prepare_undo(struct prepare *prepare, const char *uid, struct err *err)
 	struct json_strs ids = { 0 };
 	int r;
 
-	for (struct prepare_job *job = prepare->jobs; job; job = job->next)
-		job->undone = job->undone || strcmp(job->claim.uid, uid) == 0;
+	for (struct prepare_job *job = prepare->jobs; job; job = job->next) {
+		if (strcmp(job->claim.uid, uid) != 0)
+			continue;
+		job->undone = true;
+		stop_loan(job, NULL);
+		if (job->draft)
+			clock_timer_start(prepare->node->clock, job->deadline, 0);
+	}
 	ids_of(claim, &ids);
-	if (claim)
+	if (claim && !claim->binding)
 		cdi_guard_remove(prepare->guard, claim);
 	failpoint("dra-files-remove-before");
 	r = cdi_spec_remove(&prepare->deps.place, uid, err);
@@ -702,7 +911,7 @@ static void forget(struct prepare *prepare, const struct prepared_claim *claim)
 
 	if (cdi_spec_remove(&prepare->deps.place, uid, &err) < 0 ||
 	    prepared_remove(prepare->prepared, uid, &err) < 0)
-		log_warn("a ResourceClaim of an earlier boot cannot be forgotten",
+		log_warn("a ResourceClaim that is not prepared cannot be forgotten",
 			 log_str("reason", err.msg));
 }
 
@@ -728,7 +937,8 @@ struct prepare *prepare_new(const struct this_node *node, const struct prepare_d
 	prepare->prepared = prepared_new(deps->claims_dir, deps->boot);
 	prepare->guard = cdi_guard_new(deps->watch, &prepare->deps.place, node->metrics);
 	while ((claim = prepared_next(prepare->prepared, &cursor))) {
-		if (prepared_is_stale(prepare->prepared, claim))
+		/* What was bound for it is given back; the kubelet asks again. */
+		if (prepared_is_stale(prepare->prepared, claim) || claim->binding)
 			forget(prepare, claim);
 		else
 			recall(prepare, claim);

@@ -6,8 +6,10 @@
  * agent continues from the checkpoint. The device types say what a container gets, with the same
  * checks as for the kubelet's Allocate.
  *
- * Nothing is bound or reset here, and nothing waits for a device to become free. A claim that
- * cannot be prepared now is refused with the reason, and the kubelet retries.
+ * A device that is offered on demand is bound during Prepare: a first checkpoint is written before,
+ * and the final one after the bind. What a crash leaves of a first checkpoint is given back
+ * (lender.h). Nothing else is bound or reset here, and nothing waits for a device to become free. A
+ * claim that cannot be prepared now is refused with the reason, and the kubelet retries.
  */
 #pragma once
 
@@ -21,6 +23,7 @@ struct dra_devices;
 struct err;
 struct json_strs;
 struct kubelet_watch;
+struct lender;
 struct prepare;
 struct prepare_job;
 struct prepared_claim;
@@ -29,6 +32,7 @@ struct this_node;
 enum {
 	PREPARE_UNKNOWN = 1,       /* result of prepare_again()                              */
 	PREPARE_GET_MS = 5000,     /* timeout for reading the claim; the kubelet waits 45 s  */
+	PREPARE_MS = 10000,        /* timeout for all of it; then the kubelet asks again     */
 	PREPARE_DEVICES_MAX = 256, /* of one claim; the API server allows fewer              */
 };
 
@@ -42,6 +46,7 @@ struct prepare_deps {
 	/* The pod that has the device @id through its device plugin, for the caller to free; NULL:
 	 * none. May be NULL. */
 	char *(*holder)(void *arg, const char *id);
+	const struct lender *lender; /* NULL: there are no devices on demand */
 	/* The device @id was prepared or unprepared. May run during any function except
 	 * prepare_new(). */
 	void (*changed)(void *arg, const char *id);
@@ -49,7 +54,7 @@ struct prepare_deps {
 };
 
 /* Reads the checkpoints. Writes the files of claims that were prepared in this boot, and removes
- * the other claims. */
+ * the other claims, also those whose Prepare did not end. */
 struct prepare *prepare_new(const struct this_node *node, const struct prepare_deps *deps);
 /* End or cancel its jobs first. Keeps checkpoints and files. Takes NULL, returns NULL. */
 struct prepare *prepare_free(struct prepare *prepare);
@@ -65,6 +70,8 @@ int prepare_again(struct prepare *prepare, const char *uid, const struct prepare
 		  struct err *err);
 /* The claim that has the device @id: "ResourceClaim default/nic"; NULL: none. The caller frees. */
 char *prepare_holder(const struct prepare *prepare, const char *id);
+/* The same, if the device is bound for that claim, or is about to be. */
+char *prepare_borrower(const struct prepare *prepare, const char *id);
 /* As prepared_device_id(). */
 const char *prepare_device_id(const struct prepare *prepare, const char *ns, const char *name,
 			      const char *device);
@@ -79,7 +86,7 @@ typedef void prepare_done_fn(void *arg, const struct prepared_claim *claim, cons
  * returned, unless the job is cancelled; the job is freed after that. */
 struct prepare_job *prepare_begin(struct prepare *prepare, const struct dra_claim *claim,
 				  prepare_done_fn *done, void *arg);
-/* End a job before its @done. Nothing has been done for its claim yet. */
+/* End a job before its @done, which is not called. Nothing more is done for its claim. */
 void prepare_cancel(struct prepare_job *job);
 
 /* Unprepare the claim with this UID; jobs that prepare it will fail. 0 also if the claim is not

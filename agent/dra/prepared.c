@@ -1,6 +1,5 @@
 #include "agent/dra/prepared.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +16,8 @@
 #include "base/str.h"
 
 enum {
-	VERSION = 1, /* of checkpoints; others are not read: they may differ in meaning */
+	VERSION = 1,         /* of checkpoints; others are not read: they may differ in meaning */
+	BINDING_VERSION = 2, /* of a claim whose devices are being bound; earlier agents skip it */
 	CHECKPOINT_MAX = 1 << 20,
 	CHECKPOINT_MODE = 0600,
 	FOLDER_MODE = 0750, /* as the kubelet's own folders */
@@ -42,6 +42,7 @@ static const struct json_row device_map[] = {
 	JSON_STR(S, resource, "resource", JSON_REQUIRED),
 	JSON_STR(S, iommu_group, "iommuGroup", JSON_OPTIONAL),
 	JSON_STR(S, attributes, "attributes", JSON_REQUIRED),
+	JSON_BOOL(S, on_demand, "onDemand", JSON_OPTIONAL),
 	JSON_END,
 };
 #undef S
@@ -81,6 +82,7 @@ static const struct json_row claim_map[] = {
 	JSON_STR(S, ns, "namespace", JSON_REQUIRED),
 	JSON_STR(S, name, "name", JSON_REQUIRED),
 	JSON_STR(S, pod_claim, "podClaimName", JSON_OPTIONAL),
+	JSON_BOOL(S, binding, "binding", JSON_OPTIONAL),
 	JSON_LIST(S, devices, "devices", JSON_OPTIONAL, struct prepared_device, device_map),
 	JSON_LIST(S, requests, "requests", JSON_OPTIONAL, struct prepared_request, request_map),
 	JSON_PAIRS(S, envs, "envs", JSON_OPTIONAL),
@@ -94,6 +96,14 @@ struct prepared_claim *prepared_claim_free(struct prepared_claim *claim)
 		json_map_done(claim_map, claim);
 	free(claim);
 	return NULL;
+}
+
+struct prepared_claim *prepared_claim_copy(const struct prepared_claim *claim)
+{
+	struct prepared_claim *copy = xcalloc(1, sizeof(*copy));
+
+	json_map_copy(claim_map, copy, claim);
+	return copy;
 }
 
 /* "<UID>.json" */
@@ -115,7 +125,7 @@ static int checkpoint_read(int dir_fd, const char *name, struct prepared_claim *
 	if (r < 0)
 		return err_wrap(err, "checkpoint '%s'", name);
 	own = checkpoint_name(claim->uid);
-	if (claim->version != VERSION)
+	if (claim->version != (claim->binding ? BINDING_VERSION : VERSION))
 		return err_set(err, ERR_INVALID, -EPROTO,
 			       "checkpoint '%s' has version %d, and this agent knows %d", name,
 			       claim->version, VERSION);
@@ -283,9 +293,8 @@ int prepared_add(struct prepared *prepared, struct prepared_claim *claim, struct
 	auto_close int dir_fd = -1;
 	int r;
 
-	assert(!prepared_get(prepared, claim->uid));
-	claim->version = VERSION;
-	claim->boot = xstrdup(prepared->boot);
+	claim->version = claim->binding ? BINDING_VERSION : VERSION;
+	str_set(&claim->boot, prepared->boot);
 	json = json_map_encode(claim_map, claim);
 	text = json_map_text(json);
 	r = dir_make_open(prepared->dir, FOLDER_MODE, &dir_fd, err);
@@ -295,7 +304,7 @@ int prepared_add(struct prepared *prepared, struct prepared_claim *claim, struct
 		prepared_claim_free(claim);
 		return err_wrap(err, "checkpoint in '%s'", prepared->dir);
 	}
-	map_set(prepared->claims, claim->uid, claim);
+	prepared_claim_free(map_set(prepared->claims, claim->uid, claim));
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct prepared_device {
 	char *resource;    /* likewise                  */
 	char *iommu_group; /* likewise; NULL: none      */
 	char *attributes;  /* likewise, as JSON text    */
+	bool on_demand;    /* it is bound for the claim */
 };
 
 struct prepared_node {
@@ -62,6 +63,7 @@ struct prepared_claim {
 	char *ns;
 	char *name;
 	char *pod_claim; /* its name in the pod if it was made from a template; else NULL */
+	bool binding;    /* its devices are being bound: no container gets them yet */
 	struct {
 		struct prepared_device *items;
 		size_t len, cap;
@@ -75,6 +77,8 @@ struct prepared_claim {
 
 /* Takes NULL, returns NULL. */
 struct prepared_claim *prepared_claim_free(struct prepared_claim *claim);
+/* A deep copy, for the caller to free. */
+struct prepared_claim *prepared_claim_copy(const struct prepared_claim *claim);
 
 /* Read the checkpoints of all boots in @dir, which need not exist. @boot is the ID of this boot.
  * Both are copied. Errors are logged. */
@@ -104,7 +108,7 @@ const struct prepared_device *prepared_neighbour(const struct prepared *prepared
 						 const struct prepared_claim **ret_claim);
 
 /* Write the checkpoint of @claim, with the ID of this boot, and add the claim. Takes ownership of
- * @claim, also on error. No claim with this UID may exist. */
+ * @claim, also on error. A claim with this UID that exists is replaced; after an error it stays. */
 int prepared_add(struct prepared *prepared, struct prepared_claim *claim, struct err *err);
 /* Remove the checkpoint, if any, and the claim. On error the claim stays. */
 int prepared_remove(struct prepared *prepared, const char *uid, struct err *err);

@@ -27,6 +27,7 @@ struct plugin_device {
 	const char *card;    /* the device of which it is a share; NULL: a whole device */
 	const char *trouble; /* why it is not healthy, for messages; NULL: not known */
 	bool dra;            /* offered by DRA: in no list of the kubelet               */
+	bool on_demand;      /* likewise; bound when it is prepared for a ResourceClaim  */
 };
 
 /* --- the allocation of a container ------------------------------------------------------------ */

@@ -133,6 +133,23 @@ static struct api_condition_value wanted_condition(const struct publish_case *c,
 	return value;
 }
 
+/* What the condition Offered says of @offer, which is known; the caller frees. */
+static char *offered_text(const struct publish_offer *offer)
+{
+	const char *on_demand = offer->on_demand ? " on demand" : "";
+
+	if (offer->lent_to)
+		return xasprintf("%s offers it as %s%s, and %s has it: it goes back to its driver "
+				 "when the pods of that one have ended",
+				 offer->by, offer->resource, on_demand, offer->lent_to);
+	if (!offer->trouble)
+		return xasprintf("%s offers it as %s%s", offer->by, offer->resource, on_demand);
+	return xasprintf("%s offers it as %s%s, but %s: %s", offer->by, offer->resource, on_demand,
+			 offer->on_demand ? "it cannot be bound for a pod now"
+					  : "the kubelet is told not to give it to a pod",
+			 offer->trouble);
+}
+
 /* Of a device that is claimed, its claim says it. */
 static void take_offered(const struct publish_case *c, const struct shape *shape, void *object,
 			 void *seen)
@@ -146,15 +163,14 @@ static void take_offered(const struct publish_case *c, const struct shape *shape
 	if (offer->known && !offer->resource) {
 		value.reason = "OtherPlugin";
 		message = xasprintf("%s does not offer it: %s", offer->by, offer->trouble);
-	} else if (offer->known && offer->trouble) {
-		value.reason = offer->group_taken ? "GroupInUse" : "Unhealthy";
-		message = xasprintf("%s offers it as %s, but the kubelet is told not to give it to "
-				    "a pod: %s",
-				    offer->by, offer->resource, offer->trouble);
 	} else if (offer->known) {
+		message = offered_text(offer);
+		value.reason = offer->lent_to ? "LentOnDemand" : "Offered";
 		value.status = API_TRUE;
-		value.reason = "Offered";
-		message = xasprintf("%s offers it as %s", offer->by, offer->resource);
+	}
+	if (offer->known && offer->resource && offer->trouble) {
+		value.reason = offer->group_taken ? "GroupInUse" : "Unhealthy";
+		value.status = API_FALSE;
 	}
 	value.message = message;
 	set_condition(shape, object, seen, &value, c->now_wall_ms);

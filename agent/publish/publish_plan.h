@@ -32,6 +32,8 @@ struct publish_offer {
 	const char *resource; /* NULL: nobody offers it; with a trouble: another plugin does */
 	const char *trouble;  /* why it is listed as unhealthy; NULL: it is healthy          */
 	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
+	bool on_demand;       /* by DRA: it is bound when a ResourceClaim is prepared         */
+	const char *lent_to;  /* the ResourceClaim for which it is bound then; NULL: none     */
 };
 
 struct publish_case {

@@ -7,6 +7,7 @@
 
 #include "agent/config/config.h"
 #include "agent/dra/dra_driver.h"
+#include "agent/dra/lender.h"
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/kubelet_watch.h"
@@ -100,6 +101,11 @@ bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 		return true;
 	*ret_holder = dra_driver_holder(offers->dra, id);
 	return !*ret_holder && is_not_allocated(offers, id, ret_holder);
+}
+
+char *offers_borrower(const struct offers *offers, const char *id)
+{
+	return offers->dra ? dra_driver_borrower(offers->dra, id) : NULL;
 }
 
 bool offers_is_on(const struct offers *offers)
@@ -493,6 +499,20 @@ static const char *claimed_id(void *arg, const struct pod_device *device)
 	return dra_driver_device_id(offers->dra, device->namespace, device->claim, device->device);
 }
 
+static char *borrower_of(void *arg, const char *id)
+{
+	return offers_borrower(arg, id);
+}
+
+/* Without a lender nothing can be bound. */
+static char *lend_trouble(void *arg, const char *id)
+{
+	const struct offers *offers = arg;
+	const struct lender *lender = offers->deps.lender;
+
+	return lender ? lender->trouble(lender->arg, id) : xstrdup("it cannot be bound on demand");
+}
+
 static char *pod_of(void *arg, const char *id)
 {
 	char *holder = NULL;
@@ -538,6 +558,7 @@ static void make_dra(struct offers *offers)
 					      .registry_dir = offers->registry_dir,
 					      .cdi_dir = dir ? dir : cdi_dir,
 					      .holder = pod_of,
+					      .lender = offers->deps.lender,
 					      .changed = on_claim_changed,
 					      .arg = offers };
 
@@ -550,11 +571,11 @@ static void select_dra(const struct offers *offers)
 	bool selected[DRA_KINDS] = { false };
 
 	for (size_t i = 0; config && i < config->pci.len; i++)
-		selected[DRA_PCI] |= config->pci.items[i].dra == CONFIG_DRA_CLAIMED;
+		selected[DRA_PCI] |= config->pci.items[i].dra != CONFIG_DRA_OFF;
 	for (size_t i = 0; config && i < config->usb.len; i++)
-		selected[DRA_USB] |= config->usb.items[i].dra == CONFIG_DRA_CLAIMED;
+		selected[DRA_USB] |= config->usb.items[i].dra != CONFIG_DRA_OFF;
 	for (size_t i = 0; config && i < config->mdevs.len; i++)
-		selected[DRA_MDEV] |= config->mdevs.items[i].dra == CONFIG_DRA_CLAIMED;
+		selected[DRA_MDEV] |= config->mdevs.items[i].dra != CONFIG_DRA_OFF;
 	dra_driver_select(offers->dra, selected);
 }
 
@@ -816,6 +837,8 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 					  .selected = on_selected,
 					  .same_pod = is_same_pod,
 					  .claimed = is_claimed,
+					  .borrower = borrower_of,
+					  .lend_trouble = lend_trouble,
 					  .number = number_trouble,
 					  .start = start_trouble,
 					  .busy = is_busy,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/config/config.h"
+#include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/vendor_vfio.h"
 #include "agent/node/this_node.h"
@@ -55,12 +56,38 @@ static const struct config_pci *entry_for(const struct pci_view *view,
 	return NULL;
 }
 
+/* We have bound it, or are about to. */
+static bool is_recorded(const struct pci_view *view, const char *address)
+{
+	const struct facts *facts = view->node->inventory->facts;
+
+	for (size_t i = 0; i < facts->records.len; i++) {
+		if (strcmp(facts->records.items[i].address, address) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_lent(const struct pci_view *view, const struct pcidevice *device)
+{
+	auto_free char *borrower =
+		view->borrower ? view->borrower(view->arg, device->status.address) : NULL;
+
+	return borrower;
+}
+
+/* Bound for a ResourceClaim, or about to be given back after one. */
+static bool is_borrowed(const struct pci_view *view, const struct pcidevice *device)
+{
+	return is_lent(view, device) || is_recorded(view, device->status.address);
+}
+
 const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device)
 {
 	const struct config_pci *entry = entry_for(view, device);
 
 	if (!entry || entry->dra != CONFIG_DRA_OFF || !is_passthrough(view, device) ||
-	    store_get(view->claims, device->meta.name))
+	    store_get(view->claims, device->meta.name) || is_borrowed(view, device))
 		return NULL;
 	return entry->resource;
 }
@@ -69,7 +96,20 @@ bool pci_selected_for_dra(const struct pci_view *view, const struct pcidevice *d
 {
 	const struct config_pci *entry = entry_for(view, device);
 
-	return entry && entry->dra == CONFIG_DRA_CLAIMED;
+	return entry && entry->dra != CONFIG_DRA_OFF;
+}
+
+const char *pci_selected_on_demand(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct config_pci *entry = entry_for(view, device);
+
+	if (entry && is_lent(view, device))
+		return entry->resource;
+	if (!entry || entry->dra != CONFIG_DRA_ON_DEMAND ||
+	    store_get(view->claims, device->meta.name) ||
+	    (is_passthrough(view, device) && !is_recorded(view, device->status.address)))
+		return NULL;
+	return entry->resource;
 }
 
 bool pci_selected_hinders(const struct pci_view *view, const char *address, const char *driver)

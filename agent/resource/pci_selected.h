@@ -19,6 +19,13 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 /* Does an entry of the config have DRA offer @device, once a claim has bound it? */
 bool pci_selected_for_dra(const struct pci_view *view, const struct pcidevice *device);
 
+/*
+ * The resource with which DRA offers @device on demand; NULL: it does not. It has no claim, and is on
+ * a VFIO driver only if we have bound it; while it is lent, neither a claim, which waits for it, nor
+ * the mode of the entry matters. Valid as long as the view's config.
+ */
+const char *pci_selected_on_demand(const struct pci_view *view, const struct pcidevice *device);
+
 /* Why its IOMMU group prevents an offer; NULL: it does not. The caller frees. */
 char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *device);
 

@@ -55,9 +55,8 @@ static int driver_now(const char *folder, char **ret_driver)
 	return 0;
 }
 
-static char *own_trouble(const char *folder, const struct pcidevice *device)
+static char *own_trouble(const char *folder, const struct pcidevice *device, const char *wanted)
 {
-	const char *wanted = device->status.kernel_driver_in_use;
 	auto_free char *driver = NULL;
 	auto_free char *group = NULL;
 
@@ -92,17 +91,18 @@ static char *other_trouble(const struct pci_view *view, const char *folder, cons
 
 /*
  * Why @device cannot be handed out, for the caller to free; NULL: it is there, in its group and on
- * the driver that @device names, and the group's others have drivers that the kernel lets beside
- * it. Reads links, which asks no driver.
+ * the driver @wanted, and the group's others have drivers that the kernel lets beside it. Reads
+ * links, which asks no driver.
  */
-static char *pci_now_trouble(const struct pci_view *view, const struct pcidevice *device)
+static char *pci_now_trouble(const struct pci_view *view, const struct pcidevice *device,
+			     const char *wanted)
 {
 	auto_free char *folder =
 		xasprintf("%s/bus/pci/devices/%s",
 			  view->node->helper.sysfs_root ? view->node->helper.sysfs_root : "/sys",
 			  device->status.address);
 	auto_free char *members = xasprintf("%s/iommu_group/devices", folder);
-	char *trouble = own_trouble(folder, device);
+	char *trouble = own_trouble(folder, device, wanted);
 	const char *name;
 	struct dir dir;
 
@@ -145,6 +145,8 @@ struct pci_offer {
 	bool group_taken; /* the trouble: a pod has another function of its group */
 	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
 	bool dra;         /* offered by DRA, not to the kubelet                   */
+	bool on_demand;   /* likewise: its driver is its own until it is prepared */
+	char *lent_to;    /* the ResourceClaim that it is; NULL: none             */
 };
 
 struct pci_offers {
@@ -156,6 +158,7 @@ static void pci_offer_done(struct pci_offer *offer)
 {
 	free(offer->resource);
 	free(offer->trouble);
+	free(offer->lent_to);
 }
 
 static const char *driver_of(const struct pcideviceclaim *claim)
@@ -236,6 +239,28 @@ static bool find_selected_offer(const struct pci_view *view, const struct pcidev
 	return true;
 }
 
+/* While it is lent, it is healthy: its ResourceClaim has it, and the others of its group have not. */
+static bool find_on_demand_offer(const struct pci_view *view, const struct pcidevice *device,
+				 struct pci_offer *ret_offer)
+{
+	const char *resource = view->lend_trouble ? pci_selected_on_demand(view, device) : NULL;
+	const char *address = device->status.address;
+
+	if (!resource)
+		return false;
+	*ret_offer = (struct pci_offer){
+		.address = address,
+		.device = device,
+		.resource = xstrdup(resource),
+		.dra = true,
+		.on_demand = true,
+		.lent_to = view->borrower ? view->borrower(view->arg, address) : NULL,
+	};
+	if (!ret_offer->lent_to)
+		ret_offer->trouble = view->lend_trouble(view->arg, address);
+	return true;
+}
+
 static bool find_claimed_offer(const struct pci_view *view, const struct pcidevice *device,
 			       struct pci_offer *ret_offer)
 {
@@ -266,6 +291,7 @@ static void keep_name(const struct pci_view *view, struct pci_offer *offer)
 	if (!held)
 		return;
 	offer->dra = false;
+	offer->on_demand = false;
 	if (strcmp(held, offer->resource) == 0)
 		return;
 	if (!ours) {
@@ -281,7 +307,8 @@ static void keep_name(const struct pci_view *view, struct pci_offer *offer)
 static bool find_offer(const struct pci_view *view, const struct pcidevice *device,
 		       struct pci_offer *ret_offer)
 {
-	if (!find_claimed_offer(view, device, ret_offer))
+	if (!find_on_demand_offer(view, device, ret_offer) &&
+	    !find_claimed_offer(view, device, ret_offer))
 		return false;
 	keep_name(view, ret_offer);
 	return true;
@@ -337,7 +364,8 @@ static void set_resources(struct pci_type *type, const struct pci_offers *offers
 						     .root = offer->root,
 						     .group = offer->device->status.iommu_group,
 						     .trouble = offer->trouble,
-						     .dra = offer->dra };
+						     .dra = offer->dra,
+						     .on_demand = offer->on_demand };
 		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
 			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
 									   .devices = &devices[i] };
@@ -356,6 +384,7 @@ static void last_offers_done(struct last_offers *list)
 		free(list->items[i].address);
 		free(list->items[i].resource);
 		free(list->items[i].trouble);
+		free(list->items[i].lent_to);
 	}
 	array_done(list);
 }
@@ -376,8 +405,8 @@ static bool is_selected_alike(const struct pci_last_offer *a, const struct pci_l
 	b = b && !b->claimed ? b : NULL;
 	if (!a || !b)
 		return a == b;
-	return strcmp(a->resource, b->resource) == 0 &&
-	       (a->trouble == b->trouble || str_match(a->trouble, b->trouble));
+	return strcmp(a->resource, b->resource) == 0 && a->on_demand == b->on_demand &&
+	       str_equal(a->trouble, b->trouble) && str_equal(a->lent_to, b->lent_to);
 }
 
 /* Of each function in @list that @other has otherwise, or of those that it lacks if @lacks. */
@@ -412,7 +441,9 @@ static void remember_offers(struct pci_type *type, const struct pci_offers *offe
 						 .group_taken = offer->group_taken,
 						 .by_claim = offer->by_claim,
 						 .claimed = offer->claimed,
-						 .dra = offer->dra };
+						 .dra = offer->dra,
+						 .on_demand = offer->on_demand,
+						 .lent_to = xstrdup_or_null(offer->lent_to) };
 		healthy += !offer->trouble && !offer->dra;
 		for (; last && from <= i; from++)
 			type->offered.items[from].healthy = healthy;
@@ -451,7 +482,9 @@ void pci_type_nodes(struct pci_type *type, struct json_strs *nodes)
 	if (type->view->node->inventory)
 		find_offers(type->view, &offers);
 	for (size_t i = 0; i < offers.len; i++) {
-		vfio_nodes_add(nodes, offers.items[i].device->status.iommu_group);
+		/* A device on demand that is free has none. */
+		if (!offers.items[i].on_demand)
+			vfio_nodes_add(nodes, offers.items[i].device->status.iommu_group);
 		pci_offer_done(&offers.items[i]);
 	}
 	array_done(&offers);
@@ -487,6 +520,21 @@ static void add_nodes(const struct pci_view *view, const struct pcidevice *devic
 		allocation_add_device(allocation, own, "mrw");
 }
 
+/* A function that was offered on demand is bound now, which the inventory need not show yet; that its
+ * group is nobody else's was seen to before (agent/dra/prepare.c). */
+static char *allocate_trouble(const struct pci_view *view, const struct pci_offer *offer,
+			      const char *resource, const struct json_strs *together)
+{
+	const struct pcidevice *device = offer->device;
+	char *trouble = pci_now_trouble(
+		view, device, offer->on_demand ? "vfio-pci" : device->status.kernel_driver_in_use);
+
+	if (trouble)
+		return trouble;
+	return offer->on_demand ? node_trouble(view, device)
+				: group_pods_trouble(view, device, resource, together);
+}
+
 /* @together: all devices that the container requests, @address included. */
 static int add_device(const struct pci_view *view, const char *resource, const char *address,
 		      const struct json_strs *together, struct allocation *allocation,
@@ -500,9 +548,7 @@ static int add_device(const struct pci_view *view, const char *resource, const c
 		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to allocate",
 			       address);
 	if (!offer.trouble)
-		offer.trouble = pci_now_trouble(view, device);
-	if (!offer.trouble)
-		offer.trouble = group_pods_trouble(view, device, resource, together);
+		offer.trouble = allocate_trouble(view, &offer, resource, together);
 	if (strcmp(offer.resource, resource) != 0)
 		r = err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", address,
 			    offer.resource);
@@ -552,7 +598,7 @@ static int find_nodes(void *arg, const char *address, struct json_strs *nodes, s
 
 	if (!device)
 		return refuse(err, address, "it is gone from the node");
-	trouble = pci_now_trouble(type->view, device);
+	trouble = pci_now_trouble(type->view, device, device->status.kernel_driver_in_use);
 	if (trouble)
 		return refuse(err, address, trouble);
 	trouble = start_trouble(type->view, device);

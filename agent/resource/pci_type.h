@@ -3,7 +3,9 @@
  *
  * A function is offered when its claim has bound it, or when it has no claim and the
  * HostDeviceConfig selects it (pci_selected.h); its ID is its address. A claimed function that a
- * HostDeviceConfig entry offers by DRA is marked so, and is not on any of the kubelet's lists.
+ * HostDeviceConfig entry offers by DRA is marked so, and is not on any of the kubelet's lists. If
+ * the entry offers functions on demand, so is a free function without a claim: it is healthy while
+ * it could be bound, or is bound for a ResourceClaim.
  *
  * A claimed function is healthy while its claim is not being deleted and is Ready (or waits only
  * for the kubelet), the function is on the claim's driver, and its VFIO node exists. All of this is
@@ -48,6 +50,11 @@ struct pci_view {
 	bool (*same_pod)(void *arg, const char *a, const char *b);
 	/* Is the function prepared for a ResourceClaim? NULL: never. */
 	bool (*claimed)(void *arg, const char *address);
+	/* As offers_borrower(). NULL: never any. */
+	char *(*borrower)(void *arg, const char *address);
+	/* Why the function could not be bound for a ResourceClaim now; NULL: it could. The caller
+	 * frees. NULL: none could. */
+	char *(*lend_trouble)(void *arg, const char *address);
 	/* As node_numbers_trouble(). NULL: never any. */
 	char *(*number)(void *arg, const char *address);
 	/* As offers_start_trouble(). May be NULL. */
@@ -74,6 +81,8 @@ struct pci_last_offer {
 	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
 	bool claimed;     /* else the HostDeviceConfig selects it                  */
 	bool dra;         /* offered by DRA: not in the kubelet's list            */
+	bool on_demand;   /* likewise: bound when it is prepared for a claim      */
+	char *lent_to;    /* the ResourceClaim that it is; NULL: none             */
 	size_t healthy;   /* functions of its resource in the kubelet's list       */
 };
 

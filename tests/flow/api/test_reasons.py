@@ -22,7 +22,7 @@ WORD = re.compile(r"\b[A-Z](?=[A-Za-z]{1,39}\b)[A-Z]*[a-z][A-Za-z]*\b")
 # the page fails; so does what is here and not in the code any more.
 NO_REASONS = """
   conditions: Claimable Distinguishable DriverBound GroupViable NodeReachable PodScheduled
-  truths and words of settings: True False Unknown Null All Off
+  truths and words of settings: True False Unknown Null All Off OnDemand
   kinds: AdmissionReview DeleteOptions DeviceClass DeviceMetadata DevicePool Event HostDeviceConfig KubeVirt Lease List MediatedDevice
     MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod
     ResourceClaim ResourceSlice Secret

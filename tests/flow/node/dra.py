@@ -59,6 +59,11 @@ def claimed(selector):
             "dra": {"mode": "Claimed"}}
 
 
+def on_demand(selector):
+    """The same for those that are free."""
+    return {**claimed(selector), "dra": {"mode": "OnDemand"}}
+
+
 class Dra:
     """A node with a kubelet and a containerd that knows CDI, whose claimed cards are offered by DRA."""
 

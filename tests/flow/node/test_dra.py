@@ -7,9 +7,10 @@ import pytest
 
 from claims import IGB, NIC, PAIR, SLOT, Claims
 from cluster import wait_until
-from dra import BUS_ID, CDI, DRIVER, Dra, TwicePrepared, by_address, devices_of, request
+from dra import BUS_ID, CARDS, CDI, DRIVER, Dra, TwicePrepared, by_address, devices_of, on_demand, request
 from kubelet import QEMU_IN_A_POD, Kubelet, Pod, variable
 from mdev import Mdevs
+from node import pci_name
 
 HELPERS_DELAY = 30  # seconds after which drivers on Kubernetes' own helper write slices again; how fast we are is for the bench
 RACES = int(os.environ.get("HOSTDEV_FORCE_DELETES", "2"))
@@ -48,6 +49,11 @@ def dra(installed):
     """No ResourceClaim before and after."""
     yield installed
     installed.clear()
+
+
+def condition(device, reason):
+    """The condition of the object that has the reason; None: there is none."""
+    return next((one for one in device["status"].get("conditions", []) if one.get("reason") == reason), None)
 
 
 def wait_for_slices(dra, mark, address, what):
@@ -189,6 +195,43 @@ class TestAPodWithAClaim:
         wait_until(lambda: not dra.files(), 60, lambda: f"no file of the claim, but there is {list(dra.files())}")
         claims.wait_gone(NIC)
         claims.wait_drivers(NIC, "e1000e")
+
+
+def test_a_free_device_is_bound_for_a_pod_and_given_back(node, dra, claims, pods):
+    dra.configure(pciHostDevices=[on_demand(CARDS["e1000e"])])
+    try:
+        wait_until(lambda: NIC in dra.offered(), 30, f"{NIC} in the slices")
+        nic, name = claims.function(NIC), pci_name(NIC)
+        assert nic.driver() == "e1000e"
+        dra.claim("nic", request("card", by_address(NIC)))
+        pod = pods("dra-on-demand", {}, claims={"vfio": {"resourceClaimName": "nic"}}, **QEMU_IN_A_POD)
+        pod.wait_running()
+        assert nic.driver() == "vfio-pci"
+        assert pod.exec("ls /dev/vfio").split() == sorted([nic.group(), "vfio"])
+        assert NIC in pod.environment().values()
+        assert pod.query_pci(f"host={NIC}") == ["8086:10d3"]
+        offered = wait_until(lambda: condition(node.cluster.get("pcidevice", name), "LentOnDemand"), 30, "LentOnDemand")
+        assert "ResourceClaim default/nic" in offered["message"]
+
+        claims.apply(NIC)
+        claims.wait(NIC, "Accepted", "False", "Held", "ResourceClaim default/nic")
+        claims.delete(NIC)
+        claims.wait_gone(NIC)
+
+        node.agent.kill()
+        node.agent.start()
+        wait_until(node.agent.ready, 30, "the agent's readiness")
+        time.sleep(5)
+        assert nic.driver() == "vfio-pci"
+        (attributes,) = [one["attributes"] for one in dra.devices().values() if one["attributes"][BUS_ID] == {"string": NIC}]
+        assert attributes["driver"] == {"string": "e1000e"}
+
+        pod.delete()
+        wait_until(lambda: not dra.files(), 60, "no file of the claim")
+        claims.wait_drivers(NIC, "e1000e")
+        wait_until(lambda: NIC in dra.offered(), 30, f"{NIC} in the slices")
+    finally:
+        dra.configure()
 
 
 def test_a_device_that_a_claim_has_is_prepared_for_no_other(dra, claims):

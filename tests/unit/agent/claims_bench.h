@@ -51,6 +51,7 @@ struct bench {
 	struct claims *claims;
 	struct world world;
 	const char *pod;             /* that has 0000:01:00.0; "": not known; NULL: none */
+	const char *borrower;        /* for which 0000:01:00.0 is bound on demand; NULL: none */
 	const char *usb_pod;         /* likewise, of the USB device in port 1-2 */
 	const char *bind_trouble;    /* NULL: none */
 	const char *bind_trouble_at; /* address of the device that has it; NULL: all */
@@ -110,6 +111,13 @@ static inline char *bench_bind_trouble(void *arg, const char *address)
 	if (b->bind_trouble_at && strcmp(b->bind_trouble_at, address) != 0)
 		return NULL;
 	return xstrdup_or_null(b->bind_trouble);
+}
+
+static inline char *bench_borrower(void *arg, const char *address)
+{
+	const struct bench *b = arg;
+
+	return strcmp(address, "0000:01:00.0") == 0 ? xstrdup_or_null(b->borrower) : NULL;
 }
 
 static inline void bench_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer)
@@ -176,6 +184,7 @@ static inline void bench_open(struct bench *b)
 						 .is_usb_free = bench_is_usb_free,
 						 .is_held = bench_is_held,
 						 .bind_trouble = bench_bind_trouble,
+						 .borrower = bench_borrower,
 						 .ask_offer = bench_ask_offer,
 						 .arg = b,
 					 });

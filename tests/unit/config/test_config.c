@@ -52,7 +52,9 @@ static void say_strs(struct str *out, const struct json_strs *list)
 
 static const char *dra_of(enum config_dra dra)
 {
-	return dra == CONFIG_DRA_CLAIMED ? " by DRA" : "";
+	static const char *const words[] = { "", " by DRA", " by DRA on demand" };
+
+	return words[dra];
 }
 
 static void say_usb(struct str *out, const struct config_usb *usb)
@@ -192,6 +194,16 @@ static struct text_case {
 	  "'pciHostDevices':[{'resourceName':'a.io/x','pciVendorSelector':'1af4:1041','dra':{'mode':'Off'}},"
 	  "{'resourceName':'a.io/y','pciVendorSelector':'1af4:1042','dra':{}}]",
 	  "pci a.io/x 1af4:1041;pci a.io/y 1af4:1042;" },
+	{ "PCI functions on demand, other devices not",
+	  "'pciHostDevices':[{'resourceName':'a.io/x','pciVendorSelector':'1af4:1041','dra':{'mode':'OnDemand'}}],"
+	  "'mediatedDevices':[{'resourceName':'a.io/m','mdevNameSelector':'t','dra':{'mode':'OnDemand'}}]",
+	  "pci a.io/x 1af4:1041 by DRA on demand;! mediatedDevices[0] a.io/m: dra.mode OnDemand: only entries of "
+	  "pciHostDevices can have it; set Claimed;" },
+	{ "on demand, but another plugin serves it",
+	  "'pciHostDevices':[{'resourceName':'a.io/x','pciVendorSelector':'1af4:1041','externalResourceProvider':true,"
+	  "'dra':{'mode':'OnDemand'}}]",
+	  "! pciHostDevices[0] a.io/x: dra.mode OnDemand: another device plugin serves the entry "
+	  "(externalResourceProvider): remove one of the two fields;" },
 	{ "another mode is refused", "'mediatedDevices':[{'resourceName':'a.io/m','mdevNameSelector':'t','dra':{'mode':'off'}}]",
 	  "! mediatedDevices[0] a.io/m: dra.mode 'off': must be Off or Claimed;" },
 	{ "what another plugin serves is not DRA's",

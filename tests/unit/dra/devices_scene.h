@@ -21,7 +21,8 @@ static const struct device_type mdev_like = { .name = "mdev" };
 
 enum { DEVICES_SCENE_MAX = 600 };
 
-/* Of one resource; "0000:3b:00.0 0000:3b:00.1!": those with '!' are not healthy. */
+/* Of one resource; "0000:3b:00.0 0000:3b:00.1!": those with '!' are not healthy, with '?' on
+ * demand. */
 static inline void devices_scene_set_as(struct dra_devices *devices, const struct device_type *type,
 					const char *resource, const char *ids)
 {
@@ -34,14 +35,16 @@ static inline void devices_scene_set_as(struct dra_devices *devices, const struc
 	while (*ids && (id = strsep(&rest, " "))) {
 		size_t len = strlen(id);
 		bool ill = id[len - 1] == '!';
+		bool on_demand = id[len - 1] == '?';
 
 		assert_true(of.ndevices < DEVICES_SCENE_MAX);
-		if (ill)
+		if (ill || on_demand)
 			id[len - 1] = '\0';
 		list[of.ndevices++] = (struct plugin_device){ .id = id,
 							      .healthy = !ill,
 							      .numa_node = -1,
 							      .dra = true,
+							      .on_demand = on_demand,
 							      .trouble = ill ? "it is ill" : NULL };
 	}
 	dra_devices_set(devices, type, NULL, &of, of.ndevices > 0 ? 1 : 0);

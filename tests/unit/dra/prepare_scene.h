@@ -4,16 +4,83 @@
  */
 #pragma once
 
+#include <errno.h>
+
 #include "agent/dra/dra_codec.h"
+#include "agent/dra/lender.h"
 #include "agent/dra/prepare.h"
 #include "agent/dra/prepared.h"
 #include "unit/dra/dra_scene.h"
+
+enum { PREPARE_SCENE_LOANS = 4 };
+
+/* Of agent/dra/lender.h. */
+struct loan {
+	lent_fn *lent;
+	void *arg;
+};
 
 struct prepare_scene {
 	struct dra_scene dra;
 	struct prepare *prepare;
 	struct prepare_job *job; /* the last one; NULL: it has ended */
+	struct lender lender;
+	struct loan *loans[PREPARE_SCENE_LOANS]; /* under way, the oldest first */
+	size_t nloans;
+	bool binding; /* something is being bound when a loan is stopped */
 };
+
+static inline struct loan *prepare_scene_lend(void *arg, const struct lend *lend, lent_fn *lent,
+					      void *lent_arg)
+{
+	struct prepare_scene *scene = arg;
+	struct loan *loan = xcalloc(1, sizeof(*loan));
+
+	*loan = (struct loan){ lent, lent_arg };
+	assert_true(scene->nloans < PREPARE_SCENE_LOANS);
+	scene->loans[scene->nloans++] = loan;
+	str_addf(&scene->dra.stage.log, "lend");
+	for (size_t i = 0; i < lend->ids->len; i++)
+		str_addf(&scene->dra.stage.log, " %s", lend->ids->items[i]);
+	str_addf(&scene->dra.stage.log, " to %s|", lend->to);
+	return loan;
+}
+
+static inline void prepare_scene_forget(struct prepare_scene *scene, const struct loan *loan)
+{
+	size_t at = 0;
+
+	while (scene->loans[at] != loan)
+		at++;
+	scene->nloans--;
+	for (; at < scene->nloans; at++)
+		scene->loans[at] = scene->loans[at + 1];
+}
+
+static inline bool prepare_scene_stop(void *arg, struct loan *loan, struct err *err)
+{
+	struct prepare_scene *scene = arg;
+
+	err_set(err, ERR_RETRY, -EBUSY, "it takes long");
+	prepare_scene_forget(scene, loan);
+	free(loan);
+	str_add(&scene->dra.stage.log, "stop|");
+	return scene->binding;
+}
+
+/* The oldest loan ends; @trouble (NULL: none) is why nothing is bound. */
+static inline void prepare_scene_lent(struct prepare_scene *scene, const char *trouble)
+{
+	struct loan *loan = scene->loans[0];
+	struct err err = { 0 };
+
+	assert_true(scene->nloans > 0);
+	prepare_scene_forget(scene, loan);
+	if (trouble)
+		err_set(&err, ERR_RETRY, -EBUSY, "%s", trouble);
+	loan->lent(loan->arg, trouble ? &err : NULL);
+	free(loan);
+}
 
 static inline void prepare_scene_open(struct prepare_scene *scene, const char *boot)
 {
@@ -24,11 +91,21 @@ static inline void prepare_scene_open(struct prepare_scene *scene, const char *b
 		.claims_dir = scene->dra.claims_dir,
 		.boot = boot,
 		.holder = dra_scene_pod,
+		.lender = &scene->lender,
 		.changed = dra_scene_on_changed,
 		.arg = &scene->dra,
 	};
 
+	scene->lender = (struct lender){ .begin = prepare_scene_lend,
+					 .stop = prepare_scene_stop,
+					 .arg = scene };
 	scene->prepare = prepare_new(&scene->dra.node, &deps);
+}
+
+/* It is offered on demand from now on. */
+static inline void prepare_scene_on_demand(struct prepare_scene *scene, const char *id)
+{
+	dra_scene_device(&scene->dra, id)->on_demand = true;
 }
 
 static inline void prepare_scene_init(struct prepare_scene *scene)

@@ -27,9 +27,12 @@
 	"\"type\":\"nvidia-222\",\"typeName\":\"GRID T4-1B\",\"iommuGroup\":\"14\",\"numaNode\":0}"
 /* clang-format on */
 
-static const char *const lines[] = {
-	NIC, VF, ON_ROOT_BUS, STICK, STICK_OF_LONG_SERIAL, MDEV, NULL
-};
+#define RECORD                                                                             \
+	"{\"kind\":\"record\",\"address\":\"0000:3c:10.1\",\"claim\":\"x\",\"uid\":\"u\"," \
+	"\"driver\":\"vfio-pci\",\"native\":\"ixgbevf\",\"id\":\"8086:10ed\"}"
+
+static const char *const lines[] = { NIC,  VF,     ON_ROOT_BUS, STICK, STICK_OF_LONG_SERIAL,
+				     MDEV, RECORD, NULL };
 
 struct bench {
 	struct fake_clock *clock;
@@ -117,6 +120,27 @@ static struct attribute_case {
 	  INT("iommuGroup", "14") "," INT("iommuGroupSize", "1"), "14" },
 	/* clang-format on */
 };
+
+static const char *driver_of(const struct dra_devices *devices, const char *name)
+{
+	const json_t *attributes = dra_devices_find(devices, name)->attributes;
+
+	return json_string_value(json_object_get(json_object_get(attributes, "driver"), "string"));
+}
+
+/* What is bound for a claim shows the driver that it goes back to: no slice changes with it. */
+static void driver_on_demand_is_its_own(void **state)
+{
+	struct bench *b = *state;
+
+	devices_scene_set(b->devices, &pci_like, "0000:3c:00.0? 0000:3c:10.1?");
+	assert_string_equal(driver_of(b->devices, "pci-0000-3c-00-0"), "vfio-pci");
+	assert_string_equal(driver_of(b->devices, "pci-0000-3c-10-1"), "ixgbevf");
+	assert_true(dra_devices_find(b->devices, "pci-0000-3c-10-1")->on_demand);
+	devices_scene_set(b->devices, &pci_like, "0000:3c:10.1");
+	assert_string_equal(driver_of(b->devices, "pci-0000-3c-10-1"), "vfio-pci");
+	assert_false(dra_devices_find(b->devices, "pci-0000-3c-10-1")->on_demand);
+}
 
 static void attributes_match_table(void **state)
 {
@@ -321,6 +345,8 @@ int main(void)
 
 	suite_fixture(&suite, &bench_fixture);
 	suite_rows(&suite, rows, attributes_match_table);
+	suite_add(&suite, "the driver of a function on demand is its own",
+		  driver_on_demand_is_its_own, NULL);
 	suite_add(&suite, "a change is told once, and later", changes_are_told_once_and_later,
 		  NULL);
 	suite_add(&suite, "an unhealthy device says why", an_unhealthy_one_says_why, NULL);

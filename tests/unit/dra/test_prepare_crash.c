@@ -17,21 +17,35 @@ static struct crash_case {
 	const char *failpoint;
 	bool undoes;     /* else it prepares */
 	size_t prepared; /* claims that the next agent knows */
+	bool on_demand;  /* its devices are bound for it */
 } cases[] = {
-	{ "prepared: before the checkpoint", "dra-checkpoint-before", false, 0 },
-	{ "prepared: after the checkpoint", "dra-checkpoint-after", false, 1 },
-	{ "prepared: after the files", "dra-files-after", false, 1 },
-	{ "undone: before the files go", "dra-files-remove-before", true, 1 },
-	{ "undone: after the files have gone", "dra-files-remove-after", true, 1 },
-	{ "undone: after the checkpoint has gone", "dra-checkpoint-remove-after", true, 0 },
+	{ "bound on demand: before the first checkpoint", "dra-bind-checkpoint-before", false, 0,
+	  true },
+	{ "bound on demand: after the first checkpoint", "dra-bind-checkpoint-after", false, 0,
+	  true },
+	{ "bound on demand: after the bind", "dra-bind-after", false, 0, true },
+	{ "bound on demand: before the last checkpoint", "dra-checkpoint-before", false, 0, true },
+	{ "bound on demand: after the last checkpoint", "dra-checkpoint-after", false, 1, true },
+	{ "bound on demand: after the files", "dra-files-after", false, 1, true },
+	{ "bound on demand, undone: after the checkpoint has gone", "dra-checkpoint-remove-after",
+	  true, 0, true },
+	{ "prepared: before the checkpoint", "dra-checkpoint-before", false, 0, false },
+	{ "prepared: after the checkpoint", "dra-checkpoint-after", false, 1, false },
+	{ "prepared: after the files", "dra-files-after", false, 1, false },
+	{ "undone: before the files go", "dra-files-remove-before", true, 1, false },
+	{ "undone: after the files have gone", "dra-files-remove-after", true, 1, false },
+	{ "undone: after the checkpoint has gone", "dra-checkpoint-remove-after", true, 0, false },
 };
 
 static void run(struct prepare_scene *scene, bool undoes)
 {
-	if (undoes)
+	if (undoes) {
 		(void)prepare_undo(scene->prepare, UID1, NULL);
-	else
-		prepare_scene_prepare(scene, "nic", UID1, nic);
+		return;
+	}
+	prepare_scene_prepare(scene, "nic", UID1, nic);
+	if (scene->nloans > 0)
+		prepare_scene_lent(scene, NULL);
 }
 
 static void run_killed(struct prepare_scene *scene, const struct crash_case *c)
@@ -78,6 +92,8 @@ static void next_agent_goes_on(void **state)
 	struct prepare_scene *scene = *state;
 	const struct crash_case *c = suite_row(state);
 
+	if (c->on_demand)
+		prepare_scene_on_demand(scene, NIC);
 	for (int i = 0; i < 4; i++) {
 		crash(scene, c, i % 2, i / 2);
 		stage_rest(&scene->dra.stage);

@@ -88,6 +88,34 @@ static void other_boot_is_stale(void **state)
 	prepared_free(prepared);
 }
 
+/* Earlier agents do not take it for a claim that is prepared: it has another version. */
+static void binding_is_replaced(void **state)
+{
+	struct prepared *prepared = open_prepared(*state, BOOT);
+	struct prepared_claim *first = nic("1-a");
+	const struct prepared_claim *claim;
+
+	first->binding = true;
+	first->devices.items[0].on_demand = true;
+	assert_int_equal(prepared_add(prepared, first, NULL), 0);
+	prepared_free(prepared);
+	prepared = open_prepared(*state, BOOT);
+	claim = prepared_get(prepared, "1-a");
+	assert_true(claim && claim->binding && claim->devices.items[0].on_demand);
+	assert_int_equal(claim->version, 2);
+	first = prepared_claim_copy(claim);
+	first->binding = false;
+	assert_int_equal(prepared_add(prepared, first, NULL), 0);
+	assert_int_equal(prepared_len(prepared), 1);
+	prepared_free(prepared);
+	prepared = open_prepared(*state, BOOT);
+	claim = prepared_get(prepared, "1-a");
+	assert_true(claim && !claim->binding && claim->devices.items[0].on_demand);
+	assert_false(claim->devices.items[1].on_demand);
+	assert_int_equal(claim->version, 1);
+	prepared_free(prepared);
+}
+
 static void remove_of_unknown(void **state)
 {
 	struct prepared *prepared = open_prepared(*state, BOOT);
@@ -230,6 +258,7 @@ int main(void)
 	suite_fixture(&suite, &folder_fixture);
 	suite_add(&suite, "a checkpoint is read again", checkpoint_is_read_again, NULL);
 	suite_add(&suite, "one of another boot is stale", other_boot_is_stale, NULL);
+	suite_add(&suite, "the checkpoint of a bind is replaced", binding_is_replaced, NULL);
 	suite_add(&suite, "removing twice is no error", remove_of_unknown, NULL);
 	suite_add(&suite, "the holder of a device and of its group is found", holders_are_found,
 		  NULL);

@@ -12,6 +12,9 @@
 #define VIRTIO                            \
 	"{'kind':'pci','address':'" OTHER \
 	"','vendor':'1af4','device':'1041','class':'020000','driver':'vfio-pci','iommuGroup':'14'}"
+#define RECORDED(address)                                                                     \
+	"{'kind':'record','address':'" address "','claim':'x','uid':'u','driver':'vfio-pci'," \
+	"'native':'e1000e','id':'8086:10d3'}"
 #define VGPU(role)                                                                     \
 	"{'kind':'pci','address':'" OTHER "','vendor':'10de','device':'25b6','class':" \
 	"'030200','driver':'nvidia','iommuGroup':'13','role':'" role "'}"
@@ -45,7 +48,10 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 		for (size_t j = 0; j < resources[i].ndevices; j++) {
 			const struct plugin_device *device = &resources[i].devices[j];
 
-			str_addf(offered(), " %s%s%s%s%s", device->id, device->dra ? " by DRA" : "",
+			str_addf(offered(), " %s%s%s%s%s", device->id,
+				 device->on_demand ? " on demand"
+				 : device->dra     ? " by DRA"
+						   : "",
 				 device->trouble ? "! (" : "",
 				 device->trouble ? device->trouble : "",
 				 device->trouble ? ")" : "");
@@ -66,8 +72,10 @@ static struct selected_case {
 	const char *lines[NODE1_LINES];
 	const char *claims[2];
 	const char *
-		entries; /* "8086:10d3=a.io/nic", words; "+" in front: another plugin's, "*": DRA's */
-	const char *driver; /* that counts as vfio's beside vfio-pci; NULL: none            */
+		entries; /* "8086:10d3=a.io/nic", words; "+" in front: another plugin's, "*": DRA's, "?": on demand */
+	const char *driver;  /* that counts as vfio's beside vfio-pci; NULL: none            */
+	const char *lent;    /* the function that is bound for a ResourceClaim; NULL: none */
+	const char *trouble; /* why others could not be bound on demand; NULL: they could  */
 	const char *offers;
 } rows[] = {
 	/* clang-format off */
@@ -117,6 +125,27 @@ static struct selected_case {
 	  .offers = "unknown.com/10d3: " NIC " by DRA! (its claim is not ready: it says nothing yet)" },
 	{ "a claimed function of another model is the kubelet's", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
 	  "*8086:10d4=a.io/nic", .offers = "unknown.com/10d3: " NIC },
+	{ "on demand: a free function, whose driver is its own", { FUNCTION(NIC, "e1000e", "12", ""),
+	  FUNCTION(TWIN, "", "13", "") }, { NULL }, "?8086:10d3=a.io/nic",
+	  .offers = "a.io/nic: " NIC " on demand " TWIN " on demand" },
+	{ "on demand: another program's is not offered", BOTH, { NULL }, "?8086:10d3=a.io/nic", .offers = "" },
+	{ "on demand: what we have bound is", { FUNCTION(NIC, "vfio-pci", "12", ""), RECORDED(NIC) }, { NULL },
+	  "?8086:10d3=a.io/nic", .offers = "a.io/nic: " NIC " on demand" },
+	{ "on demand: a claimed function is offered as with mode Claimed", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
+	  "?8086:10d3=a.io/nic", .offers = "unknown.com/10d3: " NIC " by DRA" },
+	{ "on demand: a function with a claim that has not bound it is not offered", { FUNCTION(NIC, "e1000e", "12", "") },
+	  { "{'metadata':{'name':'node1-000001000','uid':'u','resourceVersion':'1'}}" }, "?8086:10d3=a.io/nic",
+	  .offers = "" },
+	{ "on demand: why it could not be bound", { FUNCTION(NIC, "e1000e", "12", "") }, { NULL }, "?8086:10d3=a.io/nic",
+	  .trouble = "eth0 is up", .offers = "a.io/nic: " NIC " on demand! (eth0 is up)" },
+	{ "on demand: a lent function is healthy, and others of its group are not",
+	  { FUNCTION(NIC, "e1000e", "12", ""), FUNCTION(TWIN, "e1000e", "12", "") }, { NULL }, "?8086:10d3=a.io/nic",
+	  .lent = NIC, .trouble = "it is being bound",
+	  .offers = "a.io/nic: " NIC " on demand " TWIN " on demand! (it is being bound)" },
+	{ "a lent function stays with DRA while the mode is off", { FUNCTION(NIC, "vfio-pci", "12", ""), RECORDED(NIC) },
+	  { NULL }, "8086:10d3=a.io/nic", .lent = NIC, .offers = "a.io/nic: " NIC " on demand" },
+	{ "what is given back after it is not offered to the kubelet in between",
+	  { FUNCTION(NIC, "vfio-pci", "12", ""), RECORDED(NIC) }, { NULL }, "8086:10d3=a.io/nic", .offers = "" },
 	{ "a function without a node: not healthy", { FUNCTION(NIC, "vfio-pci", "15", "") }, { NULL }, "8086:10d3=a.io/nic",
 	  .offers = "a.io/nic: " NIC "! (/dev/vfio/15 is not there)" },
 	/* clang-format on */
@@ -145,8 +174,10 @@ static void ask(struct asked *asked, const char *entries, const char *driver)
 
 		*device++ = *name++ = '\0';
 		entry->external = *word == '+';
-		entry->dra = *word == '*' ? CONFIG_DRA_CLAIMED : CONFIG_DRA_OFF;
-		assert_true(str_to_hex(word + strspn(word, "+*"), &id));
+		entry->dra = *word == '*'   ? CONFIG_DRA_CLAIMED
+			     : *word == '?' ? CONFIG_DRA_ON_DEMAND
+					    : CONFIG_DRA_OFF;
+		assert_true(str_to_hex(word + strspn(word, "+*?"), &id));
 		entry->vendor = (uint16_t)id;
 		assert_true(str_to_hex(device, &id));
 		entry->device = (uint16_t)id;
@@ -158,6 +189,27 @@ static void ask(struct asked *asked, const char *entries, const char *driver)
 		json_strs_add(&asked->drivers, driver);
 }
 
+static const struct selected_case **case_now(void)
+{
+	static const struct selected_case *row;
+
+	return &row;
+}
+
+static char *borrower(void *arg, const char *address)
+{
+	(void)arg;
+	return str_match((*case_now())->lent, address) ? xstrdup("ResourceClaim default/nic")
+						       : NULL;
+}
+
+static char *lend_trouble(void *arg, const char *address)
+{
+	(void)arg;
+	(void)address;
+	return xstrdup_or_null((*case_now())->trouble);
+}
+
 static void open_case(struct node1 *node, struct asked *asked, const struct selected_case *row)
 {
 	node1_open(node, row->lines);
@@ -166,6 +218,9 @@ static void open_case(struct node1 *node, struct asked *asked, const struct sele
 	node1_nodes(node, "vfio 12 13");
 	ask(asked, row->entries, row->driver);
 	node->view.config = &asked->config;
+	*case_now() = row;
+	node->view.borrower = borrower;
+	node->view.lend_trouble = lend_trouble;
 	node->this_node.vfio_drivers = asked->drivers;
 }
 

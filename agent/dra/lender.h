@@ -1,0 +1,39 @@
+/*
+ * lender: binds devices that a ResourceClaim has for as long as it is prepared, in the words of
+ * agent/dra and agent/resource. The part that binds devices implements it.
+ *
+ * There is no function that gives a device back: that is done for each device that is bound for a
+ * ResourceClaim which has no checkpoint, whenever nobody has it any more (agent/claim/loan.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct err;
+struct json_strs;
+struct loan;
+
+/* What is lent. Borrowed during the call. */
+struct lend {
+	const struct json_strs *ids; /* of the devices                           */
+	const char *uid;             /* of the ResourceClaim                     */
+	const char *to;              /* "ResourceClaim default/nic", for messages */
+};
+
+/* All devices are bound, or @err says why they are not; then some of them may be. The loan is
+ * gone. */
+typedef void lent_fn(void *arg, const struct err *err);
+
+struct lender {
+	/* Why the device @id could not be bound now. NULL: it could, or is bound for a
+	 * ResourceClaim. The caller frees. */
+	char *(*trouble)(void *arg, const char *id);
+	/* Bind the devices, with all of their IOMMU groups. What will pass soon is waited for,
+	 * anything else is an error. @lent is called once, not before this has returned, unless it
+	 * is stopped before. */
+	struct loan *(*begin)(void *arg, const struct lend *lend, lent_fn *lent, void *lent_arg);
+	/* Begin nothing more for the loan, which is gone then. True if something is being bound for
+	 * it now, which goes on. @err says what it was waiting for. */
+	bool (*stop)(void *arg, struct loan *loan, struct err *err);
+	void *arg;
+};

@@ -1,0 +1,444 @@
+/* claims: functions that are bound for a ResourceClaim, without a PCIDeviceClaim, and given back. */
+#include "agent/claim/claims.h"
+#include "agent/claim/loan.h"
+
+#include "base/err.h"
+#include "fake/fake_client.h"
+#include "unit/agent/claims_nic.h"
+
+#define RC        "ResourceClaim default/nic"
+#define NIC_AT    "0000:01:00.0"
+#define TWIN_AT   "0000:01:00.1"
+#define TWIN_NAME "node1-000001001"
+#define TWIN(driver)                                                                             \
+	"{\"kind\":\"pci\",\"address\":\"" TWIN_AT "\",\"vendor\":\"8086\",\"device\":\"10d3\"," \
+	"\"class\":\"020000\",\"iommuGroup\":\"1\",\"driver\":\"" driver "\"}"
+#define GPU_AT "0000:02:00.0"
+#define GPU                                                                                     \
+	"{\"kind\":\"pci\",\"address\":\"" GPU_AT "\",\"vendor\":\"10de\",\"device\":\"1eb8\"," \
+	"\"class\":\"030200\",\"iommuGroup\":\"2\",\"driver\":\"nouveau\"}"
+#define GPU_DEVICE                                                                              \
+	"{\"metadata\":{\"name\":\"node1-000002000\",\"uid\":\"d2\",\"resourceVersion\":\"7\"," \
+	"\"annotations\":{\"harvesterhci.io/pcideviceDriver\":\"nouveau\"}},\"status\":{}}"
+#define USE(reason)                                                                        \
+	"{\"kind\":\"use\",\"pci\":\"" NIC_AT "\",\"reason\":\"" reason "\",\"detail\":\"" \
+	"it says so\"}"
+#define LEND "bind 1: " NIC_AT " e1000e->vfio-pci for " NAME "/rc1"
+#define BACK "release 1: " NIC_AT " e1000e->vfio-pci for " NAME "/rc1"
+
+static const char *const lent_nic[] = { NIC("vfio-pci"), RECORD("rc1"), NULL };
+
+/* What came of loans: "lent|", or their errors. */
+static struct str *heard(void)
+{
+	static struct str text;
+
+	return &text;
+}
+
+static void on_end(void *arg, const struct err *err)
+{
+	(void)arg;
+	str_addf(heard(), "%s|", err ? err->msg : "lent");
+}
+
+/* As the Prepare does it that has written its checkpoint. */
+static struct loan *lend(struct bench *b, const char *first, const char *second)
+{
+	struct json_strs addresses = { 0 };
+	const struct loan_spec spec = { &addresses, "rc1", RC };
+	struct loan *loan;
+
+	json_strs_add(&addresses, first);
+	if (second)
+		json_strs_add(&addresses, second);
+	b->pod = b->borrower = RC;
+	loan = claims_lend(b->claims, &spec, on_end, NULL);
+	assert_int_equal(heard()->len, 0);
+	json_strs_done(&addresses);
+	bench_settle(b);
+	return loan;
+}
+
+static void heard_is(const char *expected)
+{
+	assert_string_equal(str_cstr(heard()), expected);
+	str_done(heard());
+}
+
+static void close_loan(struct bench *b)
+{
+	str_done(heard());
+	bench_close(b);
+}
+
+SUITE_FIXTURE(loan, struct bench, open_free, close_loan);
+
+/* The device is lent, and the node has been scanned since. */
+static void open_lent(struct bench *b)
+{
+	open_free(b);
+	(void)lend(b, NIC_AT, NULL);
+	bench_end(b, BOUND);
+	heard_is("lent|");
+	bench_look(b, lent_nic);
+	str_clear(&b->events.said);
+	str_clear(&b->log);
+}
+
+SUITE_FIXTURE(lent, struct bench, open_lent, close_loan);
+
+/* --- lent ------------------------------------------------------------------------------------- */
+
+static void a_free_device_is_bound(void **state)
+{
+	struct bench *b = *state;
+
+	(void)lend(b, NIC_AT, NULL);
+	assert_int_equal(fake.binder->jobs.len, 1);
+	assert_string_equal(fake.binder->jobs.items[0]->text, LEND);
+	heard_is("");
+	bench_end(b, BOUND);
+	heard_is("lent|");
+	bench_said(b, "Normal Bound of the device\n");
+	assert_int_equal(b->moves, 1);
+	assert_int_equal(b->writes, 0);
+	bench_serve(b);
+}
+
+/* What changes meanwhile has the claims of the device looked at, which do not exist. */
+static void a_bind_goes_on_whatever_changes(void **state)
+{
+	struct bench *b = *state;
+
+	(void)lend(b, NIC_AT, NULL);
+	claims_enqueue(b->claims, NAME);
+	bench_look(b, free_nic);
+	bench_serve(b);
+	assert_false(fake.binder->jobs.items[0]->cancelled);
+	assert_int_equal(fake.binder->started, 1);
+	bench_end(b, BOUND);
+	heard_is("lent|");
+}
+
+static void what_is_lent_stays_bound(void **state)
+{
+	struct bench *b = *state;
+
+	b->pod = RC;
+	bench_look(b, lent_nic);
+	bench_advance(b, 60000);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 1);
+	/* And the next loan for the same claim has nothing to do. */
+	(void)lend(b, NIC_AT, NULL);
+	heard_is("lent|");
+	assert_int_equal(fake.binder->started, 1);
+	assert_int_equal(b->writes, 0);
+}
+
+static void the_device_goes_back_when_it_is_unprepared(void **state)
+{
+	struct bench *b = *state;
+
+	b->pod = RC;
+	bench_look(b, lent_nic);
+	b->pod = b->borrower = NULL;
+	claims_enqueue(b->claims, NAME);
+	bench_serve(b);
+	assert_int_equal(fake.binder->jobs.len, 1);
+	assert_string_equal(fake.binder->jobs.items[0]->text, BACK);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	bench_look(b, free_nic);
+	bench_said(b, "Normal Released of the device\n");
+	assert_int_equal(fake.binder->started, 2);
+}
+
+/* An agent died after the bind: its checkpoint is gone, only the record is there. */
+static void what_nobody_has_is_given_back(void **state)
+{
+	struct bench *b = *state;
+
+	bench_look(b, lent_nic);
+	bench_serve(b);
+	assert_int_equal(fake.binder->jobs.len, 1);
+	assert_string_equal(fake.binder->jobs.items[0]->text, BACK);
+	/* The kubelet asks again before it is back: the loan waits, and binds it again. */
+	(void)lend(b, NIC_AT, NULL);
+	assert_int_equal(fake.binder->started, 1);
+	bench_end(b, RETURNED);
+	assert_int_equal(fake.binder->started, 1);
+	bench_look(b, free_nic);
+	assert_int_equal(fake.binder->started, 2);
+	assert_string_equal(fake.binder->jobs.items[0]->text, LEND);
+	bench_end(b, BOUND);
+	heard_is("lent|");
+}
+
+/* The next claim comes before the device was given back after the last one. */
+static void a_device_that_is_still_bound_is_taken_over(void **state)
+{
+	static const char *const left[] = { NIC("vfio-pci"), RECORD("rc0"), NULL };
+	struct bench *b = *state;
+
+	b->pod = RC;
+	bench_look(b, left);
+	(void)lend(b, NIC_AT, NULL);
+	assert_string_equal(fake.binder->jobs.items[0]->text, LEND);
+	bench_end(b, BOUND);
+	heard_is("lent|");
+}
+
+static struct binder_seen on_vfio_two[] = {
+	{ TEXT("0000:01:00.0"), TEXT("vfio-pci"), TEXT("vfio-pci") },
+	{ TEXT("0000:01:00.1"), TEXT("vfio-pci"), TEXT("vfio-pci") }
+};
+
+static void groups_follow_each_other(void **state)
+{
+	static const char *const three[] = { NIC("e1000e"), TWIN("e1000e"), GPU, NULL };
+	struct json_strs addresses = { 0 };
+	const struct loan_spec spec = { &addresses, "rc1", RC };
+	struct bench *b = *state;
+
+	bench_look(b, three);
+	fake_server_put(b->devices, "node1-000002000", GPU_DEVICE);
+	bench_settle(b);
+	json_strs_add(&addresses, NIC_AT);
+	json_strs_add(&addresses, TWIN_AT);
+	json_strs_add(&addresses, GPU_AT);
+	b->pod = b->borrower = RC;
+	(void)claims_lend(b->claims, &spec, on_end, NULL);
+	json_strs_done(&addresses);
+	bench_settle(b);
+	assert_int_equal(fake.binder->jobs.len, 1);
+	assert_string_equal(fake.binder->jobs.items[0]->text,
+			    LEND " " TWIN_AT " e1000e->vfio-pci for " NAME "/rc1");
+	bench_end(b, (struct binder_outcome){
+			     .task = { .result = TASK_DONE, .message = TEXT("bound") },
+			     .seen = { .items = on_vfio_two, .len = 2 } });
+	heard_is("");
+	assert_int_equal(fake.binder->jobs.len, 1);
+	assert_string_equal(fake.binder->jobs.items[0]->text,
+			    "bind 2: " GPU_AT " nouveau->vfio-pci for node1-000002000/rc1");
+	bench_end(b, OUTCOME(TASK_REFUSED, "InUse"));
+	heard_is("it did not work|");
+}
+
+/* --- refused, or waited for ------------------------------------------------------------------- */
+
+static struct refused_case {
+	const char *name;
+	const char *lines[4];
+	const char *bind_trouble;
+	const char *trouble;
+} refused[] = {
+	{ "the host uses it", { NIC("e1000e"), USE("HostNetwork") }, NULL, "it says so" },
+	{ "an interface is up", { NIC("e1000e"), USE("InterfaceUp") }, NULL, "it says so" },
+	{ "another function of its group is in use",
+	  { NIC("e1000e"), TWIN("e1000e"),
+	    "{\"kind\":\"use\",\"pci\":\"" TWIN_AT
+	    "\",\"reason\":\"InterfaceUp\",\"detail\":\"eth1 is up\"}" },
+	  NULL,
+	  "IOMMU group 1 also holds " TWIN_AT ": eth1 is up" },
+	{ "another program has bound it",
+	  { NIC("vfio-pci") },
+	  NULL,
+	  "another program has bound " NIC_AT " to vfio-pci" },
+	{ "another program has bound one of its group",
+	  { NIC("e1000e"), TWIN("vfio-pci") },
+	  NULL,
+	  "another program has bound its IOMMU group's " TWIN_AT " to vfio-pci" },
+	{ "it is not there", { GPU }, NULL, NIC_AT " is not on the node: the claim waits for it" },
+	{ "a pod could open it",
+	  { NIC("e1000e") },
+	  "a pod may still open it",
+	  "a pod may still open it" },
+};
+
+static void what_is_not_free_is_refused(void **state)
+{
+	const struct refused_case *row = suite_row(state);
+	struct bench *b = *state;
+	auto_free char *trouble = NULL;
+	auto_free char *end = xasprintf("%s|", row->trouble);
+
+	b->bind_trouble = row->bind_trouble;
+	bench_look(b, row->lines);
+	trouble = claims_lend_trouble(b->claims, NIC_AT);
+	/* Not asked for a list. */
+	if (row->bind_trouble)
+		assert_null(trouble);
+	else
+		assert_string_equal(trouble, row->trouble);
+	(void)lend(b, NIC_AT, NULL);
+	heard_is(end);
+	assert_int_equal(fake.binder->started, 0);
+}
+
+static void a_free_device_has_no_trouble(void **state)
+{
+	struct bench *b = *state;
+
+	assert_null(claims_lend_trouble(b->claims, NIC_AT));
+	bench_look(b, lent_nic);
+	assert_null(claims_lend_trouble(b->claims, NIC_AT));
+}
+
+/* A device with a claim is never lent, whatever the claim says. */
+static void a_claimed_device_is_refused(void **state)
+{
+	static const char *const both[] = { NIC("e1000e"), TWIN("e1000e"), NULL };
+	struct bench *b = *state;
+
+	bench_create(b, NAME, CLAIM);
+	(void)lend(b, NIC_AT, NULL);
+	heard_is(NIC_AT " has the PCIDeviceClaim '" NAME "'|");
+	b->pod = b->borrower = NULL;
+	bench_look(b, both);
+	(void)lend(b, TWIN_AT, NULL);
+	heard_is(NIC_AT " has the PCIDeviceClaim '" NAME "'|");
+	bench_serve(b);
+}
+
+static void what_the_helper_says_is_told(void **state)
+{
+	struct bench *b = *state;
+
+	(void)lend(b, NIC_AT, NULL);
+	bench_end(b, OUTCOME(TASK_HELD, "Held"));
+	heard_is("it did not work|");
+	/* It is not tried again at once. */
+	(void)lend(b, NIC_AT, NULL);
+	heard_is("it did not work|");
+	assert_int_equal(fake.binder->started, 1);
+}
+
+static void a_device_that_was_in_use_is_waited_for(void **state)
+{
+	static const char *const used[] = { NIC("e1000e"), USE("InterfaceUp"), NULL };
+	struct bench *b = *state;
+
+	bench_look(b, used);
+	bench_look(b, free_nic);
+	(void)lend(b, NIC_AT, NULL);
+	bench_advance(b, 4900);
+	assert_int_equal(fake.binder->started, 0);
+	bench_advance(b, 200);
+	assert_int_equal(fake.binder->started, 1);
+	bench_end(b, BOUND);
+	heard_is("lent|");
+}
+
+static void a_device_that_is_set_up_is_waited_for(void **state)
+{
+	struct bench *b = *state;
+
+	b->held = true;
+	(void)lend(b, NIC_AT, NULL);
+	assert_int_equal(fake.binder->started, 0);
+	b->held = false;
+	claims_enqueue_all(b->claims);
+	bench_settle(b);
+	assert_int_equal(fake.binder->started, 1);
+}
+
+static void a_loan_is_given_up(void **state)
+{
+	struct bench *b = *state;
+	struct err err = { 0 };
+	struct loan *loan;
+
+	b->held = true;
+	loan = lend(b, NIC_AT, NULL);
+	assert_false(claims_stop_loan(b->claims, loan, &err));
+	assert_string_equal(err.msg, "the device is still being set up");
+	b->held = false;
+	claims_enqueue_all(b->claims);
+	bench_settle(b);
+	assert_int_equal(fake.binder->started, 0);
+	loan = lend(b, NIC_AT, NULL);
+	assert_true(claims_stop_loan(b->claims, loan, &err));
+	assert_string_equal(err.msg, NIC_AT " is being bound");
+	bench_end(b, BOUND);
+	heard_is("");
+	/* The next one finds it bound. */
+	(void)lend(b, NIC_AT, NULL);
+	heard_is("lent|");
+	assert_int_equal(fake.binder->started, 1);
+}
+
+/* --- a PCIDeviceClaim comes ------------------------------------------------------------------- */
+
+static void a_claim_waits_for_what_is_lent(void **state)
+{
+	struct bench *b = *state;
+
+	b->pod = RC;
+	bench_create(b, NAME, CLAIM);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 1);
+	bench_has(b, NAME, "\"Held\"");
+	bench_has(b, NAME, RC " has it, bound on demand");
+	bench_advance(b, 60000);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 1);
+	/* It gets the device as it is. */
+	b->pod = b->borrower = NULL;
+	claims_enqueue(b->claims, NAME);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 2);
+	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_has(b, NAME, "\"passthroughEnabled\":true");
+}
+
+/* Before a scan has shown the bind, what it read back is not the claim's. */
+static void a_claim_comes_while_it_is_bound(void **state)
+{
+	struct bench *b = *state;
+
+	b->pod = RC;
+	(void)lend(b, NIC_AT, NULL);
+	bench_create(b, NAME, CLAIM);
+	bench_serve(b);
+	assert_false(fake.binder->jobs.items[0]->cancelled);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	assert_int_equal(b->writes, 0);
+	bench_look(b, lent_nic);
+	bench_serve(b);
+	bench_has(b, NAME, RC " has it, bound on demand");
+	assert_int_equal(fake.binder->started, 1);
+}
+
+int main(void)
+{
+	struct suite suite = { .len = 0 };
+
+	suite_fixture(&suite, &loan_fixture);
+	suite_add(&suite, "a free device is bound", a_free_device_is_bound, NULL);
+	suite_add(&suite, "a bind goes on whatever changes", a_bind_goes_on_whatever_changes, NULL);
+	suite_add(&suite, "what nobody has is given back", what_nobody_has_is_given_back, NULL);
+	suite_add(&suite, "a device that is still bound is taken over",
+		  a_device_that_is_still_bound_is_taken_over, NULL);
+	suite_add(&suite, "groups follow each other", groups_follow_each_other, NULL);
+	suite_rows(&suite, refused, what_is_not_free_is_refused);
+	suite_add(&suite, "a free device has no trouble", a_free_device_has_no_trouble, NULL);
+	suite_add(&suite, "a claimed device is refused", a_claimed_device_is_refused, NULL);
+	suite_add(&suite, "what the helper says is told", what_the_helper_says_is_told, NULL);
+	suite_add(&suite, "a device that was in use is waited for",
+		  a_device_that_was_in_use_is_waited_for, NULL);
+	suite_add(&suite, "a device that is set up is waited for",
+		  a_device_that_is_set_up_is_waited_for, NULL);
+	suite_add(&suite, "a loan is given up", a_loan_is_given_up, NULL);
+	suite_add(&suite, "a claim comes while it is bound", a_claim_comes_while_it_is_bound, NULL);
+	suite_fixture(&suite, &lent_fixture);
+	suite_add(&suite, "what is lent stays bound", what_is_lent_stays_bound, NULL);
+	suite_add(&suite, "the device goes back when it is unprepared",
+		  the_device_goes_back_when_it_is_unprepared, NULL);
+	suite_add(&suite, "a claim waits for what is lent", a_claim_waits_for_what_is_lent, NULL);
+	return suite_run(&suite, "claims_loan");
+}

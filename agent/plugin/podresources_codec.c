@@ -210,7 +210,8 @@ int podresources_unpack(const char *data, size_t len, const struct podresources_
 int podresources_unpack_allocatable(const char *data, size_t len, struct pod_devices *ret_devices,
 				    struct err *err)
 {
-	struct reading reading = { .err = err };
+	const struct podresources_wanted all = { 0 };
+	struct reading reading = { .wanted = &all, .err = err };
 	const V1__AllocatableResourcesResponse *answer;
 	ProtobufCMessage *message = NULL;
 	struct place place = { 0 };

@@ -633,7 +633,7 @@ static struct offer_case {
 	  true,
 	  "False Unhealthy a.io/nic" },
 	{ "another plugin offers it",
-	  { true, "the agent (--nvidia)", NULL, "another device plugin does", false },
+	  { true, "the agent (--nvidia)", NULL, "another device plugin does", false, false, NULL },
 	  false,
 	  true,
 	  "False OtherPlugin intel.com/NIC" },

@@ -247,61 +247,72 @@ static void print_json(const json_t *pod, const char *word, struct cluster *clus
 	out_json(out, all);
 }
 
+/* What is read for a pod. */
+struct sight {
+	json_t *pod;
+	struct cluster *cluster;
+	struct lists_missing missing;
+	struct why_claims claims;
+};
+
+static void sight_done(struct sight *sight)
+{
+	why_claims_done(&sight->claims);
+	cluster_free(sight->cluster);
+	json_decref(sight->pod);
+}
+
 /* The devices that DRA offers, and who has them, only for a pod that has claims. */
-static int read_all(struct command_run *run, const char *word, struct cluster *cluster,
-		    json_t **ret_pod, struct lists_missing *missing, struct why_claims *claims,
-		    struct err *err)
+static int read_all(struct command_run *run, const char *word, struct sight *sight, struct err *err)
 {
 	unsigned kinds = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE);
 	struct lists_want want = { 0 };
+	struct lists_missing *missing = &sight->missing;
 	bool claiming;
-	int r = read_pod(run, word, ret_pod, err);
+	int r = read_pod(run, word, &sight->pod, err);
 
 	if (r < 0)
 		return r;
-	claiming = json_array_size(json_object_get(json_object_get(*ret_pod, "spec"),
+	claiming = json_array_size(json_object_get(json_object_get(sight->pod, "spec"),
 						   "resourceClaims")) > 0;
 	want.kinds = want.optional = kinds | (claiming ? CLUSTER_SET(CLUSTER_SLICE) : 0);
-	r = lists_read(run->session, &want, cluster, missing, err);
+	r = lists_read(run->session, &want, sight->cluster, missing, err);
 	if (r == 0 && claiming)
-		r = lists_read_resource_claims(run->session, cluster, missing, err);
+		r = lists_read_resource_claims(run->session, sight->cluster, missing, err);
 	if (r == 0)
-		r = why_claims_read(run->session, *ret_pod, cluster, missing, claims, err);
+		r = why_claims_read(run->session, sight->pod, sight->cluster, missing,
+				    &sight->claims, err);
 	return r;
 }
 
 int why_pod(struct command_run *run, const char *word)
 {
-	struct lists_missing missing = { 0 };
-	struct why_claims claims = { 0 };
+	struct sight sight = { 0 };
 	struct requests requests = { 0 };
-	auto_json json_t *pod = NULL;
-	struct cluster *cluster;
 	struct err err = { 0 };
+	const json_t *spec;
 	unsigned hidden;
 
 	if (!strchr(word, '/'))
 		return command_misused(run, "name the pod as NAMESPACE/NAME, not '%s'", word);
 	if (!command_session(run))
 		return COMMAND_FAILED;
-	cluster = cluster_new();
-	if (read_all(run, word, cluster, &pod, &missing, &claims, &err) < 0) {
-		why_claims_done(&claims);
-		cluster_free(cluster);
+	sight.cluster = cluster_new();
+	if (read_all(run, word, &sight, &err) < 0) {
+		sight_done(&sight);
 		return command_fail(run, &err);
 	}
-	command_tell_missing(&missing, ~0U);
-	hidden = missing.forbidden & CLUSTER_CLAIMS;
-	cluster_hide_claims(cluster, hidden, hidden);
-	add_requests(json_object_get(json_object_get(pod, "spec"), "containers"), true, &requests);
-	add_requests(json_object_get(json_object_get(pod, "spec"), "initContainers"), false,
-		     &requests);
+	command_tell_missing(&sight.missing, ~0U);
+	hidden = sight.missing.forbidden & CLUSTER_CLAIMS;
+	cluster_hide_claims(sight.cluster, hidden, hidden);
+	spec = json_object_get(sight.pod, "spec");
+	add_requests(json_object_get(spec, "containers"), true, &requests);
+	add_requests(json_object_get(spec, "initContainers"), false, &requests);
 	if (out_is_json(&run->out))
-		print_json(pod, word, cluster, &requests, &claims, &run->out);
+		print_json(sight.pod, word, sight.cluster, &requests, &sight.claims, &run->out);
 	else
-		print_text(pod, word, cluster, &requests, &claims, &run->out);
+		print_text(sight.pod, word, sight.cluster, &requests, &sight.claims, &run->out);
 	array_done(&requests);
-	why_claims_done(&claims);
-	cluster_free(cluster);
+	sight_done(&sight);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }

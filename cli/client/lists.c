@@ -283,11 +283,12 @@ int lists_read_resource_claims(struct session *session, struct cluster *cluster,
 	const struct lists_want want = { .kinds = CLUSTER_SET(kind),
 					 .optional = CLUSTER_SET(kind) };
 	struct lists_missing claims;
-	int r = 0;
+	int r;
 
-	if (cluster_count(cluster, CLUSTER_SLICE) > 0)
-		r = lists_read(session, &want, cluster, &claims, err);
-	if (r < 0 || cluster_count(cluster, CLUSTER_SLICE) == 0)
+	if (cluster_count(cluster, CLUSTER_SLICE) == 0)
+		return 0;
+	r = lists_read(session, &want, cluster, &claims, err);
+	if (r < 0)
 		return r;
 	missing->kinds |= claims.kinds;
 	missing->forbidden |= claims.forbidden;

@@ -98,8 +98,9 @@ static int kubeconfig_files_read(struct kubeconfig_files *files, const char *pat
 	}
 	if (files->len > 0)
 		return 0;
-	return err_set(err, ERR_INVALID, -ENOENT,
-		       "kubeconfig '%s' does not exist: check --kubeconfig or KUBECONFIG", paths);
+	err_set(err, ERR_INVALID, -ENOENT,
+		"kubeconfig '%s' does not exist: check --kubeconfig or KUBECONFIG", paths);
+	return -ENOENT;
 }
 
 static const json_t *find_named(const json_t *list, const char *name)

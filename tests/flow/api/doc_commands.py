@@ -21,7 +21,7 @@ OTHERS = {  # programs that the tree has not: the words that pages give them
     "ctr": rf"-n k8s.io images import {IMAGE}",
     "env": r"",
     "git": r"tag v0\.2\.0",
-    "grep": r"pcidevices|msg=audit",
+    "grep": r"pcidevices|msg=audit|FailedPrepareDynamicResources",
     "helm": r"(install|uninstall|upgrade) hostdev( hostdev-0\.2\.0\.tgz)? --namespace kube-system( --set components\.usb=true| --wait)?|"
             r"repo add hami-charts https://project-hami\.github\.io/HAMi/|"
             r"install hami hami-charts/hami -n kube-system --set devicePlugin\.enabled=false",

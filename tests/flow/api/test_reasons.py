@@ -25,7 +25,7 @@ NO_REASONS = """
   truths and words of settings: True False Unknown Null All Off OnDemand
   kinds: AdmissionReview DeleteOptions DeviceClass DeviceMetadata DevicePool Event HostDeviceConfig KubeVirt Lease List MediatedDevice
     MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod
-    ResourceClaim ResourceSlice Secret
+    ResourceClaim ResourceClaimTemplate ResourceSlice ResourceSlices Secret
     SRIOVGPUDevice SRIOVNetworkDevice USBDevice USBDeviceClaim VGPUDevice ValidatingWebhookConfiguration VirtualMachine
   members and values of them: Function Halted InternalIP JSONPatch Manual None Normal NotOlderThan PhysicalFunction VirtualFunction
     Running Strict Succeeded Warning AllocResp Data DeviceIDs DevicePlugin PodDeviceEntries PodUID ResourceName

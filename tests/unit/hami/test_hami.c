@@ -28,6 +28,8 @@ struct bench {
 	struct nvidia_type type;
 	bool elsewhere, unknown;
 	struct hami_options options;
+	char *config_file;
+	char *node_config_file;
 	struct hami *hami;
 	struct str offered; /* "nvidia.com/gpu: GPU-0-0 GPU-0-1!Xid 79" */
 	const struct device_type *device_type;
@@ -160,7 +162,8 @@ static void open_bench(struct bench *b)
 					.arg = b };
 	b->options = (struct hami_options){ .on = true, .hook = "/usr/local" };
 	folder_put(&b->host, "cluster.yaml", "nvidia: {deviceSplitCount: 2}");
-	b->options.config_file = folder_path(&b->host, "cluster.yaml");
+	b->config_file = folder_path(&b->host, "cluster.yaml");
+	b->options.config_file = b->config_file;
 	hami_bench_settle(&b->api);
 }
 
@@ -168,8 +171,8 @@ static void close_bench(struct bench *b)
 {
 	b->hami = hami_free(b->hami);
 	gpus_scene_close(&b->scene);
-	free((char *)(uintptr_t)b->options.config_file);
-	free((char *)(uintptr_t)b->options.node_config_file);
+	free(b->config_file);
+	free(b->node_config_file);
 	str_done(&b->offered);
 	folder_done(&b->host);
 	hami_bench_done(&b->api);
@@ -296,7 +299,8 @@ static void the_entry_of_the_node_filters(void **state)
 
 	folder_put(&b->host, "config.json",
 		   "{\"nodeconfig\":[{\"name\":\"node1\",\"filterdevices\":{\"index\":[0]}}]}");
-	b->options.node_config_file = folder_path(&b->host, "config.json");
+	b->node_config_file = folder_path(&b->host, "config.json");
+	b->options.node_config_file = b->node_config_file;
 	start(b);
 	assert_string_equal(str_cstr(&b->offered), "nvidia.com/gpu: GPU-1-0 GPU-1-1");
 	assert_null(strstr(list_of(b), "GPU-0"));

@@ -1258,6 +1258,44 @@ static void a_program_that_is_missing_offers_nothing(void **state)
 	b->node.helper.path = b->play.program;
 }
 
+static void add_followed(struct suite *suite)
+{
+	suite_add(suite, "MIG devices count as their card", mig_devices_count_as_their_card, NULL);
+	suite_add(suite, "each GPU has metrics", each_gpu_has_metrics, NULL);
+	suite_add(suite, "a killed watch is replaced", a_killed_watch_is_replaced, NULL);
+	suite_add(suite, "a GPU that hangs is ill, and the others are offered",
+		  a_gpu_that_hangs_is_ill_and_the_others_are_offered, NULL);
+	suite_add(suite, "a driver that comes late is found", a_driver_that_comes_late_is_found,
+		  NULL);
+	suite_add(suite, "a CDI file is waited for", a_cdi_file_is_waited_for, NULL);
+	suite_add(suite, "why no CDI file is written is told", why_no_cdi_file_is_written_is_told,
+		  NULL);
+	suite_add(suite, "an MPS daemon is waited for", an_mps_daemon_is_waited_for, NULL);
+	suite_add(suite, "an IMEX channel that is required is waited for",
+		  an_imex_channel_that_is_required_is_waited_for, NULL);
+	suite_add(suite, "nothing is offered beside NVIDIA's plugin",
+		  nothing_is_offered_beside_nvidia_s_plugin, NULL);
+	suite_add(suite, "nothing is offered when NVIDIA's plugin comes",
+		  nothing_is_offered_when_nvidia_s_plugin_comes, NULL);
+	suite_rows(suite, foreigns, nothing_is_offered_beside_another_plugin);
+	suite_add(suite, "a plugin that has just ended is no other one",
+		  a_plugin_that_has_just_ended_is_no_other_one, NULL);
+	suite_add(suite, "another plugin that comes later gets the GPUs",
+		  another_plugin_that_comes_later_gets_the_gpus, NULL);
+	suite_add(suite, "a kubelet that hangs knows no other plugin",
+		  a_kubelet_that_hangs_knows_no_other_plugin, NULL);
+	suite_add(suite, "the label's file is followed", the_label_s_file_is_followed, NULL);
+	suite_add(suite, "an entry of the HostDeviceConfig is followed",
+		  an_entry_of_the_hostdeviceconfig_is_followed, NULL);
+	suite_add(suite, "a file goes before an entry", a_file_goes_before_an_entry, NULL);
+	suite_add(suite, "the command line goes before the file",
+		  the_command_line_goes_before_the_file, NULL);
+	suite_add(suite, "the file's way is taken", the_file_s_way_is_taken, NULL);
+	suite_add(suite, "MIG devices come and go", mig_devices_come_and_go, NULL);
+	suite_add(suite, "a program that is missing offers nothing",
+		  a_program_that_is_missing_offers_nothing, NULL);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -1290,39 +1328,6 @@ int main(void)
 		  a_release_that_hangs_keeps_the_card_and_no_other_gpu, NULL);
 	suite_add(&suite, "a driver that cannot be asked lets go",
 		  a_driver_that_cannot_be_asked_lets_go, NULL);
-	suite_add(&suite, "MIG devices count as their card", mig_devices_count_as_their_card, NULL);
-	suite_add(&suite, "each GPU has metrics", each_gpu_has_metrics, NULL);
-	suite_add(&suite, "a killed watch is replaced", a_killed_watch_is_replaced, NULL);
-	suite_add(&suite, "a GPU that hangs is ill, and the others are offered",
-		  a_gpu_that_hangs_is_ill_and_the_others_are_offered, NULL);
-	suite_add(&suite, "a driver that comes late is found", a_driver_that_comes_late_is_found,
-		  NULL);
-	suite_add(&suite, "a CDI file is waited for", a_cdi_file_is_waited_for, NULL);
-	suite_add(&suite, "why no CDI file is written is told", why_no_cdi_file_is_written_is_told,
-		  NULL);
-	suite_add(&suite, "an MPS daemon is waited for", an_mps_daemon_is_waited_for, NULL);
-	suite_add(&suite, "an IMEX channel that is required is waited for",
-		  an_imex_channel_that_is_required_is_waited_for, NULL);
-	suite_add(&suite, "nothing is offered beside NVIDIA's plugin",
-		  nothing_is_offered_beside_nvidia_s_plugin, NULL);
-	suite_add(&suite, "nothing is offered when NVIDIA's plugin comes",
-		  nothing_is_offered_when_nvidia_s_plugin_comes, NULL);
-	suite_rows(&suite, foreigns, nothing_is_offered_beside_another_plugin);
-	suite_add(&suite, "a plugin that has just ended is no other one",
-		  a_plugin_that_has_just_ended_is_no_other_one, NULL);
-	suite_add(&suite, "another plugin that comes later gets the GPUs",
-		  another_plugin_that_comes_later_gets_the_gpus, NULL);
-	suite_add(&suite, "a kubelet that hangs knows no other plugin",
-		  a_kubelet_that_hangs_knows_no_other_plugin, NULL);
-	suite_add(&suite, "the label's file is followed", the_label_s_file_is_followed, NULL);
-	suite_add(&suite, "an entry of the HostDeviceConfig is followed",
-		  an_entry_of_the_hostdeviceconfig_is_followed, NULL);
-	suite_add(&suite, "a file goes before an entry", a_file_goes_before_an_entry, NULL);
-	suite_add(&suite, "the command line goes before the file",
-		  the_command_line_goes_before_the_file, NULL);
-	suite_add(&suite, "the file's way is taken", the_file_s_way_is_taken, NULL);
-	suite_add(&suite, "MIG devices come and go", mig_devices_come_and_go, NULL);
-	suite_add(&suite, "a program that is missing offers nothing",
-		  a_program_that_is_missing_offers_nothing, NULL);
+	add_followed(&suite);
 	return suite_run(&suite, "nvidia");
 }

@@ -33,6 +33,15 @@ static struct str *offered(void)
 	return &text;
 }
 
+static void put_device(const struct plugin_device *device)
+{
+	const char *by = device->on_demand ? " on demand" : device->dra ? " by DRA" : "";
+
+	str_addf(offered(), " %s%s", device->id, by);
+	if (device->trouble)
+		str_addf(offered(), "! (%s)", device->trouble);
+}
+
 /* In place of agent/plugin's. */
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
 		 const struct plugin_resource *resources, size_t len)
@@ -45,17 +54,8 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 		/* By an entry. */
 		assert_int_equal(resources[i].claimed, strncmp(resources[i].name, "a.io/", 5) != 0);
 		str_addf(offered(), "%s%s:", i ? "; " : "", resources[i].name);
-		for (size_t j = 0; j < resources[i].ndevices; j++) {
-			const struct plugin_device *device = &resources[i].devices[j];
-
-			str_addf(offered(), " %s%s%s%s%s", device->id,
-				 device->on_demand ? " on demand"
-				 : device->dra     ? " by DRA"
-						   : "",
-				 device->trouble ? "! (" : "",
-				 device->trouble ? device->trouble : "",
-				 device->trouble ? ")" : "");
-		}
+		for (size_t j = 0; j < resources[i].ndevices; j++)
+			put_device(&resources[i].devices[j]);
 	}
 }
 

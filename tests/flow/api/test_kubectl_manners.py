@@ -109,8 +109,8 @@ def test_a_certificate_from_a_program(login, identities, installed, devices, wor
         wait_until(lambda: f"{node}-000000000" in login_try(mine, "tree", node, "-o", "name"), 20, "her role")
         mine("who", f"{node}-000000001")
         (line,) = mine.said.splitlines()
-        assert line == (f"Not shown: user '{user}' may not list pcideviceclaims, nodes (403 forbidden); "
-                        "whether nodes are ready is not known")
+        assert line == (f"Not shown: user '{user}' may not list pcideviceclaims, nodes, resourceslices (403 "
+                        "forbidden); whether nodes are ready is not known")
         world.status(devices[0], {"address": "0000:00:00.0", "allocations": [], "conditions": [
             {"type": "Claimable", "status": "True", "reason": "Available", "message": "",
              "lastTransitionTime": "2026-01-01T00:00:00Z"}]})

@@ -23,6 +23,8 @@ OUTPUTS = r"json|yaml|wide|name|jsonpath=.+|custom-columns=.+"
 
 OTHERS = {  # of whom
     ("Namespace", "default"): "Kubernetes",
+    ("Namespace", "kube-system"): "Kubernetes",
+    ("ConfigMap", "hami-scheduler-device"): "HAMi",
     ("Namespace", "harvester-system"): "Harvester",
     ("DaemonSet", "harvester-pcidevices-controller"): "Harvester",
     ("ValidatingWebhookConfiguration", "pcidevices-validator"): "Harvester",

@@ -997,6 +997,7 @@ static void forget(struct prepare *prepare, const struct prepared_claim *claim)
 	    prepared_remove(prepare->prepared, uid, &err) < 0)
 		log_warn("a ResourceClaim that is not prepared cannot be forgotten",
 			 log_str("reason", err.msg));
+	await_kubelet(prepare, uid); /* tried again */
 }
 
 static void recall(struct prepare *prepare, const struct prepared_claim *claim)

@@ -201,6 +201,23 @@ static void nobody_asks_again(void **state)
 	stage_pass(&scene->dra.stage, 2 * PREPARE_AGAIN_MS);
 }
 
+/* The next agent cannot forget it at its start. */
+static void it_is_forgotten_later(void **state)
+{
+	struct prepare_scene *scene = *state;
+	auto_free char *path = xasprintf("%s/hostdev.io-device_" UID1 ".json", scene->dra.cdi_dir);
+
+	run_out_of_time(scene);
+	assert_int_equal(mkdir(scene->dra.cdi_dir, 0700), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	prepare_scene_restart(scene, BOOT);
+	borrower_is(scene, NIC, "ResourceClaim default/nic");
+	fake_clock_advance(scene->dra.stage.fake, PREPARE_AGAIN_MS);
+	stage_settle(&scene->dra.stage, "changed " NIC "|");
+	borrower_is(scene, NIC, NULL);
+	assert_int_equal(rmdir(path), 0);
+}
+
 /* A call that fails for another reason counts, too: the time begins again. */
 static void the_kubelet_asks_again_in_time(void **state)
 {
@@ -321,6 +338,7 @@ int main(void)
 	suite_add(&suite, "nothing happens for long", nothing_happens_for_long, NULL);
 	suite_add(&suite, "a bind outlives the call", bind_outlives_the_call, NULL);
 	suite_add(&suite, "nobody asks again", nobody_asks_again, NULL);
+	suite_add(&suite, "it is forgotten later", it_is_forgotten_later, NULL);
 	suite_add(&suite, "the kubelet asks again in time", the_kubelet_asks_again_in_time, NULL);
 	suite_add(&suite, "without files it is given back", without_files_it_is_given_back, NULL);
 	suite_add(&suite, "another device is allocated", another_device_is_allocated, NULL);

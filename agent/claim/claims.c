@@ -588,8 +588,7 @@ static bool is_held(const struct claims *claims, const char *address,
  * a ResourceClaim read back says nothing of the claim, also if it has been unprepared since. */
 static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
 {
-	return known->running || known->unsure ||
-	       (known->last.newer && (!claim || known->lent));
+	return known->running || known->unsure || (known->last.newer && (!claim || known->lent));
 }
 
 /* --- as struct reconcile_spec has them -------------------------------------------------------- */
@@ -616,8 +615,8 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 	struct claim_view known = view_of(claims, address, view);
 	struct claim_decision decision;
 
-	if (!view->acting && (must_wait(&known, view->object) ||
-			      is_held(claims, address, view->object))) {
+	if (!view->acting &&
+	    (must_wait(&known, view->object) || is_held(claims, address, view->object))) {
 		ret_decision->detail = WAITS;
 		return;
 	}

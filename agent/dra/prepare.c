@@ -576,7 +576,7 @@ static int commit(struct prepare *prepare, struct prepared_claim *claim, struct 
 	}
 	notify(prepare, &ids);
 	json_strs_done(&ids);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* Takes @claim, whose devices are bound. */
@@ -669,8 +669,7 @@ static void await_kubelet(struct prepare *prepare, const char *uid)
 		*unfinished = (struct unfinished){ .prepare = prepare,
 						   .uid = xstrdup(uid),
 						   .next = prepare->unfinished };
-		unfinished->timer =
-			clock_timer_new(prepare->node->clock, on_given_up, unfinished);
+		unfinished->timer = clock_timer_new(prepare->node->clock, on_given_up, unfinished);
 		prepare->unfinished = unfinished;
 	}
 	clock_timer_start(prepare->node->clock, unfinished->timer, PREPARE_AGAIN_MS);

@@ -6,13 +6,12 @@
 #include "fake/fake_client.h"
 #include "unit/agent/claims_nic.h"
 
-#define RC        "ResourceClaim default/nic"
-#define NIC_AT    "0000:01:00.0"
-#define TWIN_AT   "0000:01:00.1"
-#define TWIN_NAME "node1-000001001"
-#define TWIN_CLAIM                                                                          \
-	"{\"address\":\"" TWIN_AT "\",\"nodeName\":\"node1\",\"userName\":\"admin\"}"
-#define TWIN_DEVICE                                                                         \
+#define RC         "ResourceClaim default/nic"
+#define NIC_AT     "0000:01:00.0"
+#define TWIN_AT    "0000:01:00.1"
+#define TWIN_NAME  "node1-000001001"
+#define TWIN_CLAIM "{\"address\":\"" TWIN_AT "\",\"nodeName\":\"node1\",\"userName\":\"admin\"}"
+#define TWIN_DEVICE                                                                           \
 	"{\"metadata\":{\"name\":\"" TWIN_NAME "\",\"uid\":\"d3\",\"resourceVersion\":\"7\"," \
 	"\"annotations\":{\"harvesterhci.io/pcideviceDriver\":\"e1000e\"}},\"status\":{}}"
 #define TWIN(driver)                                                                             \
@@ -200,13 +199,13 @@ static struct binder_seen on_vfio_two[] = {
 	{ TEXT("0000:01:00.1"), TEXT("vfio-pci"), TEXT("vfio-pci") }
 };
 
-#define BOUND_TWO                                                                        \
-	(struct binder_outcome)                                                          \
-	{                                                                                \
-		.task = { .result = TASK_DONE, .message = TEXT("bound") }, .seen = {     \
-			.items = on_vfio_two,                                            \
-			.len = 2                                                         \
-		}                                                                        \
+#define BOUND_TWO                                                                    \
+	(struct binder_outcome)                                                      \
+	{                                                                            \
+		.task = { .result = TASK_DONE, .message = TEXT("bound") }, .seen = { \
+			.items = on_vfio_two,                                        \
+			.len = 2                                                     \
+		}                                                                    \
 	}
 
 static void groups_follow_each_other(void **state)

@@ -267,8 +267,8 @@ static void another_device_is_allocated(void **state)
 
 	run_out_of_time(scene);
 	prepare_scene_prepare(scene, "nic", UID1, RESULT_OF("a", TOO_NAME));
-	stage_settle(&scene->dra.stage, "changed " NIC "|changed " TOO "|lend " TOO
-					" to ResourceClaim default/nic|");
+	stage_settle(&scene->dra.stage,
+		     "changed " NIC "|changed " TOO "|lend " TOO " to ResourceClaim default/nic|");
 	borrower_is(scene, NIC, NULL);
 	borrower_is(scene, TOO, "ResourceClaim default/nic");
 	prepare_scene_lent(scene, NULL);

@@ -247,6 +247,14 @@ char *lookup_lend_trouble(void *arg, const char *id)
 	return claims_lend_trouble(w->claims, id);
 }
 
+bool lookup_is_lend_moving(void *arg, const char *id)
+{
+	const struct wiring *w = arg;
+	auto_free char *name = names_pcidevice(w->node_name, id);
+
+	return claims_moving(w->claims, name);
+}
+
 struct loan *lookup_lend(void *arg, const struct lend *lend,
 			 void (*lent)(void *arg, const struct err *err), void *lent_arg)
 {

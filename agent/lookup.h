@@ -41,6 +41,7 @@ char *lookup_borrower(void *arg, const char *address);
 
 /* For offers: struct lender (agent/dra/lender.h). */
 char *lookup_lend_trouble(void *arg, const char *id);
+bool lookup_is_lend_moving(void *arg, const char *id);
 struct loan *lookup_lend(void *arg, const struct lend *lend,
 			 void (*lent)(void *arg, const struct err *err), void *lent_arg);
 bool lookup_stop_loan(void *arg, struct loan *loan, struct err *err);

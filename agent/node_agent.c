@@ -470,8 +470,11 @@ static void make_offers(struct node_agent *agent)
 		.arg = &agent->wiring,
 	};
 
-	agent->lender = (struct lender){ lookup_lend_trouble, lookup_lend, lookup_stop_loan,
-					 &agent->wiring };
+	agent->lender = (struct lender){ .trouble = lookup_lend_trouble,
+					 .moving = lookup_is_lend_moving,
+					 .begin = lookup_lend,
+					 .stop = lookup_stop_loan,
+					 .arg = &agent->wiring };
 	agent->wiring.offers = offers_new(&agent->node, &deps);
 }
 

@@ -34,6 +34,7 @@ struct transition {
 
 	struct attempt attempt; /* its direction is a verb of the binder */
 	bool running;
+	bool lent; /* as the job has it */
 	bool reported;
 	struct binder_outcome rest; /* what @attempt does not keep of the outcome         */
 	char *look;                 /* how the group looked; NULL: the next scan says so */
@@ -154,6 +155,7 @@ void claim_attempts_begin(struct claim_attempts *attempts, const struct claim_be
 		.lead = xstrdup(job->items[0].address),
 		.name = xstrdup(begin->name),
 		.running = true,
+		.lent = job->lent,
 	};
 	attempt_begin(&t->attempt, &object, ATTEMPT_CHANGES_MANY, now_ms);
 	/* Failures are the group's, whichever of its claims the attempts were begun for. */
@@ -255,7 +257,9 @@ void claim_attempts_view(const struct claim_attempts *attempts, const char *addr
 	struct attempt_object object;
 	uint64_t hold_ms = 0;
 
-	*ret_view = (struct claim_view){ .lead = t ? t->lead : NULL, .running = t && t->running };
+	*ret_view = (struct claim_view){ .lead = t ? t->lead : NULL,
+					 .running = t && t->running,
+					 .lent = t && t->lent };
 	if (!t || t->running)
 		return;
 	object = wanted(t, name, claim);

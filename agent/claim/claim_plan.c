@@ -205,6 +205,7 @@ static void claim_job_release(const struct claim_case *c, const struct claim_gro
 enum {
 	UNKNOWN_AGAIN_MS = 500,
 	HELD_AGAIN_MS = 5000,
+	BUSY_AGAIN_MS = 250, /* as long as a bind is held back */
 	REFUSED_AGAIN_MS = 30000,
 	SIBLINGS_AGAIN_MS = 5000
 };
@@ -649,6 +650,15 @@ static char *outcome_text(const struct task_outcome *outcome)
 					      : xstrdup(message);
 }
 
+/* The last try came to nothing. A helper that an agent which has ended left behind passes soon. */
+static void answer_outcome(const struct task_outcome *outcome, struct claim_loan_decision *decision)
+{
+	bool busy = outcome->result == TASK_BUSY;
+
+	answer(decision, busy ? CLAIM_LOAN_WAIT : CLAIM_LOAN_REFUSE, outcome_text(outcome));
+	decision->again_ms = busy ? BUSY_AGAIN_MS : 0;
+}
+
 /* The group may be bound; something of it is not yet. */
 static void plan_loan_bind(const struct claim_case *c, const struct claim_group *group,
 			   struct claim_loan_decision *decision)
@@ -658,7 +668,7 @@ static void plan_loan_bind(const struct claim_case *c, const struct claim_group 
 		       xasprintf("hostdev-helper (pid %d) does not end: see the node's kernel log",
 				 c->trouble.pid));
 	} else if (claim_trouble_holds(c, true)) {
-		answer(decision, CLAIM_LOAN_REFUSE, outcome_text(c->last.outcome));
+		answer_outcome(c->last.outcome, decision);
 	} else if (c->unproven_ms > 0) {
 		answer(decision, CLAIM_LOAN_WAIT,
 		       xstrdup("the host used it until just now: it has to be free for a while"));

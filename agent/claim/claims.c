@@ -585,17 +585,10 @@ static bool is_held(const struct claims *claims, const char *address,
 }
 
 /* The one who runs a transition, or the next inventory, has the claim looked at again. What a bind for
- * a ResourceClaim read back says nothing of the claim. */
-static bool must_wait(const struct claims *claims, const struct claim_view *known,
-		      const struct pcideviceclaim *claim, const char *address)
+ * a ResourceClaim read back says nothing of the claim, also if it has been unprepared since. */
+static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
 {
-	auto_free char *borrower = NULL;
-
-	if (known->running || known->unsure || (!claim && known->last.newer))
-		return true;
-	if (known->last.newer)
-		borrower = claim_pods_borrower(&claims->deps, claims->node->inventory, address);
-	return borrower;
+	return known->running || known->unsure || (known->last.newer && (!claim || known->lent));
 }
 
 /* --- as struct reconcile_spec has them -------------------------------------------------------- */
@@ -622,8 +615,8 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 	struct claim_view known = view_of(claims, address, view);
 	struct claim_decision decision;
 
-	if (!view->acting && (must_wait(claims, &known, view->object, address) ||
-			      is_held(claims, address, view->object))) {
+	if (!view->acting &&
+	    (must_wait(&known, view->object) || is_held(claims, address, view->object))) {
 		ret_decision->detail = WAITS;
 		return;
 	}
@@ -850,30 +843,35 @@ static void plan_loan(void *arg, const char *address, const char *uid,
 	loan_step(arg, address, uid, ret_decision);
 }
 
-/* Of a bind for a ResourceClaim. */
+/* Of a bind for a ResourceClaim, which is under way. */
 struct lent {
 	struct claims *claims;
-	char *lead; /* a function that it moves */
-	char *to;
+	struct json_strs addresses; /* of the functions that it moves */
+	char *uid, *to;             /* of the ResourceClaim: as struct loan_spec */
 	struct lent *next;
 };
 
 static void lent_free(struct lent *lent)
 {
-	free(lent->lead);
+	json_strs_done(&lent->addresses);
+	free(lent->uid);
 	free(lent->to);
 	free(lent);
 }
 
 static void record_lent(const struct claims *claims, const struct lent *lent)
 {
-	auto_free char *name = names_pcidevice(claims->node->name, lent->lead);
 	auto_free char *message = xasprintf("bound for the %s, on demand", lent->to);
 
-	record_audit(claims, &(struct record){ .name = name,
-					       .result = task_result_text(TASK_DONE),
-					       .reason = "Bound",
-					       .message = message });
+	for (size_t i = 0; i < lent->addresses.len; i++) {
+		auto_free char *name =
+			names_pcidevice(claims->node->name, lent->addresses.items[i]);
+
+		record_audit(claims, &(struct record){ .name = name,
+						       .result = task_result_text(TASK_DONE),
+						       .reason = "Bound",
+						       .message = message });
+	}
 }
 
 static void on_lent(void *arg, const struct binder_outcome *outcome)
@@ -881,18 +879,35 @@ static void on_lent(void *arg, const struct binder_outcome *outcome)
 	struct lent *lent = arg;
 	struct claims *claims = lent->claims;
 	struct lent **at = &claims->lent;
+	const char *lead = lent->addresses.items[0];
 
 	failpoint("agent-lend-after");
 	while (*at != lent)
 		at = &(*at)->next;
 	*at = lent->next;
-	claim_attempts_end(claims->attempts, lent->lead, outcome);
+	claim_attempts_end(claims->attempts, lead, outcome);
 	if (outcome->task.result == TASK_DONE)
 		record_lent(claims, lent);
-	enqueue_members(claims, claim_attempts_members(claims->attempts, lent->lead), NULL);
+	enqueue_members(claims, claim_attempts_members(claims->attempts, lead), NULL);
 	loans_wake(claims->loans);
 	claims->deps.on_moved(claims->deps.arg);
 	lent_free(lent);
+}
+
+static void lent_begin(struct claims *claims, const struct loan_spec *spec,
+		       const struct binder_job *job)
+{
+	struct lent *lent = xcalloc(1, sizeof(*lent));
+
+	*lent = (struct lent){ .claims = claims,
+			       .uid = xstrdup(spec->uid),
+			       .to = xstrdup(spec->to),
+			       .next = claims->lent };
+	for (size_t i = 0; i < job->len; i++)
+		json_strs_add(&lent->addresses, job->items[i].address);
+	claims->lent = lent;
+	failpoint("agent-lend-before");
+	binder_start(claims->binder, job, on_lent, lent);
 }
 
 static bool bind_loan(void *arg, const char *address, const struct loan_spec *spec,
@@ -902,7 +917,6 @@ static bool bind_loan(void *arg, const char *address, const struct loan_spec *sp
 	auto_free char *name = names_pcidevice(claims->node->name, address);
 	struct pcideviceclaim *claim = claim_of_loan(claims, name, spec->uid);
 	struct json_strs members = { 0 };
-	struct lent *lent;
 	bool idle;
 
 	claim_group_add_members(claims->node->inventory, address, &members);
@@ -913,25 +927,23 @@ static bool bind_loan(void *arg, const char *address, const struct loan_spec *sp
 			&(struct claim_begin){
 				.job = job, .members = &members, .name = name, .claim = claim },
 			now_ms(claims));
-		lent = xcalloc(1, sizeof(*lent));
-		*lent = (struct lent){ .claims = claims,
-				       .lead = xstrdup(address),
-				       .to = xstrdup(spec->to),
-				       .next = claims->lent };
-		claims->lent = lent;
-		failpoint("agent-lend-before");
-		binder_start(claims->binder, job, on_lent, lent);
+		lent_begin(claims, spec, job);
 	}
 	json_strs_done(&members);
 	api_object_free(&pcideviceclaim_kind, claim);
 	return idle;
 }
 
-static bool is_binding(void *arg, const char *address)
+/* What is stuck has ended for the loan. */
+static bool is_binding(void *arg, const char *address, const char *uid)
 {
 	const struct claims *claims = arg;
 
-	return binder_look(claims->binder, address, NULL) == BINDER_RUNNING;
+	for (const struct lent *lent = claims->lent; lent; lent = lent->next) {
+		if (strcmp(lent->uid, uid) == 0 && json_strs_has(&lent->addresses, address))
+			return true;
+	}
+	return false;
 }
 
 static bool is_one_group(void *arg, const char *a, const char *b)

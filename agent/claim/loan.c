@@ -17,7 +17,6 @@ struct loan {
 	loan_end_fn *end;
 	void *arg;
 	char *waits; /* for what; NULL: it has not been looked at */
-	char *binds; /* a function of the group that is being bound for it; NULL: none */
 	bool due;    /* it is to be looked at */
 	struct loan *next;
 };
@@ -36,7 +35,6 @@ static void loan_free(struct loan *loan)
 	free(loan->uid);
 	free(loan->to);
 	free(loan->waits);
-	free(loan->binds);
 	free(loan);
 }
 
@@ -79,18 +77,22 @@ static void wait_for(struct loans *loans, struct loan *loan, const char *what, u
 		loans->again_ms = again_ms;
 }
 
+static void wait_for_bind(struct loans *loans, struct loan *loan, const char *address)
+{
+	auto_free char *what = xasprintf("%s is being bound", address);
+
+	wait_for(loans, loan, what, 0);
+}
+
 static void begin_bind(struct loans *loans, struct loan *loan, const char *address,
 		       const struct binder_job *job)
 {
 	const struct loan_spec spec = { &loan->addresses, loan->uid, loan->to };
-	auto_free char *what = xasprintf("%s is being bound", address);
 
-	if (!loans->deps.bind(loans->deps.arg, address, &spec, job)) {
+	if (loans->deps.bind(loans->deps.arg, address, &spec, job))
+		wait_for_bind(loans, loan, address);
+	else
 		wait_for(loans, loan, "another transition of its IOMMU group is under way", 0);
-		return;
-	}
-	str_set(&loan->binds, address);
-	wait_for(loans, loan, what, 0);
 }
 
 /* True if the group of @address is bound; else the loan waits or is gone. */
@@ -118,16 +120,25 @@ static bool bring(struct loans *loans, struct loan *loan, const char *address)
 	return bound;
 }
 
-static bool is_binding(const struct loans *loans, const struct loan *loan)
+/* A function that is being bound for the ResourceClaim, perhaps since an earlier loan that was
+ * stopped; NULL: none is. */
+static const char *find_binding(const struct loans *loans, const struct loan *loan)
 {
-	return loan->binds && loans->deps.is_binding(loans->deps.arg, loan->binds);
+	for (size_t i = 0; i < loan->addresses.len; i++) {
+		if (loans->deps.is_binding(loans->deps.arg, loan->addresses.items[i], loan->uid))
+			return loan->addresses.items[i];
+	}
+	return NULL;
 }
 
 static void look(struct loans *loans, struct loan *loan)
 {
-	if (is_binding(loans, loan))
+	const char *binding = find_binding(loans, loan);
+
+	if (binding) {
+		wait_for_bind(loans, loan, binding);
 		return;
-	str_set(&loan->binds, NULL);
+	}
 	for (size_t i = 0; i < loan->addresses.len; i++) {
 		if (!is_along(loans, loan, i) && !bring(loans, loan, loan->addresses.items[i]))
 			return;
@@ -189,7 +200,7 @@ struct loan *loans_begin(struct loans *loans, const struct loan_spec *spec, loan
 
 bool loans_stop(struct loans *loans, struct loan *loan, struct err *err)
 {
-	bool binding = is_binding(loans, loan);
+	bool binding = find_binding(loans, loan) != NULL;
 
 	err_set(err, ERR_RETRY, -EBUSY, "%s",
 		loan->waits ? loan->waits : "its devices have not been looked at");

@@ -45,8 +45,8 @@ struct loans_deps {
 	 * loans_wake() follows as well. */
 	bool (*bind)(void *arg, const char *address, const struct loan_spec *spec,
 		     const struct binder_job *job);
-	/* Is the group of the function being bound now? */
-	bool (*is_binding)(void *arg, const char *address);
+	/* Is the function being bound for the ResourceClaim @uid now, by whichever of its loans? */
+	bool (*is_binding)(void *arg, const char *address, const char *uid);
 	bool (*is_one_group)(void *arg, const char *a, const char *b);
 	void *arg;
 };
@@ -59,8 +59,8 @@ struct loans *loans_free(struct loans *loans);
 /* @end is called once, never before this returns, unless the loan is stopped. */
 struct loan *loans_begin(struct loans *loans, const struct loan_spec *spec, loan_end_fn *end,
 			 void *arg);
-/* Begin nothing more for the loan, which is gone then. True if a group is being bound for it now,
- * which goes on. @err (may be NULL) says what it was waiting for. */
+/* Begin nothing more for the loan, which is gone then. True if a group is being bound for its
+ * ResourceClaim now, which goes on. @err (may be NULL) says what it was waiting for. */
 bool loans_stop(struct loans *loans, struct loan *loan, struct err *err);
 
 /* Something changed that a loan may wait for. */

@@ -28,6 +28,9 @@ struct lender {
 	/* Why the device @id could not be bound now. NULL: it could, or is bound for a
 	 * ResourceClaim. The caller frees. */
 	char *(*trouble)(void *arg, const char *id);
+	/* Is the device @id being bound or given back, or was it since the last scan began? That
+	 * scan may have read its driver before, and its record after. */
+	bool (*moving)(void *arg, const char *id);
 	/* Bind the devices, with all of their IOMMU groups. What will pass soon is waited for,
 	 * anything else is an error. @lent is called once, not before this has returned, unless it
 	 * is stopped before. */

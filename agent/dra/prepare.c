@@ -42,12 +42,21 @@ struct prepare_job {
 	struct prepare_job **link; /* the pointer to this job */
 };
 
+/* A claim whose last job ran out of time while its devices were being bound. */
+struct unfinished {
+	struct prepare *prepare;
+	char *uid;
+	struct clock_timer *timer; /* until it is given up */
+	struct unfinished *next;
+};
+
 struct prepare {
 	const struct this_node *node;
 	struct prepare_deps deps;
 	struct prepared *prepared;
 	struct cdi_guard *guard;
 	struct prepare_job *jobs;
+	struct unfinished *unfinished; /* each claim once */
 };
 
 /* A claim on its way from the API server's object to the checkpoint. */
@@ -537,7 +546,7 @@ static void notify(const struct prepare *prepare, const struct json_strs *ids)
 static void ids_of(const struct prepared_claim *claim, struct json_strs *ids)
 {
 	for (size_t i = 0; claim && i < claim->devices.len; i++)
-		json_strs_add(ids, claim->devices.items[i].id);
+		json_strs_add_new(ids, claim->devices.items[i].id);
 }
 
 /* Takes @claim. The checkpoint is written first: without it a device that a pod has would look
@@ -548,23 +557,26 @@ static int commit(struct prepare *prepare, struct prepared_claim *claim, struct 
 	struct json_strs ids = { 0 };
 	int r;
 
+	ids_of(prepared_get(prepare->prepared, uid), &ids); /* by the first checkpoint */
 	failpoint("dra-checkpoint-before");
 	r = prepared_add(prepare->prepared, claim, err);
-	if (r < 0)
+	if (r < 0) {
+		json_strs_done(&ids);
 		return r;
+	}
 	failpoint("dra-checkpoint-after");
 	r = cdi_spec_write(&prepare->deps.place, claim, err);
 	failpoint("dra-files-after");
 	if (r < 0) {
 		(void)cdi_spec_remove(&prepare->deps.place, uid, NULL);
 		(void)prepared_remove(prepare->prepared, uid, NULL);
-		return r;
+	} else {
+		cdi_guard_add(prepare->guard, claim);
+		ids_of(claim, &ids);
 	}
-	cdi_guard_add(prepare->guard, claim);
-	ids_of(claim, &ids);
 	notify(prepare, &ids);
 	json_strs_done(&ids);
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 /* Takes @claim, whose devices are bound. */
@@ -578,11 +590,97 @@ static int complete(struct prepare *prepare, struct prepared_claim *claim, struc
 	return r;
 }
 
+/* --- claims that the kubelet has given up ----------------------------------------------------- */
+
+static bool has_job(const struct prepare *prepare, const char *uid)
+{
+	const struct prepare_job *job = prepare->jobs;
+
+	while (job && strcmp(job->claim.uid, uid) != 0)
+		job = job->next;
+	return job;
+}
+
+/* There is only the first checkpoint of the claim: it is not prepared. */
+static bool is_unfinished(const struct prepare *prepare, const char *uid)
+{
+	const struct prepared_claim *claim = prepared_get(prepare->prepared, uid);
+
+	return claim && claim->binding;
+}
+
+/* What has been bound for it is nobody's from now on, and is given back. */
+static void drop(struct prepare *prepare, const char *uid)
+{
+	struct json_strs ids = { 0 };
+	struct err err = { 0 };
+
+	if (!is_unfinished(prepare, uid))
+		return;
+	ids_of(prepared_get(prepare->prepared, uid), &ids);
+	if (prepared_remove(prepare->prepared, uid, &err) < 0)
+		log_warn("a ResourceClaim that is not prepared cannot be forgotten",
+			 log_str("reason", err.msg));
+	notify(prepare, &ids);
+	json_strs_done(&ids);
+}
+
+static void unfinished_free(struct unfinished *unfinished)
+{
+	clock_timer_free(unfinished->prepare->node->clock, unfinished->timer);
+	free(unfinished->uid);
+	free(unfinished);
+}
+
+/* Its pod is gone, and a kubelet that has lost its state sends no Unprepare. */
+static void on_given_up(void *arg)
+{
+	struct unfinished *unfinished = arg;
+	struct prepare *prepare = unfinished->prepare;
+	struct unfinished **at = &prepare->unfinished;
+
+	if (is_unfinished(prepare, unfinished->uid) && !has_job(prepare, unfinished->uid)) {
+		log_info("ResourceClaim given up: the kubelet does not ask for it any more",
+			 log_str("uid", unfinished->uid));
+		drop(prepare, unfinished->uid);
+	}
+	/* A job is under way, or the checkpoint could not be removed. */
+	if (is_unfinished(prepare, unfinished->uid)) {
+		clock_timer_start(prepare->node->clock, unfinished->timer, PREPARE_AGAIN_MS);
+		return;
+	}
+	while (*at != unfinished)
+		at = &(*at)->next;
+	*at = unfinished->next;
+	unfinished_free(unfinished);
+}
+
+/* A job of the claim has ended. */
+static void await_kubelet(struct prepare *prepare, const char *uid)
+{
+	struct unfinished *unfinished = prepare->unfinished;
+
+	if (!is_unfinished(prepare, uid))
+		return;
+	while (unfinished && strcmp(unfinished->uid, uid) != 0)
+		unfinished = unfinished->next;
+	if (!unfinished) {
+		unfinished = xcalloc(1, sizeof(*unfinished));
+		*unfinished = (struct unfinished){ .prepare = prepare,
+						   .uid = xstrdup(uid),
+						   .next = prepare->unfinished };
+		unfinished->timer = clock_timer_new(prepare->node->clock, on_given_up, unfinished);
+		prepare->unfinished = unfinished;
+	}
+	clock_timer_start(prepare->node->clock, unfinished->timer, PREPARE_AGAIN_MS);
+}
+
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 /* The job is no longer in the list. */
 static void job_free(struct prepare_job *job)
 {
+	await_kubelet(job->prepare, job->claim.uid);
 	clock_timer_free(job->prepare->node->clock, job->deadline);
 	prepared_claim_free(job->draft);
 	free(job->claim.ns);
@@ -642,23 +740,6 @@ static bool is_lent_by_other(const struct prepare_job *job)
 	return false;
 }
 
-/* It is not prepared: what has been bound for it is nobody's from now on, and is given back. */
-static void drop(struct prepare *prepare, const struct prepare_job *job)
-{
-	const struct prepared_claim *claim = prepared_get(prepare->prepared, job->claim.uid);
-	struct json_strs ids = { 0 };
-	struct err err = { 0 };
-
-	if (!claim || !claim->binding || is_lent_by_other(job))
-		return;
-	ids_of(claim, &ids);
-	if (prepared_remove(prepare->prepared, job->claim.uid, &err) < 0)
-		log_warn("a ResourceClaim that is not prepared cannot be forgotten",
-			 log_str("reason", err.msg));
-	notify(prepare, &ids);
-	json_strs_done(&ids);
-}
-
 /* What is being bound stays the claim's: the kubelet asks again, or unprepares it. */
 static void stop_loan(struct prepare_job *job, struct err *err)
 {
@@ -666,8 +747,8 @@ static void stop_loan(struct prepare_job *job, struct err *err)
 	struct loan *loan = job->loan;
 
 	job->loan = NULL;
-	if (loan && !lender->stop(lender->arg, loan, err) && !job->undone)
-		drop(job->prepare, job);
+	if (loan && !lender->stop(lender->arg, loan, err) && !job->undone && !is_lent_by_other(job))
+		drop(job->prepare, job->claim.uid);
 }
 
 static void on_deadline(void *arg)
@@ -703,8 +784,8 @@ static int take_lent(struct prepare_job *job, const struct err *cause, struct er
 	if (cause)
 		*err = *cause;
 	r = cause ? cause->code : complete(prepare, take_ptr(job->draft), err);
-	if (r < 0)
-		drop(prepare, job);
+	if (r < 0 && !is_lent_by_other(job))
+		drop(prepare, job->claim.uid);
 	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", job->claim.ns, job->claim.name) : 0;
 }
 
@@ -730,6 +811,8 @@ static int begin_loan(struct prepare_job *job, struct prepared_claim *draft, str
 
 	job->draft = draft;
 	first->binding = true;
+	/* It may have been allocated anew since an earlier call. */
+	ids_of(prepared_get(prepare->prepared, job->claim.uid), &all);
 	ids_of(draft, &all);
 	for (size_t i = 0; i < draft->devices.len; i++) {
 		if (draft->devices.items[i].on_demand)
@@ -913,6 +996,7 @@ static void forget(struct prepare *prepare, const struct prepared_claim *claim)
 	    prepared_remove(prepare->prepared, uid, &err) < 0)
 		log_warn("a ResourceClaim that is not prepared cannot be forgotten",
 			 log_str("reason", err.msg));
+	await_kubelet(prepare, uid); /* tried again */
 }
 
 static void recall(struct prepare *prepare, const struct prepared_claim *claim)
@@ -948,9 +1032,15 @@ struct prepare *prepare_new(const struct this_node *node, const struct prepare_d
 
 struct prepare *prepare_free(struct prepare *prepare)
 {
+	struct unfinished *unfinished;
+
 	if (!prepare)
 		return NULL;
 	assert(!prepare->jobs);
+	while ((unfinished = prepare->unfinished)) {
+		prepare->unfinished = unfinished->next;
+		unfinished_free(unfinished);
+	}
 	cdi_guard_free(prepare->guard);
 	prepared_free(prepare->prepared);
 	free(prepare);

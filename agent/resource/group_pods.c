@@ -78,12 +78,20 @@ static const char *written(const struct pci_view *view, const char *address)
 	return view->written ? view->written(view->arg, address) : NULL;
 }
 
+static bool is_claimed(const struct pci_view *view, const char *address)
+{
+	return view->claimed && view->claimed(view->arg, address);
+}
+
 /* NULL: no pod has the function at @address, or the calling pod has it. The message does not name
  * the pod, because its reader may not be allowed to see that pod. */
 static char *taken(const struct pci_view *view, const char *group, const struct asked *asked,
 		   const char *address)
 {
-	if (view->claimed && view->claimed(view->arg, address))
+	/* A group goes to one ResourceClaim at a time: what has @own has this one. */
+	if (is_claimed(view, address) && is_claimed(view, asked->own))
+		return NULL;
+	if (is_claimed(view, address))
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it is "
 				 "prepared for a ResourceClaim",
 				 group, address);

@@ -513,6 +513,14 @@ static char *lend_trouble(void *arg, const char *id)
 	return lender ? lender->trouble(lender->arg, id) : xstrdup("it cannot be bound on demand");
 }
 
+static bool is_moving(void *arg, const char *id)
+{
+	const struct offers *offers = arg;
+	const struct lender *lender = offers->deps.lender;
+
+	return lender && lender->moving(lender->arg, id);
+}
+
 static char *pod_of(void *arg, const char *id)
 {
 	char *holder = NULL;
@@ -839,6 +847,7 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 					  .claimed = is_claimed,
 					  .borrower = borrower_of,
 					  .lend_trouble = lend_trouble,
+					  .moving = is_moving,
 					  .number = number_trouble,
 					  .start = start_trouble,
 					  .busy = is_busy,

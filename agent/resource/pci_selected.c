@@ -68,6 +68,13 @@ static bool is_recorded(const struct pci_view *view, const char *address)
 	return false;
 }
 
+/* While it is being given back, a scan may find the driver that we have bound and no record any
+ * more. */
+static bool is_ours(const struct pci_view *view, const char *address)
+{
+	return is_recorded(view, address) || (view->moving && view->moving(view->arg, address));
+}
+
 static bool is_lent(const struct pci_view *view, const struct pcidevice *device)
 {
 	auto_free char *borrower =
@@ -79,7 +86,7 @@ static bool is_lent(const struct pci_view *view, const struct pcidevice *device)
 /* Bound for a ResourceClaim, or about to be given back after one. */
 static bool is_borrowed(const struct pci_view *view, const struct pcidevice *device)
 {
-	return is_lent(view, device) || is_recorded(view, device->status.address);
+	return is_lent(view, device) || is_ours(view, device->status.address);
 }
 
 const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device)
@@ -107,7 +114,7 @@ const char *pci_selected_on_demand(const struct pci_view *view, const struct pci
 		return entry->resource;
 	if (!entry || entry->dra != CONFIG_DRA_ON_DEMAND ||
 	    store_get(view->claims, device->meta.name) ||
-	    (is_passthrough(view, device) && !is_recorded(view, device->status.address)))
+	    (is_passthrough(view, device) && !is_ours(view, device->status.address)))
 		return NULL;
 	return entry->resource;
 }

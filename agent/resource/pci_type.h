@@ -55,6 +55,8 @@ struct pci_view {
 	/* Why the function could not be bound for a ResourceClaim now; NULL: it could. The caller
 	 * frees. NULL: none could. */
 	char *(*lend_trouble)(void *arg, const char *address);
+	/* As struct lender has it. NULL: never. */
+	bool (*moving)(void *arg, const char *address);
 	/* As node_numbers_trouble(). NULL: never any. */
 	char *(*number)(void *arg, const char *address);
 	/* As offers_start_trouble(). May be NULL. */

@@ -6,10 +6,14 @@
 #include "fake/fake_client.h"
 #include "unit/agent/claims_nic.h"
 
-#define RC        "ResourceClaim default/nic"
-#define NIC_AT    "0000:01:00.0"
-#define TWIN_AT   "0000:01:00.1"
-#define TWIN_NAME "node1-000001001"
+#define RC         "ResourceClaim default/nic"
+#define NIC_AT     "0000:01:00.0"
+#define TWIN_AT    "0000:01:00.1"
+#define TWIN_NAME  "node1-000001001"
+#define TWIN_CLAIM "{\"address\":\"" TWIN_AT "\",\"nodeName\":\"node1\",\"userName\":\"admin\"}"
+#define TWIN_DEVICE                                                                           \
+	"{\"metadata\":{\"name\":\"" TWIN_NAME "\",\"uid\":\"d3\",\"resourceVersion\":\"7\"," \
+	"\"annotations\":{\"harvesterhci.io/pcideviceDriver\":\"e1000e\"}},\"status\":{}}"
 #define TWIN(driver)                                                                             \
 	"{\"kind\":\"pci\",\"address\":\"" TWIN_AT "\",\"vendor\":\"8086\",\"device\":\"10d3\"," \
 	"\"class\":\"020000\",\"iommuGroup\":\"1\",\"driver\":\"" driver "\"}"
@@ -195,6 +199,15 @@ static struct binder_seen on_vfio_two[] = {
 	{ TEXT("0000:01:00.1"), TEXT("vfio-pci"), TEXT("vfio-pci") }
 };
 
+#define BOUND_TWO                                                                    \
+	(struct binder_outcome)                                                      \
+	{                                                                            \
+		.task = { .result = TASK_DONE, .message = TEXT("bound") }, .seen = { \
+			.items = on_vfio_two,                                        \
+			.len = 2                                                     \
+		}                                                                    \
+	}
+
 static void groups_follow_each_other(void **state)
 {
 	static const char *const three[] = { NIC("e1000e"), TWIN("e1000e"), GPU, NULL };
@@ -204,6 +217,7 @@ static void groups_follow_each_other(void **state)
 
 	bench_look(b, three);
 	fake_server_put(b->devices, "node1-000002000", GPU_DEVICE);
+	fake_server_put(b->devices, TWIN_NAME, TWIN_DEVICE);
 	bench_settle(b);
 	json_strs_add(&addresses, NIC_AT);
 	json_strs_add(&addresses, TWIN_AT);
@@ -215,10 +229,9 @@ static void groups_follow_each_other(void **state)
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text,
 			    LEND " " TWIN_AT " e1000e->vfio-pci for " NAME "/rc1");
-	bench_end(b, (struct binder_outcome){
-			     .task = { .result = TASK_DONE, .message = TEXT("bound") },
-			     .seen = { .items = on_vfio_two, .len = 2 } });
+	bench_end(b, BOUND_TWO);
 	heard_is("");
+	bench_said(b, "Normal Bound of the device\nNormal Bound of the device\n");
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text,
 			    "bind 2: " GPU_AT " nouveau->vfio-pci for node1-000002000/rc1");
@@ -369,6 +382,61 @@ static void a_loan_is_given_up(void **state)
 	assert_int_equal(fake.binder->started, 1);
 }
 
+/* The kubelet's next calls run out of time, too, while the helper that the first one started is at
+ * work. */
+static void a_bind_that_outlives_two_loans(void **state)
+{
+	struct bench *b = *state;
+	struct err err = { 0 };
+
+	assert_true(claims_stop_loan(b->claims, lend(b, NIC_AT, NULL), &err));
+	for (int i = 0; i < 2; i++) {
+		err = (struct err){ 0 };
+		assert_true(claims_stop_loan(b->claims, lend(b, NIC_AT, NULL), &err));
+		assert_string_equal(err.msg, NIC_AT " is being bound");
+	}
+	assert_int_equal(fake.binder->started, 1);
+	bench_end(b, BOUND);
+	(void)lend(b, NIC_AT, NULL);
+	heard_is("lent|");
+	assert_int_equal(fake.binder->started, 1);
+}
+
+/* What is bound for another one does not keep the loan. */
+static void a_bind_for_another_resource_claim(void **state)
+{
+	struct json_strs addresses = { 0 };
+	const struct loan_spec other = { &addresses, "rc2", "ResourceClaim default/other" };
+	struct bench *b = *state;
+	struct loan *loan;
+
+	(void)lend(b, NIC_AT, NULL);
+	json_strs_add(&addresses, NIC_AT);
+	loan = claims_lend(b->claims, &other, on_end, NULL);
+	json_strs_done(&addresses);
+	bench_settle(b);
+	assert_false(claims_stop_loan(b->claims, loan, NULL));
+	bench_end(b, BOUND);
+	heard_is("lent|");
+}
+
+/* An agent that was killed has left a helper behind, which ends soon. */
+static void a_helper_of_the_last_agent_is_waited_for(void **state)
+{
+	struct bench *b = *state;
+
+	(void)lend(b, NIC_AT, NULL);
+	bench_end(b, OUTCOME(TASK_BUSY, "Busy"));
+	heard_is("");
+	bench_advance(b, 300);
+	assert_int_equal(fake.binder->started, 2);
+	bench_end(b, OUTCOME(TASK_BUSY, "Busy"));
+	bench_advance(b, 300);
+	assert_int_equal(fake.binder->started, 3);
+	bench_end(b, BOUND);
+	heard_is("lent|");
+}
+
 /* --- a PCIDeviceClaim comes ------------------------------------------------------------------- */
 
 static void a_claim_waits_for_what_is_lent(void **state)
@@ -414,6 +482,25 @@ static void a_claim_comes_while_it_is_bound(void **state)
 	assert_int_equal(fake.binder->started, 1);
 }
 
+/* One of another function of the group, and the Prepare that is refused for it gives up at once. */
+static void a_claim_of_its_group_comes_while_it_is_bound(void **state)
+{
+	static const char *const both[] = { NIC("e1000e"), TWIN("e1000e"), NULL };
+	struct bench *b = *state;
+
+	bench_look(b, both);
+	(void)lend(b, NIC_AT, NULL);
+	bench_create(b, TWIN_NAME, TWIN_CLAIM);
+	bench_serve(b);
+	bench_end(b, BOUND_TWO);
+	heard_is(TWIN_AT " has the PCIDeviceClaim '" TWIN_NAME "'|");
+	b->pod = b->borrower = NULL;
+	claims_enqueue(b->claims, NAME);
+	bench_serve(b);
+	assert_int_equal(b->writes, 0);
+	assert_int_equal(fake.binder->started, 1);
+}
+
 int main(void)
 {
 	struct suite suite = { .len = 0 };
@@ -434,7 +521,14 @@ int main(void)
 	suite_add(&suite, "a device that is set up is waited for",
 		  a_device_that_is_set_up_is_waited_for, NULL);
 	suite_add(&suite, "a loan is given up", a_loan_is_given_up, NULL);
+	suite_add(&suite, "a bind that outlives two loans", a_bind_that_outlives_two_loans, NULL);
+	suite_add(&suite, "a bind for another ResourceClaim", a_bind_for_another_resource_claim,
+		  NULL);
+	suite_add(&suite, "a helper of the last agent is waited for",
+		  a_helper_of_the_last_agent_is_waited_for, NULL);
 	suite_add(&suite, "a claim comes while it is bound", a_claim_comes_while_it_is_bound, NULL);
+	suite_add(&suite, "a claim of its group comes while it is bound",
+		  a_claim_of_its_group_comes_while_it_is_bound, NULL);
 	suite_fixture(&suite, &lent_fixture);
 	suite_add(&suite, "what is lent stays bound", what_is_lent_stays_bound, NULL);
 	suite_add(&suite, "the device goes back when it is unprepared",

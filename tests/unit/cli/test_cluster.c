@@ -347,6 +347,22 @@ static void what_a_config_offers_is_available(void **state)
 	assert_int_equal(device(cluster, "w-stick")->verdict.state, STATE_AVAILABLE);
 }
 
+/* Whoever reads the device may not read ResourceClaims. */
+static void what_is_lent_on_demand_is_in_use(void **state)
+{
+	struct cluster *cluster = *state;
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("w-1", "w", "0000:01:00.0",
+			  "'conditions':[" MADE_CONDITION("Claimable", "True", "Available",
+							  "") "," MADE_CONDITION("Offered", "True",
+										 "LentOnDemand",
+										 "RC has it") "]"));
+	assert_int_equal(device(cluster, "w-1")->verdict.state, STATE_USED);
+	assert_string_equal(device(cluster, "w-1")->verdict.reason, "LentOnDemand");
+	assert_string_equal(device(cluster, "w-1")->verdict.message, "RC has it");
+}
+
 #define NODE(name, conditions) \
 	"{'metadata':{'name':'" name "'},'status':{'conditions':[" conditions "]}}"
 #define NOT_READY MADE_CONDITION("Ready", "Unknown", "NodeStatusUnknown", "no word of it")
@@ -570,6 +586,8 @@ int main(void)
 		  usb_devices_behind_a_controller_are_named, NULL);
 	suite_add(&suite, "what a HostDeviceConfig offers is available",
 		  what_a_config_offers_is_available, NULL);
+	suite_add(&suite, "what is lent on demand is in use", what_is_lent_on_demand_is_in_use,
+		  NULL);
 	suite_add(&suite, "nodes and devices are in order", nodes_and_devices_are_in_order, NULL);
 	suite_add(&suite, "nodes that are not well make devices unknown",
 		  nodes_that_are_not_well_make_devices_unknown, NULL);

@@ -159,11 +159,9 @@ static void nothing_happens_for_long(void **state)
 	prepare_scene_assert_nothing(scene);
 }
 
-/* A helper binds it for longer: the next call goes on from there. */
-static void bind_outlives_the_call(void **state)
+/* The bind has outlived the call, which has told why. */
+static void run_out_of_time(struct prepare_scene *scene)
 {
-	struct prepare_scene *scene = *state;
-
 	scene->binding = true;
 	prepare_scene_prepare(scene, "nic", UID1, nic);
 	stage_settle(&scene->dra.stage, LEND);
@@ -171,6 +169,14 @@ static void bind_outlives_the_call(void **state)
 	stage_settle(&scene->dra.stage,
 		     "stop|ResourceClaim default/nic is not prepared after 10 s: it takes long|");
 	assert_binding(scene);
+}
+
+/* A helper binds it for longer: the next call goes on from there. */
+static void bind_outlives_the_call(void **state)
+{
+	struct prepare_scene *scene = *state;
+
+	run_out_of_time(scene);
 	borrower_is(scene, NIC, "ResourceClaim default/nic");
 	dra_scene_device(&scene->dra, NIC)->trouble = xstrdup("it is prepared for a claim");
 	prepare_scene_prepare(scene, "nic", UID1, nic);
@@ -178,6 +184,95 @@ static void bind_outlives_the_call(void **state)
 	prepare_scene_lent(scene, NULL);
 	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
 	prepare_scene_assert_files(scene, 1);
+}
+
+/* The pod was deleted, and the kubelet does not know of the claim: no Unprepare comes. */
+static void nobody_asks_again(void **state)
+{
+	struct prepare_scene *scene = *state;
+
+	run_out_of_time(scene);
+	stage_pass(&scene->dra.stage, PREPARE_AGAIN_MS - 1);
+	assert_binding(scene);
+	fake_clock_advance(scene->dra.stage.fake, 1);
+	stage_settle(&scene->dra.stage, "changed " NIC "|");
+	prepare_scene_assert_nothing(scene);
+	borrower_is(scene, NIC, NULL);
+	stage_pass(&scene->dra.stage, 2 * PREPARE_AGAIN_MS);
+}
+
+/* The next agent cannot forget it at its start. */
+static void it_is_forgotten_later(void **state)
+{
+	struct prepare_scene *scene = *state;
+	auto_free char *path = xasprintf("%s/hostdev.io-device_" UID1 ".json", scene->dra.cdi_dir);
+
+	run_out_of_time(scene);
+	assert_int_equal(mkdir(scene->dra.cdi_dir, 0700), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	prepare_scene_restart(scene, BOOT);
+	borrower_is(scene, NIC, "ResourceClaim default/nic");
+	fake_clock_advance(scene->dra.stage.fake, PREPARE_AGAIN_MS);
+	stage_settle(&scene->dra.stage, "changed " NIC "|");
+	borrower_is(scene, NIC, NULL);
+	assert_int_equal(rmdir(path), 0);
+}
+
+/* A call that fails for another reason counts, too: the time begins again. */
+static void the_kubelet_asks_again_in_time(void **state)
+{
+	struct prepare_scene *scene = *state;
+
+	run_out_of_time(scene);
+	stage_pass(&scene->dra.stage, PREPARE_AGAIN_MS - 1);
+	(void)prepare_scene_begin(scene, "nic", UID1);
+	stage_pass(&scene->dra.stage, 1);
+	assert_binding(scene);
+	fake_client_answer(scene->dra.node.client, 500, "{}");
+	stage_rest(&scene->dra.stage);
+	assert_non_null(strstr(str_cstr(&scene->dra.stage.log), "get ResourceClaim default/nic"));
+	str_clear(&scene->dra.stage.log);
+	stage_pass(&scene->dra.stage, PREPARE_AGAIN_MS - 1);
+	assert_binding(scene);
+	prepare_scene_prepare(scene, "nic", UID1, nic);
+	stage_settle(&scene->dra.stage, LEND);
+	prepare_scene_lent(scene, NULL);
+	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
+	/* It is prepared for as long as the pod is there. */
+	stage_pass(&scene->dra.stage, 2 * PREPARE_AGAIN_MS);
+	prepare_scene_assert_files(scene, 1);
+}
+
+static void without_files_it_is_given_back(void **state)
+{
+	struct prepare_scene *scene = *state;
+	auto_free char *start =
+		xasprintf(LEND "changed " NIC "|ResourceClaim default/nic: CDI file in '%s': ",
+			  scene->dra.cdi_dir);
+
+	folder_put(&scene->dra.stage.folder, "cdi", "");
+	prepare_scene_prepare(scene, "nic", UID1, nic);
+	prepare_scene_lent(scene, NULL);
+	stage_rest(&scene->dra.stage);
+	assert_memory_equal(str_cstr(&scene->dra.stage.log), start, strlen(start));
+	str_clear(&scene->dra.stage.log);
+	prepare_scene_assert_nothing(scene);
+	borrower_is(scene, NIC, NULL);
+}
+
+/* Since the last call the claim was allocated anew: the first device is nobody's. */
+static void another_device_is_allocated(void **state)
+{
+	struct prepare_scene *scene = *state;
+
+	run_out_of_time(scene);
+	prepare_scene_prepare(scene, "nic", UID1, RESULT_OF("a", TOO_NAME));
+	stage_settle(&scene->dra.stage,
+		     "changed " NIC "|changed " TOO "|lend " TOO " to ResourceClaim default/nic|");
+	borrower_is(scene, NIC, NULL);
+	borrower_is(scene, TOO, "ResourceClaim default/nic");
+	prepare_scene_lent(scene, NULL);
+	stage_settle(&scene->dra.stage, "changed " TOO "|prepared nic: " TOO "|");
 }
 
 static void unprepared_while_it_is_bound(void **state)
@@ -242,6 +337,11 @@ int main(void)
 	suite_add(&suite, "two calls of one claim", two_calls_of_one_claim, NULL);
 	suite_add(&suite, "nothing happens for long", nothing_happens_for_long, NULL);
 	suite_add(&suite, "a bind outlives the call", bind_outlives_the_call, NULL);
+	suite_add(&suite, "nobody asks again", nobody_asks_again, NULL);
+	suite_add(&suite, "it is forgotten later", it_is_forgotten_later, NULL);
+	suite_add(&suite, "the kubelet asks again in time", the_kubelet_asks_again_in_time, NULL);
+	suite_add(&suite, "without files it is given back", without_files_it_is_given_back, NULL);
+	suite_add(&suite, "another device is allocated", another_device_is_allocated, NULL);
 	suite_add(&suite, "unprepared while it is bound", unprepared_while_it_is_bound, NULL);
 	suite_add(&suite, "the kubelet hangs up", kubelet_hangs_up, NULL);
 	suite_add(&suite, "nobody can lend", nobody_can_lend, NULL);

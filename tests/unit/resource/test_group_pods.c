@@ -28,6 +28,7 @@ static struct group_case {
 	const char *with;  /* asked for in the same call; NULL: nothing is */
 	bool for_list;     /* for the device list                 */
 	bool claimed;      /* NIC is prepared for a ResourceClaim  */
+	bool own_claimed;  /* so is the one that is asked for      */
 	const char *says;  /* NULL: it may be given               */
 } rows[] = {
 	/* clang-format off */
@@ -68,6 +69,9 @@ static struct group_case {
 	{ "also for the list of devices", .claimed = true, .for_list = true, .says = CLAIM },
 	{ "but not for another group", .claimed = true, .twin_group = "13" },
 	{ "nor what is asked for with it", .claimed = true, .with = NIC },
+	{ "nor what the same ResourceClaim has", .claimed = true, .own_claimed = true, .for_list = true },
+	{ "but what a pod has is nothing for a ResourceClaim", .listed = true, .own_claimed = true, .for_list = true,
+	  .says = LISTED },
 	/* clang-format on */
 };
 
@@ -118,7 +122,7 @@ static bool is_claimed(void *arg, const char *address)
 {
 	const struct group_case *row = arg;
 
-	return row->claimed && strcmp(address, NIC) == 0;
+	return strcmp(address, NIC) == 0 ? row->claimed : row->own_claimed;
 }
 
 static void is_judged(void **state)

@@ -76,6 +76,7 @@ static struct selected_case {
 	const char *driver;  /* that counts as vfio's beside vfio-pci; NULL: none            */
 	const char *lent;    /* the function that is bound for a ResourceClaim; NULL: none */
 	const char *trouble; /* why others could not be bound on demand; NULL: they could  */
+	const char *moving;  /* the function that was given back since the scan began; NULL: none */
 	const char *offers;
 } rows[] = {
 	/* clang-format off */
@@ -146,6 +147,10 @@ static struct selected_case {
 	  { NULL }, "8086:10d3=a.io/nic", .lent = NIC, .offers = "a.io/nic: " NIC " on demand" },
 	{ "what is given back after it is not offered to the kubelet in between",
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), RECORDED(NIC) }, { NULL }, "8086:10d3=a.io/nic", .offers = "" },
+	{ "nor if the scan saw its driver before that, and its record no more", { FUNCTION(NIC, "vfio-pci", "12", "") },
+	  { NULL }, "8086:10d3=a.io/nic", .moving = NIC, .offers = "" },
+	{ "on demand: it is offered then, too", { FUNCTION(NIC, "vfio-pci", "12", "") }, { NULL }, "?8086:10d3=a.io/nic",
+	  .moving = NIC, .offers = "a.io/nic: " NIC " on demand" },
 	{ "a function without a node: not healthy", { FUNCTION(NIC, "vfio-pci", "15", "") }, { NULL }, "8086:10d3=a.io/nic",
 	  .offers = "a.io/nic: " NIC "! (/dev/vfio/15 is not there)" },
 	/* clang-format on */
@@ -203,6 +208,12 @@ static char *borrower(void *arg, const char *address)
 						       : NULL;
 }
 
+static bool is_moving(void *arg, const char *address)
+{
+	(void)arg;
+	return str_match((*case_now())->moving, address);
+}
+
 static char *lend_trouble(void *arg, const char *address)
 {
 	(void)arg;
@@ -221,6 +232,7 @@ static void open_case(struct node1 *node, struct asked *asked, const struct sele
 	*case_now() = row;
 	node->view.borrower = borrower;
 	node->view.lend_trouble = lend_trouble;
+	node->view.moving = is_moving;
 	node->this_node.vfio_drivers = asked->drivers;
 }
 

@@ -134,6 +134,9 @@ static struct change_case {
 } changes[] = {
 	{ "an inventory", "", LOOK, true },
 	{ "the same inventory again", LOOK, LOOK, false },
+	{ "a fabric that a GPU has joined", LOOK, "fabric 0 7", true },
+	{ "the same fabric", LOOK "fabric 0 7", "fabric 0 7", false },
+	{ "another clique of it", LOOK "fabric 0 7", "fabric 0 8", true },
 	{ "a fatal Xid", LOOK, "xid 0 79", true },
 	{ "the next ones", LOOK "xid 0 79", "xid 0 79; xid 0 48", false },
 	{ "a reason that a probe finds", LOOK "xid 0 79", "probe 0!", true },

@@ -23,8 +23,8 @@
 
 enum {
 	CARDS_MAX = 4,
-	QUIET_TURNS = 100, /* of the loop, after the last child has answered */
-	CMDLINE_MAX = 4096,
+	QUIET_TURNS = 100,   /* of the loop, after the last child has answered */
+	TEXT_MAX = 16 << 10, /* bytes of a file that is read */
 };
 
 #define SHORT(n) "GPU-00000000-0000-0000-0000-00000000000" n
@@ -266,7 +266,7 @@ static bool is_watch(pid_t pid)
 	auto_free char *words = NULL;
 	size_t len = 0;
 
-	return file_read(AT_FDCWD, path, CMDLINE_MAX, &words, &len, NULL) == 0 &&
+	return file_read(AT_FDCWD, path, TEXT_MAX, &words, &len, NULL) == 0 &&
 	       len > strlen(words) && strcmp(words + strlen(words) + 1, "watch") == 0;
 }
 
@@ -364,7 +364,7 @@ static bool waits_for_events(struct bench *b, pid_t pid)
 	auto_free char *calls = NULL;
 
 	return try_tell(b, pid, command) &&
-	       file_read(AT_FDCWD, path, CMDLINE_MAX, &calls, NULL, NULL) == 0 &&
+	       file_read(AT_FDCWD, path, TEXT_MAX, &calls, NULL, NULL) == 0 &&
 	       strstr(calls, "EventSetWait");
 }
 

@@ -877,7 +877,7 @@ static void an_administrator_can_override_that(void **state)
 	assert_non_null(strstr(trouble, "pod default/train has the GPU"));
 	b->nvidia = nvidia_free(b->nvidia);
 	informer_free(claims);
-	settle(b);
+	turn(b);
 	kube_client_free(client);
 }
 

@@ -386,13 +386,14 @@ static void refuse(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const char 
 	gpus->changed = true;
 }
 
-/* From here on the watch is whole. */
+/* From here on the watch is whole. A GPU that a claim takes is not in it: its problem is one of the
+ * release. */
 static void take_watching(struct nvidia_gpus *gpus, uint64_t now_ms)
 {
 	for (size_t i = 0; i < gpus->len; i++) {
 		struct nvidia_gpu *gpu = &gpus->items[i];
 
-		if (gpu->watched || gpu->unwatched || !gpu->problem)
+		if (gpu->watched || gpu->unwatched || gpu->claim || gpu->altered || !gpu->problem)
 			continue;
 		gpu->unwatched = true;
 		keep_ill(gpus, gpu, xstrdup(gpu->problem), now_ms);

@@ -165,7 +165,8 @@ static char *lack_of(const struct reading *r, const struct dra_exactly *exactly,
 			       "ResourceSlices");
 	if (offered == 0)
 		return xstrdup("DRA offers no such device: an entry of the HostDeviceConfig with "
-			       "dra: {mode: Claimed} does, for claimed devices");
+			       "dra: {mode: Claimed} does, for claimed devices, and one with "
+			       "{mode: OnDemand} for free PCI functions");
 	if (available < needed || want->expressions.len == 0)
 		return xasprintf("DRA offers %zu, and %s%zu of these %s free", offered,
 				 guess ? "at most " : "", available, available == 1 ? "is" : "are");
@@ -213,12 +214,31 @@ static int judge_request(const struct reading *r, const struct dra_request *requ
 
 /* --- a claim ---------------------------------------------------------------------------------- */
 
+/* Each request with access to devices that other claims have. Returns their number. */
+static size_t say_admin(const struct dra_claim *object, struct why_claim *claim)
+{
+	const struct dra_results *devices = &object->status.allocation.devices;
+	size_t len = 0;
+
+	for (size_t i = 0; i < devices->results.len; i++) {
+		const struct dra_result *result = &devices->results.items[i];
+
+		if (!result->admin_access || strcmp(result->driver, DRA_DRIVER) != 0)
+			continue;
+		len++;
+		say(claim, xasprintf("request '%s' has adminAccess, which " DRA_DRIVER
+				     " does not support: it is never prepared",
+				     result->request));
+	}
+	return len;
+}
+
 static void say_allocated(const struct reading *r, const struct dra_claim *object,
 			  struct why_claim *claim)
 {
 	const struct cluster_view *view = cluster_view(r->cluster);
 	auto_free char *pods = dra_pods(object);
-	size_t ours = 0;
+	size_t ours = say_admin(object, claim);
 
 	for (size_t i = 0; i < view->len; i++) {
 		const struct cluster_device *device = &view->devices[i];

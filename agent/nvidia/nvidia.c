@@ -635,6 +635,7 @@ static void on_due(void *arg)
 		.watched = &nvidia->watch.addresses,
 		.watch_ms = nvidia->watch.from_ms,
 		.no_watch = xid_policy_is_off(&nvidia->policy),
+		.no_attach = !knows_claims(nvidia),
 		.now_ms = now_ms(nvidia),
 	};
 	struct nvidia_step step;

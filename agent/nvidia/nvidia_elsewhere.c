@@ -17,10 +17,11 @@ struct nvidia_elsewhere {
 	struct nvidia_elsewhere_deps deps;
 	struct allocatable *allocatable;
 	struct clock_timer *again;
-	char *socket;  /* of NVIDIA's plugin; NULL: there is none             */
-	char *suspect; /* what the kubelet has said once; NULL: nothing       */
-	char *listed;  /* what it has said twice                              */
-	char *why;     /* one of both, as a sentence                          */
+	char *socket;       /* of NVIDIA's plugin; NULL: there is none                    */
+	uint64_t missed_ms; /* since when it is not there any more; 0: it is there        */
+	char *listed;       /* what the kubelet has said twice of another one; NULL: none */
+	bool doubted;       /* it has said once that this is not so                       */
+	char *why;          /* one of both, as a sentence                                 */
 	bool known;
 	uint64_t ask_ms; /* not before */
 };
@@ -48,16 +49,22 @@ static void conclude(struct nvidia_elsewhere *e, bool was_known)
 
 /* --- the kubelet ------------------------------------------------------------------------------ */
 
-/* The first device that another plugin has; the caller frees. */
+/* The first device that another plugin has; the caller frees. The devices of a resource, which can
+ * be thousands, follow each other. */
 static char *find_foreign(const struct nvidia_elsewhere *e, const struct pod_devices *devices)
 {
 	const struct nvidia_elsewhere_deps *deps = &e->deps;
+	bool offers = deps->offers(deps->arg);
+	const char *resource = NULL;
+	bool wanted = false;
 
 	for (size_t i = 0; i < devices->len; i++) {
 		const struct pod_device *device = &devices->items[i];
 
-		if (deps->wants(deps->arg, device->resource) &&
-		    !(deps->offers(deps->arg) && deps->has(deps->arg, device->device)))
+		if (!str_equal(resource, device->resource))
+			wanted = deps->wants(deps->arg, device->resource);
+		resource = device->resource;
+		if (wanted && !(offers && deps->has(deps->arg, device->device)))
 			return xasprintf("%s, with the device '%s',", device->resource,
 					 device->device);
 	}
@@ -72,22 +79,37 @@ static void ask(void *arg)
 	allocatable_ask(e->allocatable);
 }
 
-/* One that offered them is asked for at each look. */
+/* What is not believed yet is asked for again soon. */
+static void doubt(struct nvidia_elsewhere *e)
+{
+	e->doubted = true;
+	if (e->listed)
+		e->ask_ms = clock_now_ms(e->node->clock) + ELSEWHERE_GONE_MS;
+	else
+		clock_timer_start(e->node->clock, e->again, ELSEWHERE_AGAIN_MS);
+}
+
+/* One that offers them, or may, is asked for at each look. Of another one that it lists, the first
+ * device is as good as the others. */
 static void on_answer(void *arg, const struct pod_devices *devices, const struct err *err)
 {
 	struct nvidia_elsewhere *e = arg;
 	auto_free char *foreign = devices ? find_foreign(e, devices) : NULL;
+	bool differs = !foreign != !e->listed;
 	bool was_known = e->known;
 
 	if (err)
 		log_debug("other device plugins are not known", log_str("reason", err->msg));
-	if (foreign && !e->suspect) {
-		str_set(&e->suspect, foreign);
-		clock_timer_start(e->node->clock, e->again, ELSEWHERE_AGAIN_MS);
+	if (err && (e->listed || e->doubted)) {
+		e->ask_ms = 0;
 		return;
 	}
-	str_set(&e->suspect, foreign);
-	if (!foreign || !e->listed) /* the first one stays: it is as good as another */
+	if (differs && !e->doubted) {
+		doubt(e);
+		return;
+	}
+	e->doubted = false;
+	if (differs)
 		str_set(&e->listed, foreign);
 	if (foreign)
 		e->ask_ms = 0;
@@ -97,12 +119,26 @@ static void on_answer(void *arg, const struct pod_devices *devices, const struct
 
 /* --- looks ------------------------------------------------------------------------------------ */
 
+/* Has the socket been away long enough to be believed? A kubelet that starts removes the sockets of
+ * all plugins, which then make them again. */
+static bool is_gone(struct nvidia_elsewhere *e)
+{
+	uint64_t now_ms = clock_now_ms(e->node->clock);
+
+	if (e->missed_ms == 0)
+		e->missed_ms = now_ms;
+	return now_ms - e->missed_ms >= ELSEWHERE_GONE_MS;
+}
+
 /* NVIDIA's has one for each of its resources, "nvidia-gpu.sock", "nvidia-mig-1g.5gb.sock". */
 void nvidia_elsewhere_look(struct nvidia_elsewhere *e)
 {
 	auto_free char *folder = xasprintf("%s/device-plugins", e->node->kubelet_dir);
 	auto_free char *path = socket_find(folder, "nvidia-*.sock");
 
+	if (e->socket && !path && !is_gone(e))
+		return;
+	e->missed_ms = 0;
 	if (e->socket && path)
 		return;
 	str_set(&e->socket, path);
@@ -151,7 +187,6 @@ struct nvidia_elsewhere *nvidia_elsewhere_free(struct nvidia_elsewhere *e)
 	allocatable_free(e->allocatable);
 	clock_timer_free(e->node->clock, e->again);
 	free(e->socket);
-	free(e->suspect);
 	free(e->listed);
 	free(e->why);
 	free(e);

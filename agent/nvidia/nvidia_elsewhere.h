@@ -5,7 +5,10 @@
  * NVIDIA's plugin is known by its sockets. Of any other one the kubelet knows: before we offer the
  * GPUs, devices that it lists of a resource of ours are another's; after that, those that are none
  * of ours. It is believed when it says so twice, so that a plugin that has just ended is not
- * another one. A kubelet that does not answer knows of none.
+ * another one. A kubelet that has never listed another one and does not answer knows of none.
+ *
+ * A kubelet that has just started has removed all sockets, and knows no plugin until it registers
+ * again. So another plugin has ended only if it is missed for ELSEWHERE_GONE_MS.
  */
 #pragma once
 
@@ -17,6 +20,7 @@ struct this_node;
 enum {
 	ELSEWHERE_CHECK_MS = 30000, /* from one question to the kubelet to the next           */
 	ELSEWHERE_AGAIN_MS = 500,   /* from an answer that another one offers them to the next */
+	ELSEWHERE_GONE_MS = 4000,   /* that it is missed: from one look to the next          */
 };
 
 /* Borrowed. */

@@ -239,14 +239,22 @@ static bool take_uuid(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu,
 	return replaced;
 }
 
+/* Does @line tell of something that the Node's labels or a container get? A GPU joins the fabric of
+ * its machine only some time after the driver is there. */
+static bool is_news(const struct nvidia_gpu *gpu, const struct nvml_line *line)
+{
+	return !gpu->looked || gpu->index != line->index || gpu->has_mig != line->mig ||
+	       gpu->memory_mib != line->memory_mib || gpu->can_mig != line->mig_capable ||
+	       gpu->clique != line->clique || !str_equal(gpu->cluster, line->cluster) ||
+	       !str_equal(gpu->name, line->name);
+}
+
 static void take_gpu(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const struct nvml_line *line,
 		     uint64_t now_ms)
 {
 	(void)take_uuid(gpus, gpu, line);
+	gpus->changed = is_news(gpu, line) || gpus->changed;
 	str_set(&gpu->name, line->name);
-	if (!gpu->looked || gpu->index != line->index || gpu->has_mig != line->mig ||
-	    gpu->memory_mib != line->memory_mib)
-		gpus->changed = true;
 	gpu->index = line->index;
 	gpu->memory_mib = line->memory_mib;
 	gpu->minor = line->minor;
@@ -378,13 +386,14 @@ static void refuse(struct nvidia_gpus *gpus, struct nvidia_gpu *gpu, const char 
 	gpus->changed = true;
 }
 
-/* From here on the watch is whole. */
+/* From here on the watch is whole. A GPU that a claim takes is not in it: its problem is one of the
+ * release. */
 static void take_watching(struct nvidia_gpus *gpus, uint64_t now_ms)
 {
 	for (size_t i = 0; i < gpus->len; i++) {
 		struct nvidia_gpu *gpu = &gpus->items[i];
 
-		if (gpu->watched || gpu->unwatched || !gpu->problem)
+		if (gpu->watched || gpu->unwatched || gpu->claim || gpu->altered || !gpu->problem)
 			continue;
 		gpu->unwatched = true;
 		keep_ill(gpus, gpu, xstrdup(gpu->problem), now_ms);

@@ -92,6 +92,8 @@ static void plan_question(const struct nvidia_case *c, struct nvidia_step *step)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !step->ask; i++) {
+		if (rows[i].verb == NVML_ASK_ATTACH && c->no_attach)
+			continue;
 		step->ask = rows[i].needs ? add(c, &rows[i], step) : add_topology(c, step);
 		step->verb = rows[i].verb;
 	}

@@ -25,6 +25,7 @@ struct nvidia_case {
 	const struct json_strs *watched; /* its GPUs                                      */
 	uint64_t watch_ms;               /* after a failed watch, no other before this time */
 	bool no_watch;                   /* events are not wanted                         */
+	bool no_attach; /* claims are not known: one of them may still take the GPU       */
 	uint64_t now_ms;
 };
 

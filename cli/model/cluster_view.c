@@ -423,7 +423,7 @@ static void add_resource_claim(const struct map *devices, const struct dra_claim
 		const char *node = map_get(nodes, result->pool);
 		struct cluster_device *device;
 
-		if (strcmp(result->driver, DRA_DRIVER) != 0)
+		if (strcmp(result->driver, DRA_DRIVER) != 0 || result->admin_access)
 			continue;
 		device = dra_device(devices, node ? node : prefix, result->device);
 		if (device && !device->resource_claim)

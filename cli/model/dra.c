@@ -98,6 +98,7 @@ static const struct json_row result_map[] = {
 	JSON_STR(S, driver, "driver", JSON_REQUIRED),
 	JSON_STR(S, pool, "pool", JSON_REQUIRED),
 	JSON_STR(S, device, "device", JSON_REQUIRED),
+	JSON_BOOL(S, admin_access, "adminAccess", JSON_OPTIONAL),
 	JSON_END,
 };
 #undef S

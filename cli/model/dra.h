@@ -82,6 +82,7 @@ struct dra_result {
 	char *driver;
 	char *pool;
 	char *device;
+	bool admin_access; /* beside the claim that has the device; not supported by hostdev */
 };
 
 struct dra_results {

@@ -564,11 +564,24 @@ static const struct rule *rule_of(const char *name, int gpu, bool hangs)
 	return NULL;
 }
 
+/* For a test that waits for it. */
+static void show_hang(void)
+{
+	auto_free char *path = xasprintf("%s/%d.hangs", getenv("HOSTDEV_FAKE_NVML"), getpid());
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		refuse("cannot be written", path);
+	(void)fclose(file);
+}
+
 static void hang(const char *name, int gpu)
 {
 	uint64_t began_ms = timefmt_now_ms();
-	const struct rule *rule;
+	const struct rule *rule = rule_of(name, gpu, true);
 
+	if (rule && rule->ms == 0)
+		show_hang();
 	while ((rule = rule_of(name, gpu, true)) != NULL) {
 		uint64_t past_ms = timefmt_now_ms() - began_ms;
 

@@ -18,7 +18,8 @@
  *	switch GPU N			NVLinks to an NVSwitch
  *	mig GPU GI CI UUID PROFILE G C MIB	make a MIG device, with its event; unmig GPU GI CI
  *	error GPU FUNCTION CODE		FUNCTION is a name without "nvml" and suffix, or "*"; CODE 0: no more
- *	hang GPU FUNCTION [SECONDS]	the next calls hang; resume: all go on, and none hang any more
+ *	hang GPU FUNCTION [SECONDS]	the next calls hang; resume: all go on, and none hang any more.
+ *					A process that hangs without an end makes the file <pid>.hangs
  *	lost GPU			all calls on it, and waits for it, return 15
  *	back GPU [UUID]			it is well again, for handles that are taken after a new nvmlInit
  *	remove GPU			not listed any more

@@ -105,8 +105,11 @@ def kubelet(booted):
     try:
         made.start()
         yield made
+        booted.agent.signal("TERM")  # or it makes its sockets again in the folders that are removed
+        wait_until(lambda: not booted.agent.alive(), 10, "the agent's end")
         made.stop()
-        booted.agent.restart()
+        booted.agent.start()
+        wait_until(booted.agent.ready, 30, "the agent's readiness")
     finally:
         flags.unlink()
 

@@ -14,7 +14,11 @@
 #include "unit/folder.h"
 #include "unit/suite.h"
 
-enum { AMPLE_MS = 60 * 1000 };
+enum {
+	AMPLE_MS = 60 * 1000,
+	HELD_MS = 10 * AMPLE_MS,
+	BRIEF_MS = 100, /* what is due as soon as that is no deadline */
+};
 
 struct fake_helper {
 	struct folder folder;
@@ -75,6 +79,27 @@ static inline void fake_helper_expire_one(uv_handle_t *handle, void *arg)
 static inline void fake_helper_expire(struct fake_helper *fake, uv_timer_t *spared)
 {
 	uv_walk(&fake->loop, fake_helper_expire_one, spared);
+}
+
+static inline void fake_helper_hold_one(uv_handle_t *handle, void *arg)
+{
+	uint64_t due_ms;
+
+	(void)arg;
+	if (handle->type != UV_TIMER || !uv_is_active(handle))
+		return;
+	due_ms = uv_timer_get_due_in((uv_timer_t *)handle);
+	if (due_ms <= BRIEF_MS || due_ms > HELD_MS / 2)
+		return;
+	uv_timer_set_repeat((uv_timer_t *)handle, HELD_MS);
+	assert_int_equal(uv_timer_again((uv_timer_t *)handle), 0);
+}
+
+/* Before each turn of the loop: no deadline passes in it, however slow the machine is, but for those
+ * that fake_helper_expire() has let pass. */
+static inline void fake_helper_hold(struct fake_helper *fake)
+{
+	uv_walk(&fake->loop, fake_helper_hold_one, NULL);
 }
 
 static inline void fake_helper_find_due(uv_handle_t *handle, void *arg)

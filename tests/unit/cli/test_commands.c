@@ -259,6 +259,11 @@ static void pod_is_warned_of_its_node(void **state)
 #define HAS_ALONE(ns, name)                                                                        \
 	"{'metadata':{'name':'" name "','namespace':'" ns "'},'status':{'allocation':{'devices':{" \
 	"'results':[{'request':'r','driver':'hostdev.io','pool':'n','device':'pci-0000-01-00-0'}]}}}}"
+/* Listed before "theirs". */
+#define SEES(ns, name)                                                                             \
+	"{'metadata':{'name':'" name "','namespace':'" ns "'},'status':{'allocation':{'devices':{" \
+	"'results':[{'request':'r','driver':'hostdev.io','pool':'n','device':'pci-0000-01-00-0',"  \
+	"'adminAccess':true}]}}}}"
 #define BY_CLAIM                                     \
 	DEVICE("a", "0000:01:00.0",                  \
 	       MADE_CONDITION(                       \
@@ -291,7 +296,7 @@ static struct claims_case {
 	  ": neither the class nor the request names hostdev.io, so its devices are another driver's\n" },
 	{ "no device is offered", { CLAIMING(OF_NAME, ""), NO_SLICES, ASKS(OF_CLASS), CLASS(IS_PCI) },
 	  ": DRA offers no such device: an entry of the HostDeviceConfig with dra: {mode: Claimed} does, for claimed "
-	  "devices\n" },
+	  "devices, and one with {mode: OnDemand} for free PCI functions\n" },
 	{ "none of that type",
 	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), SLICES, ALL_CLAIMS(""), ASKS(OF_CLASS), CLASS(IS_USB) },
 	  ": DRA offers no such device: " },
@@ -326,6 +331,10 @@ static struct claims_case {
 	  "(FailedPrepareDynamicResources)\n  reserved for pod t/q\n"
 	  "DEVICE   NODE   STATE    RESOURCECLAIM   POD\n"
 	  "a        n      in use   t/nic           -\n" },
+	{ "it has access beside the claim that has the device",
+	  { CLAIMING(OF_NAME, ""), DEVICES(LENT), SLICES, ALL_CLAIMS(HAS("u", "theirs")),
+	    { GET_CLAIM, 200, SEES("t", "nic") } },
+	  "\n  request 'r' has adminAccess, which hostdev.io does not support: it is never prepared\n" },
 	{ "an API server without DRA's kinds of today", { CLAIMING(OF_NAME, ""), DEVICES(LENT) },
 	  "\n  the API server does not have resource.k8s.io/v1, which hostdev needs: update the cluster to Kubernetes "
 	  "1.34\n" },
@@ -359,6 +368,9 @@ static struct who_case {
 } who_cases[] = {
 	{ "a device that a claim has, before its pod starts",
 	  { DEVICES(LENT), SLICES, ALL_CLAIMS(HAS("t", "nic")) }, { "in use", " t/q ", " t/nic\n" }, true },
+	{ "a device that a claim has, and another one has access to",
+	  { DEVICES(LENT), SLICES, ALL_CLAIMS(SEES("s", "all") "," HAS("t", "nic")) },
+	  { "in use", " t/q ", " t/nic\n" }, true },
 	{ "a device that a claim has, and no pod",
 	  { DEVICES(LENT), SLICES, ALL_CLAIMS(HAS_ALONE("t", "nic")) },
 	  { "in use", " ResourceClaim t/nic ", " t/nic\n" }, true },

@@ -6,6 +6,7 @@
  *	probe, watch	the same of the others		probe 0 NEW	it has this UUID
  *	problem 0	DeviceGetUUID fails with 15	xid 0 79, xid 0 79 GI, event 0 recovery
  *	lost 0		the watch has lost it		watching	the watch is whole
+ *	fabric 0 7	look 0, in clique 7 of a cluster
  *	pair 0 1 LEVEL LINKS, switch 0 LINKS
  *	begin 0 1, begin-watch 0 1, end 0 1, placed 0 1, hung 0, hung - 0 1, fail 0 1, missed 0 1
  *	claim 0, unclaim 0	a PCIDeviceClaim takes it, or none any more
@@ -115,6 +116,12 @@ static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
 
 	if (strcmp(verb, "look") == 0)
 		gpus_scene_state(scene, "gpu", words);
+	else if (strcmp(verb, "fabric") == 0)
+		line = xasprintf(
+			"{\"kind\":\"gpu\",\"n\":1,\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
+			"\"index\":%s,\"minor\":%s,\"well\":true,"
+			"\"cluster\":\"00112233445566778899aabbccddeeff\",\"clique\":%s}",
+			words[1], words[1], words[1], words[1], words[2]);
 	else if (strcmp(verb, "probe") == 0)
 		gpus_scene_state(scene, "probe", words);
 	else if (strcmp(verb, "watch") == 0)

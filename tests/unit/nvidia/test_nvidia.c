@@ -2,8 +2,6 @@
  * stand-in for NVIDIA's library. The clock is the test's. */
 #include "agent/nvidia/nvidia.h"
 
-#include <dirent.h>
-
 #include "agent/config/config.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
@@ -12,7 +10,6 @@
 #include "agent/plugin/allocatable.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
-#include "base/num.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "kube/client.h"
@@ -24,7 +21,11 @@
 #include "unit/plugin/allocatable_kubelet.h"
 #include "unit/this_node.h"
 
-enum { CARDS_MAX = 4 };
+enum {
+	CARDS_MAX = 4,
+	QUIET_TURNS = 100,   /* of the loop, after the last child has answered */
+	TEXT_MAX = 16 << 10, /* bytes of a file that is read */
+};
 
 #define SHORT(n) "GPU-00000000-0000-0000-0000-00000000000" n
 #define ALL      "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("1") "@-1 | " SHORT("2") "@-1"
@@ -178,7 +179,8 @@ static void close_bench(struct bench *b)
 
 SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
 
-static void start(struct bench *b)
+/* Nothing is known of the GPUs yet. */
+static void make(struct bench *b)
 {
 	const struct nvidia_deps deps = { .changed = on_changed,
 					  .claim_of = claim_of,
@@ -190,63 +192,228 @@ static void start(struct bench *b)
 
 	b->nvidia = nvidia_new(&b->node, &b->options, &deps);
 	nvidia_set_config(b->nvidia, &b->config);
+}
+
+static void start(struct bench *b)
+{
+	make(b);
 	nvidia_find_gpus(b->nvidia);
 }
 
-/* Let what is due run, and read what children say, for a moment. */
+/* --- turns of the loop, and what is waited for ------------------------------------------------ */
+
+/* Let what is due run, and read what children say, for a moment. Deadlines of children are the
+ * test's, which says so with fake_helper_expire(): none passes because the machine is busy. */
 static void turn(struct bench *b)
 {
 	fake_clock_settle(b->clock);
+	fake_helper_hold(&b->fake);
 	uv_run(&b->fake.loop, UV_RUN_NOWAIT);
 	fake_clock_settle(b->clock);
 	(void)usleep(1000);
 }
 
+static uint64_t wait_begins(void)
+{
+	return timefmt_now_ms() + PLAY_WAIT_MS;
+}
+
+/* One more turn of a wait that began with wait_begins(); @what is waited for. */
+static void wait_turn(struct bench *b, uint64_t until_ms, const char *what)
+{
+	if (timefmt_now_ms() > until_ms)
+		fail_msg("waited in vain: %s; offered: %s", what, str_cstr(&b->offers.text));
+	turn(b);
+}
+
+static bool is_offered(struct bench *b, const char *wanted)
+{
+	return strcmp(str_cstr(&b->offers.text), wanted) == 0;
+}
+
 static void wait_offer(struct bench *b, const char *wanted)
 {
-	uint64_t until_ms = timefmt_now_ms() + PLAY_WAIT_MS;
+	uint64_t until_ms = wait_begins();
 
-	while (strcmp(str_cstr(&b->offers.text), wanted) != 0) {
-		if (timefmt_now_ms() > until_ms)
-			assert_string_equal(str_cstr(&b->offers.text), wanted);
-		turn(b);
+	while (!is_offered(b, wanted))
+		wait_turn(b, until_ms, wanted);
+}
+
+/* The same while time goes by. */
+static void wait_offer_later(struct bench *b, const char *wanted)
+{
+	uint64_t until_ms = wait_begins();
+
+	while (!is_offered(b, wanted)) {
+		fake_clock_advance(b->clock, 100);
+		wait_turn(b, until_ms, wanted);
 	}
 }
 
+/* --- children --------------------------------------------------------------------------------- */
+
+struct children {
+	size_t busy; /* that answer a question, or have ended and are not read to the end */
+	size_t watches;
+	size_t hanging; /* in a call of the library */
+	pid_t watch;    /* the last one */
+	const struct bench *bench;
+};
+
+static bool is_watch(pid_t pid)
+{
+	auto_free char *path = xasprintf("/proc/%d/cmdline", (int)pid);
+	auto_free char *words = NULL;
+	size_t len = 0;
+
+	return file_read(AT_FDCWD, path, TEXT_MAX, &words, &len, NULL) == 0 &&
+	       len > strlen(words) && strcmp(words + strlen(words) + 1, "watch") == 0;
+}
+
+static bool hangs(const struct bench *b, pid_t pid)
+{
+	auto_free char *name = xasprintf("%d.hangs", (int)pid);
+	auto_free char *path = folder_path(&b->play.folder, name);
+
+	return access(path, F_OK) == 0;
+}
+
+static void count_child(uv_handle_t *handle, void *arg)
+{
+	struct children *children = arg;
+	pid_t pid;
+
+	if (handle->type != UV_PROCESS)
+		return;
+	pid = uv_process_get_pid((uv_process_t *)handle);
+	if (!uv_is_active(handle)) {
+		children->busy++;
+		return;
+	}
+	children->hanging += hangs(children->bench, pid);
+	if (!is_watch(pid)) {
+		children->busy++;
+		return;
+	}
+	children->watches++;
+	children->watch = pid;
+}
+
+static struct children look_at_children(struct bench *b)
+{
+	struct children children = { .bench = b };
+
+	uv_walk(&b->fake.loop, count_child, &children);
+	return children;
+}
+
+/* Until all questions are answered and there is one watch at most, and then for a moment more, for
+ * what must not happen. */
 static void settle(struct bench *b)
 {
-	for (int i = 0; i < 300; i++)
+	uint64_t until_ms = wait_begins();
+	unsigned quiet = 0;
+
+	while (quiet < QUIET_TURNS) {
+		struct children children = look_at_children(b);
+
+		quiet = children.busy == 0 && children.watches <= 1 ? quiet + 1 : 0;
+		wait_turn(b, until_ms, "children that end");
+	}
+}
+
+/* Until so many children hang, and what they have said before has been read. */
+static void wait_hanging(struct bench *b, size_t wanted)
+{
+	uint64_t until_ms = wait_begins();
+
+	while (look_at_children(b).hanging < wanted)
+		wait_turn(b, until_ms, "children that hang");
+	for (int i = 0; i < 3; i++)
 		turn(b);
 }
 
-/* The process of the watch: between questions it is the only one with a socket. 0: there is
- * none. */
-static pid_t watch_pid(const struct bench *b)
+/* The process of the only watch. */
+static pid_t watch_pid(struct bench *b)
 {
-	DIR *dir = opendir(b->play.folder.path);
-	const struct dirent *entry;
-	pid_t found = 0;
+	uint64_t until_ms = wait_begins();
+	struct children children = look_at_children(b);
 
-	assert_non_null(dir);
-	while ((entry = readdir(dir))) {
-		const char *dot = strstr(entry->d_name, ".socket");
-		auto_free char *number =
-			xasprintf("%.*s", dot ? (int)(dot - entry->d_name) : 0, entry->d_name);
-		uint64_t pid;
+	for (; children.watches != 1; children = look_at_children(b))
+		wait_turn(b, until_ms, "a watch");
+	return children.watch;
+}
 
-		if (str_to_u64(number, &pid) && kill((pid_t)pid, 0) == 0)
-			found = (pid_t)pid;
-	}
-	closedir(dir);
-	return found;
+static bool try_tell(struct bench *b, pid_t pid, const char *commands)
+{
+	bool told;
+
+	b->play.pid = pid;
+	told = play_try_tell(&b->play, commands);
+	b->play.pid = -1;
+	return told;
+}
+
+/* Has the library of the process @pid been asked to wait for events? It is told to write down what
+ * it was asked for, which it does at its next call, or in the wait. */
+static bool waits_for_events(struct bench *b, pid_t pid)
+{
+	auto_free char *name = xasprintf("%d.calls", (int)pid);
+	auto_free char *path = folder_path(&b->play.folder, name);
+	auto_free char *command = xasprintf("calls %s\n", path);
+	auto_free char *calls = NULL;
+
+	return try_tell(b, pid, command) &&
+	       file_read(AT_FDCWD, path, TEXT_MAX, &calls, NULL, NULL) == 0 &&
+	       strstr(calls, "EventSetWait");
+}
+
+/* Until the watch hears of events. */
+static pid_t wait_watching(struct bench *b)
+{
+	uint64_t until_ms = wait_begins();
+	pid_t pid = watch_pid(b);
+
+	for (; !waits_for_events(b, pid); pid = watch_pid(b))
+		wait_turn(b, until_ms, "a watch that waits for events");
+	return pid;
 }
 
 static void tell_watch(struct bench *b, const char *commands)
 {
-	b->play.pid = watch_pid(b);
-	play_tell(&b->play, commands);
-	b->play.pid = -1;
+	assert_true(try_tell(b, wait_watching(b), commands));
 }
+
+/* It is gone afterwards; another one may have taken its place. */
+static void kill_watch(struct bench *b)
+{
+	uint64_t until_ms = wait_begins();
+	pid_t pid = watch_pid(b);
+
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	while (kill(pid, 0) == 0)
+		wait_turn(b, until_ms, "the end of the watch");
+}
+
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+static bool shows(const struct bench *b, const char *line)
+{
+	auto_str struct str text = STR_INIT;
+
+	metrics_write(b->node.metrics, &text);
+	return strstr(str_cstr(&text), line) != NULL;
+}
+
+static void wait_line(struct bench *b, const char *line)
+{
+	uint64_t until_ms = wait_begins();
+
+	while (!shows(b, line))
+		wait_turn(b, until_ms, line);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void all_gpus_are_offered_at_once(void **state)
 {
@@ -304,6 +471,7 @@ static void an_xid_is_one_change_and_two_probes_cure_it(void **state)
 	settle(b);
 	tell_watch(b, "xid 1 79\nxid 1 48\nxid 2 31\n");
 	wait_offer(b, ILL);
+	wait_line(b, "hostdev_gpu_xids_total{address=\"" ADDRESS(2) "\",xid=\"31\"} 1\n");
 	settle(b);
 	assert_int_equal(b->offers.sets, 2);
 	fake_clock_advance(b->clock, GPU_PROBE_MS);
@@ -346,29 +514,29 @@ static void a_claim_withdraws_one_gpu(void **state)
 /* Of card 1, when the driver has been asked. The caller frees. */
 static char *bind_trouble(struct bench *b)
 {
-	uint64_t until_ms = timefmt_now_ms() + PLAY_WAIT_MS;
+	uint64_t until_ms = wait_begins();
 
 	for (;;) {
 		auto_free char *trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
 
 		if (!trouble || !strstr(trouble, "is asked to let the GPU go"))
 			return take_ptr(trouble);
-		if (timefmt_now_ms() > until_ms)
-			fail_msg("%s", trouble);
-		turn(b);
+		wait_turn(b, until_ms, trouble);
 	}
 }
 
+/* Until card 1 can be bound, though the driver has refused that before. */
 static void wait_bindable(struct bench *b)
 {
-	for (int i = 0; i < 1000; i++) {
-		auto_free char *trouble = bind_trouble(b);
+	uint64_t until_ms = wait_begins();
+
+	for (;;) {
+		auto_free char *trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
 
 		if (!trouble)
 			return;
-		turn(b);
+		wait_turn(b, until_ms, trouble);
 	}
-	fail_msg("the driver does not let the GPU go");
 }
 
 static void take_card(struct bench *b, const char *claimed)
@@ -570,11 +738,16 @@ static void a_card_that_comes_back_is_as_before(void **state)
 	has_state(b, "10");
 }
 
-static void restart(struct bench *b)
+static void stop(struct bench *b)
 {
 	b->nvidia = nvidia_free(b->nvidia);
 	uv_run(&b->fake.loop, UV_RUN_NOWAIT);
 	str_clear(&b->offers.text);
+}
+
+static void restart(struct bench *b)
+{
+	stop(b);
 	start(b);
 }
 
@@ -602,6 +775,30 @@ static void a_restarted_agent_gives_back_what_it_finds_drained(void **state)
 	restart(b);
 	wait_offer(b, ALL);
 	has_state(b, "00");
+}
+
+/* The first look at the node has them before the claims are known. */
+static void what_it_finds_drained_waits_for_the_claims(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *folder = folder_path(&b->play.folder, "state");
+
+	b->node.helper.state_dir = folder;
+	start(b);
+	wait_offer(b, ALL);
+	take_card(b, ADDRESS(1));
+	assert_null(bind_trouble(b));
+	stop(b);
+	make(b);
+	nvidia_find_gpus_in(b->nvidia, &b->facts);
+	settle(b);
+	has_state(b, "01");
+	nvidia_find_gpus(b->nvidia);
+	assert_null(bind_trouble(b));
+	has_state(b, "01");
+	take_card(b, NULL);
+	wait_offer(b, ALL);
+	has_state(b, "10");
 }
 
 static struct refuse_case {
@@ -680,7 +877,7 @@ static void an_administrator_can_override_that(void **state)
 	assert_non_null(strstr(trouble, "pod default/train has the GPU"));
 	b->nvidia = nvidia_free(b->nvidia);
 	informer_free(claims);
-	settle(b);
+	turn(b);
 	kube_client_free(client);
 }
 
@@ -693,13 +890,12 @@ static void a_release_that_hangs_keeps_the_card_and_no_other_gpu(void **state)
 	start(b);
 	wait_offer(b, ALL);
 	take_card(b, ADDRESS(1));
-	settle(b);
-	for (int i = 0; i < 20 && (!trouble || strstr(trouble, "is asked to")); i++) {
-		fake_helper_expire(&b->fake, NULL);
-		settle(b);
-		free(trouble);
-		trouble = nvidia_bind_trouble(b->nvidia, ADDRESS(1));
-	}
+	wait_hanging(b, 1);
+	(void)wait_watching(b); /* or its deadline, too, would pass in a call */
+	turn(b);
+	fake_helper_expire(&b->fake, NULL);
+	trouble = bind_trouble(b);
+	assert_non_null(trouble);
 	assert_non_null(strstr(trouble, "a call of NVIDIA's library on it does not return"));
 	wait_offer(b, TAKEN);
 }
@@ -711,6 +907,7 @@ static void a_driver_that_cannot_be_asked_lets_go(void **state)
 
 	start(b);
 	wait_offer(b, ALL);
+	settle(b); /* a question that is under way would fail, and the next one come later */
 	play_scene(&b->play, THREE "init 18\n");
 	take_card(b, ADDRESS(1));
 	assert_null(bind_trouble(b));
@@ -739,15 +936,6 @@ static void mig_devices_count_as_their_card(void **state)
 	}
 }
 
-static void has_line(const struct bench *b, const char *line)
-{
-	auto_str struct str text = STR_INIT;
-
-	metrics_write(b->node.metrics, &text);
-	if (!strstr(str_cstr(&text), line))
-		fail_msg("no %s in %s", line, str_cstr(&text));
-}
-
 static void each_gpu_has_metrics(void **state)
 {
 	struct bench *b = *state;
@@ -755,18 +943,18 @@ static void each_gpu_has_metrics(void **state)
 
 	start(b);
 	wait_offer(b, ALL);
-	has_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 1\n");
+	wait_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 1\n");
 	settle(b);
 	tell_watch(b, "xid 1 79\nxid 1 79\nxid 2 31\n");
 	wait_offer(b, ILL);
 	settle(b);
-	has_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 0\n");
-	has_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(2) "\",uuid=\"" SHORT("2") "\"} 1\n");
-	has_line(b, "hostdev_gpu_xids_total{address=\"" ADDRESS(1) "\",xid=\"79\"} 2\n");
-	has_line(b, "hostdev_gpu_xids_total{address=\"" ADDRESS(2) "\",xid=\"31\"} 1\n");
+	wait_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 0\n");
+	wait_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(2) "\",uuid=\"" SHORT("2") "\"} 1\n");
+	wait_line(b, "hostdev_gpu_xids_total{address=\"" ADDRESS(1) "\",xid=\"79\"} 2\n");
+	wait_line(b, "hostdev_gpu_xids_total{address=\"" ADDRESS(2) "\",xid=\"31\"} 1\n");
 	b->claimed = ADDRESS(1); /* that containers do not get it is wanted */
 	nvidia_find_gpus(b->nvidia);
-	has_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 1\n");
+	wait_line(b, "hostdev_gpu_healthy{address=\"" ADDRESS(1) "\",uuid=\"" SHORT("1") "\"} 1\n");
 	b->facts.pci.len = 0;
 	nvidia_find_gpus(b->nvidia);
 	metrics_write(b->node.metrics, &text);
@@ -781,17 +969,16 @@ static void a_killed_watch_is_replaced(void **state)
 	start(b);
 	wait_offer(b, ALL);
 	settle(b);
-	kill(watch_pid(b), SIGKILL);
+	kill_watch(b);
 	settle(b);
 	assert_int_equal(b->offers.sets, 1);
 	tell_watch(b, "xid 1 79\n");
 	wait_offer(b, ILL);
 	/* The second time within a minute it has to wait. */
-	kill(watch_pid(b), SIGKILL);
+	kill_watch(b);
 	settle(b);
-	assert_int_equal(watch_pid(b), 0);
+	assert_int_equal(look_at_children(b).watches, 0);
 	fake_clock_advance(b->clock, NVIDIA_REPLACE_MS);
-	settle(b);
 	assert_int_not_equal(watch_pid(b), 0);
 }
 
@@ -801,10 +988,8 @@ static void a_gpu_that_hangs_is_ill_and_the_others_are_offered(void **state)
 
 	play_scene(&b->play, THREE "hang 1 DeviceGetMemoryInfo\n");
 	start(b);
-	settle(b);
+	wait_hanging(b, 2); /* the question and the watch */
 	assert_int_equal(b->offers.sets, 0);
-	fake_helper_expire(&b->fake, NULL);
-	settle(b);
 	fake_helper_expire(&b->fake, NULL);
 	/* It was not told who it is before it hung. */
 	wait_offer(b, "nvidia.com/gpu: " SHORT("0") "@-1 | " SHORT("2") "@-1");
@@ -954,7 +1139,33 @@ static void nothing_is_offered_beside_nvidia_s_plugin(void **state)
 	/* Its socket is left behind when it is killed. */
 	close(fd);
 	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	settle(b);
+	assert_string_equal(str_cstr(&b->offers.text), "");
+	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
 	wait_offer(b, ALL);
+}
+
+/* A kubelet that starts removes its socket, and it makes it again. */
+static void nvidia_s_plugin_may_make_its_socket_again(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *path = folder_path(&b->play.folder, "device-plugins/nvidia-gpu.sock");
+	int fd = listen_as_plugin(b);
+
+	start(b);
+	settle(b);
+	for (int i = 0; i < 3; i++) {
+		close(fd);
+		assert_int_equal(unlink(path), 0);
+		fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+		settle(b);
+		assert_string_equal(str_cstr(&b->offers.text), "");
+		fd = listen_as_plugin(b);
+		fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
+	}
+	settle(b);
+	assert_string_equal(str_cstr(&b->offers.text), "");
+	close(fd);
 }
 
 static void nothing_is_offered_when_nvidia_s_plugin_comes(void **state)
@@ -987,12 +1198,11 @@ static void list_allocatable(struct bench *b, const char *lists)
 static void wait_asked(struct bench *b, unsigned times)
 {
 	unsigned asked = b->kubelet.asked + times;
-	uint64_t until_ms = timefmt_now_ms() + PLAY_WAIT_MS;
+	uint64_t until_ms = wait_begins();
 
 	while (b->kubelet.asked < asked) {
-		assert_true(timefmt_now_ms() < until_ms);
 		fake_clock_advance(b->clock, 100);
-		turn(b);
+		wait_turn(b, until_ms, "a question to the kubelet");
 	}
 	settle(b);
 }
@@ -1027,8 +1237,7 @@ static void nothing_is_offered_beside_another_plugin(void **state)
 	assert_true(str_equal(trouble, c->why));
 	assert_true(!resource == (c->why != NULL));
 	list_allocatable(b, "");
-	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
-	wait_offer(b, ALL);
+	wait_offer_later(b, ALL);
 	assert_true(nvidia_offered(b->nvidia, ADDRESS(0), &resource, &trouble));
 	assert_null(trouble);
 }
@@ -1062,22 +1271,60 @@ static void another_plugin_that_comes_later_gets_the_gpus(void **state)
 	wait_asked(b, 2);
 	assert_string_equal(str_cstr(&b->offers.text), "");
 	list_allocatable(b, "");
-	fake_clock_advance(b->clock, NVIDIA_LOOK_MS);
-	wait_offer(b, ALL);
+	wait_offer_later(b, ALL);
+}
+
+/* Nor does a kubelet that starts again give them back: it answers late, and knows no plugin before
+ * that has registered again. */
+static void a_kubelet_that_starts_again_takes_no_gpus_from_it(void **state)
+{
+	struct bench *b = *state;
+	static const char *const answers[] = { "?", "", "?" };
+	unsigned sets;
+
+	list_allocatable(b, "nvidia.com/gpu other-0");
+	start(b);
+	wait_asked(b, 2);
+	sets = b->offers.sets;
+	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+		list_allocatable(b, answers[i]);
+		wait_asked(b, 1);
+		assert_string_equal(str_cstr(&b->offers.text), "");
+	}
+	list_allocatable(b, "nvidia.com/gpu other-0");
+	wait_asked(b, 2);
+	list_allocatable(b, "");
+	wait_asked(b, 1);
+	assert_string_equal(str_cstr(&b->offers.text), "");
+	assert_int_equal(b->offers.sets, sets);
+	wait_offer_later(b, ALL);
+}
+
+/* One answer does not make another plugin, and a question without an answer does not end one. */
+static void a_kubelet_that_falls_silent_leaves_it_open(void **state)
+{
+	struct bench *b = *state;
+
+	list_allocatable(b, "nvidia.com/gpu other-0");
+	start(b);
+	wait_asked(b, 1);
+	list_allocatable(b, "?");
+	wait_asked(b, 2);
+	assert_int_equal(b->offers.sets, 0);
+	list_allocatable(b, "");
+	wait_offer_later(b, ALL);
 }
 
 /* It does not keep the GPUs from containers for longer than a call may take. */
 static void a_kubelet_that_hangs_knows_no_other_plugin(void **state)
 {
 	struct bench *b = *state;
-	uint64_t until_ms = timefmt_now_ms() + PLAY_WAIT_MS;
+	uint64_t until_ms = wait_begins();
 
 	list_allocatable(b, NULL);
 	start(b);
-	while (b->kubelet.asked == 0) {
-		assert_true(timefmt_now_ms() < until_ms);
-		turn(b);
-	}
+	while (b->kubelet.asked == 0)
+		wait_turn(b, until_ms, "a question to the kubelet");
 	assert_string_equal(str_cstr(&b->offers.text), "");
 	fake_clock_advance(b->clock, ALLOCATABLE_CALL_MS);
 	wait_offer(b, ALL);
@@ -1232,6 +1479,7 @@ static void mig_devices_come_and_go(void **state)
 	start(b);
 	wait_offer(b, WHOLE "nvidia.com/mig-1g.5gb: MIG-7@-1 of " SHORT("1"));
 	settle(b);
+	(void)wait_watching(b); /* it has read its scene */
 	play_scene(&b->play, THREE MIG_7 MIG_8);
 	fake_clock_advance(b->clock, GPU_URGENT_MS);
 	tell_watch(b, MIG_8);
@@ -1275,6 +1523,8 @@ static void add_followed(struct suite *suite)
 		  an_imex_channel_that_is_required_is_waited_for, NULL);
 	suite_add(suite, "nothing is offered beside NVIDIA's plugin",
 		  nothing_is_offered_beside_nvidia_s_plugin, NULL);
+	suite_add(suite, "NVIDIA's plugin may make its socket again",
+		  nvidia_s_plugin_may_make_its_socket_again, NULL);
 	suite_add(suite, "nothing is offered when NVIDIA's plugin comes",
 		  nothing_is_offered_when_nvidia_s_plugin_comes, NULL);
 	suite_rows(suite, foreigns, nothing_is_offered_beside_another_plugin);
@@ -1282,6 +1532,10 @@ static void add_followed(struct suite *suite)
 		  a_plugin_that_has_just_ended_is_no_other_one, NULL);
 	suite_add(suite, "another plugin that comes later gets the GPUs",
 		  another_plugin_that_comes_later_gets_the_gpus, NULL);
+	suite_add(suite, "a kubelet that starts again takes no GPUs from it",
+		  a_kubelet_that_starts_again_takes_no_gpus_from_it, NULL);
+	suite_add(suite, "a kubelet that falls silent leaves it open",
+		  a_kubelet_that_falls_silent_leaves_it_open, NULL);
 	suite_add(suite, "a kubelet that hangs knows no other plugin",
 		  a_kubelet_that_hangs_knows_no_other_plugin, NULL);
 	suite_add(suite, "the label's file is followed", the_label_s_file_is_followed, NULL);
@@ -1321,6 +1575,8 @@ int main(void)
 		  a_card_that_comes_back_is_as_before, NULL);
 	suite_add(&suite, "a restarted agent gives back what it finds drained",
 		  a_restarted_agent_gives_back_what_it_finds_drained, NULL);
+	suite_add(&suite, "what it finds drained waits for the claims",
+		  what_it_finds_drained_waits_for_the_claims, NULL);
 	suite_rows(&suite, refusals, a_card_that_the_driver_keeps_is_not_bound);
 	suite_add(&suite, "an administrator can override that", an_administrator_can_override_that,
 		  NULL);

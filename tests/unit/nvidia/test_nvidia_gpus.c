@@ -22,6 +22,14 @@ static struct health_case {
 	  "GPU-0" },
 	{ "one that cannot be opened later is ill", LOOK "begin 0 1; look 0; problem 1; end 0 1",
 	  "GPU-0 | GPU-1: " LOST " | GPU-2" },
+	{ "what the driver says of a release is no illness for a watch without the GPU",
+	  LOOK "claim 1; vacant 1; begin-watch 0 2; begin 1; releasing 1; problem 1; answered 1; "
+	       "watch 0; watch 2; watching",
+	  "GPU-0 | GPU-1 | GPU-2" },
+	{ "nor after the claim",
+	  LOOK "claim 1; vacant 1; begin-watch 0 2; begin 1; releasing 1; problem 1; answered 1; "
+	       "unclaim 1; watch 0; watch 2; watching",
+	  "GPU-0 | GPU-1 | GPU-2" },
 	{ "one that is not told of is ill", LOOK "begin 1; end 1",
 	  "GPU-0 | GPU-1: the driver does not know it | GPU-2" },
 	{ "a problem of one that answers is no illness", LOOK "begin 1; problem 1; probe 1; end 1",
@@ -134,6 +142,9 @@ static struct change_case {
 } changes[] = {
 	{ "an inventory", "", LOOK, true },
 	{ "the same inventory again", LOOK, LOOK, false },
+	{ "a fabric that a GPU has joined", LOOK, "fabric 0 7", true },
+	{ "the same fabric", LOOK "fabric 0 7", "fabric 0 7", false },
+	{ "another clique of it", LOOK "fabric 0 7", "fabric 0 8", true },
 	{ "a fatal Xid", LOOK, "xid 0 79", true },
 	{ "the next ones", LOOK "xid 0 79", "xid 0 79; xid 0 48", false },
 	{ "a reason that a probe finds", LOOK "xid 0 79", "probe 0!", true },

@@ -16,6 +16,7 @@ static struct plan_case {
 	unsigned watch_in_ms;
 	bool asks;
 	bool no_watch;
+	bool no_attach;
 } plans[] = {
 	{ "new GPUs are looked at and watched", "", "inventory 0 1 2, watch 0 1 2",
 	  .watched = NULL },
@@ -119,6 +120,10 @@ static struct plan_case {
 	  .watched = "0 2" },
 	{ "one that an earlier agent has released is not looked at", "altered 1",
 	  "inventory 0 2, watch 0 2", .watched = NULL },
+	{ "none is taken back before claims are known", RELEASED "unclaim 1", "", .watched = "0 2",
+	  .no_attach = true },
+	{ "the others are asked for meanwhile", RELEASED "unclaim 1; xid 2 79; pass 5000",
+	  "probe 2", .watched = "0 2", .no_attach = true },
 	{ "no watch follows a failed one at once", PLACED, "+60000", .watched = NULL,
 	  .watch_in_ms = 60000 },
 };
@@ -152,7 +157,8 @@ static void plan_matches_table(void **state)
 				     .asks = c->asks,
 				     .watches = c->watched,
 				     .watched = &watched,
-				     .no_watch = c->no_watch };
+				     .no_watch = c->no_watch,
+				     .no_attach = c->no_attach };
 	struct nvidia_step step;
 	auto_str struct str text = STR_INIT;
 

@@ -198,7 +198,7 @@ static void nobody_asks_again(void **state)
 	stage_settle(&scene->dra.stage, "changed " NIC "|");
 	prepare_scene_assert_nothing(scene);
 	borrower_is(scene, NIC, NULL);
-	stage_pass(&scene->dra.stage, 2 * PREPARE_AGAIN_MS);
+	stage_pass(&scene->dra.stage, (uint64_t)2 * PREPARE_AGAIN_MS);
 }
 
 /* The next agent cannot forget it at its start. */
@@ -239,7 +239,7 @@ static void the_kubelet_asks_again_in_time(void **state)
 	prepare_scene_lent(scene, NULL);
 	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
 	/* It is prepared for as long as the pod is there. */
-	stage_pass(&scene->dra.stage, 2 * PREPARE_AGAIN_MS);
+	stage_pass(&scene->dra.stage, (uint64_t)2 * PREPARE_AGAIN_MS);
 	prepare_scene_assert_files(scene, 1);
 }
 

@@ -109,23 +109,53 @@ static inline char *gpus_scene_mig(char *const *words)
 		words[3]);
 }
 
+/* NULL: another verb. */
+static inline char *gpus_scene_driver(char *const *words)
+{
+	const char *verb = words[0];
+
+	if (strcmp(verb, "releasing") == 0 || strcmp(verb, "released") == 0 ||
+	    strcmp(verb, "attached") == 0)
+		return xasprintf("{\"kind\":\"%s\",\"n\":1,\"address\":\"0000:3%s:00.0\","
+				 "\"persistence\":true}",
+				 verb, words[1]);
+	if (strcmp(verb, "drained") == 0)
+		return xasprintf("{\"kind\":\"released\",\"n\":1,\"address\":\"0000:3%s:00.0\","
+				 "\"drained\":true}",
+				 words[1]);
+	return NULL;
+}
+
+static inline bool gpus_scene_say_state(struct gpus_scene *scene, char **words)
+{
+	static const char *const kinds[][2] = {
+		{ "look", "gpu" },
+		{ "probe", "probe" },
+		{ "watch", "watched" },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(words[0], kinds[i][0]) == 0) {
+			gpus_scene_state(scene, kinds[i][1], words);
+			return true;
+		}
+	}
+	return false;
+}
+
 static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
 {
 	const char *verb = words[0];
 	auto_free char *line = NULL;
 
-	if (strcmp(verb, "look") == 0)
-		gpus_scene_state(scene, "gpu", words);
-	else if (strcmp(verb, "fabric") == 0)
+	if (gpus_scene_say_state(scene, words))
+		return true;
+	if (strcmp(verb, "fabric") == 0)
 		line = xasprintf(
 			"{\"kind\":\"gpu\",\"n\":1,\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
 			"\"index\":%s,\"minor\":%s,\"well\":true,"
 			"\"cluster\":\"00112233445566778899aabbccddeeff\",\"clique\":%s}",
 			words[1], words[1], words[1], words[1], words[2]);
-	else if (strcmp(verb, "probe") == 0)
-		gpus_scene_state(scene, "probe", words);
-	else if (strcmp(verb, "watch") == 0)
-		gpus_scene_state(scene, "watched", words);
 	else if (strcmp(verb, "mig") == 0)
 		line = gpus_scene_mig(words);
 	else if (strcmp(verb, "problem") == 0)
@@ -149,15 +179,6 @@ static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
 			"{\"kind\":\"lost\",\"address\":\"0000:3%s:00.0\",\"uuid\":\"GPU-%s\","
 			"\"code\":15,\"message\":\"the GPU is lost\"}",
 			words[1], words[1]);
-	else if (strcmp(verb, "releasing") == 0 || strcmp(verb, "released") == 0 ||
-		 strcmp(verb, "attached") == 0)
-		line = xasprintf("{\"kind\":\"%s\",\"n\":1,\"address\":\"0000:3%s:00.0\","
-				 "\"persistence\":true}",
-				 verb, words[1]);
-	else if (strcmp(verb, "drained") == 0)
-		line = xasprintf("{\"kind\":\"released\",\"n\":1,\"address\":\"0000:3%s:00.0\","
-				 "\"drained\":true}",
-				 words[1]);
 	else if (strcmp(verb, "watching") == 0)
 		line = xstrdup("{\"kind\":\"watching\",\"gpus\":1}");
 	else if (strcmp(verb, "pair") == 0)
@@ -169,10 +190,10 @@ static inline bool gpus_scene_say(struct gpus_scene *scene, char **words)
 				 "\"nvlinks\":%s}",
 				 words[1], words[2]);
 	else
-		return false;
+		line = gpus_scene_driver(words);
 	if (line)
 		gpus_scene_line(scene, line);
-	return true;
+	return line;
 }
 
 static inline void gpus_scene_list(char *const *words, struct json_strs *addresses)

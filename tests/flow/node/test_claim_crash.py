@@ -16,9 +16,11 @@ from node_agent import HOME, PROGRAMS, NodeAgent
 
 FIRED = "/run/failpoint-fired"  # made by the one that dies
 NAME = re.compile(r'"([a-z][a-z-]*-(?:before|after))"')
-# Those of mediated devices are a unit test's (test_mdev_crash.c).
+# Those of mediated devices are a unit test's (test_mdev_crash.c); a life without a pod of a ResourceClaim passes no place
+# of DRA, nor one of a device that is bound on demand.
+OTHERS = ("mdev-", "dra-", "agent-lend-")
 FAILPOINTS = sorted({name for path in (ROOT / "agent").rglob("*.c") for name in NAME.findall(path.read_text())
-                     if not name.startswith("mdev-")})
+                     if not name.startswith(OTHERS)})
 OF_HELPER = [name for name in FAILPOINTS if name.startswith("helper-")]
 GROUPS = {"alone": (NIC,), "pair": PAIR}
 

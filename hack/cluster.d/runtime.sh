@@ -43,7 +43,7 @@ stop_api_relay() {
 # link_runtime FOLDER: beside kubectl and kubelet, for the guest.
 link_runtime() {
 	mkdir -p "$1"
-	ln -sfn "$RUNTIME"/bin/{containerd,containerd-shim-runc-v2,ctr} "$RUNTIME/cni" "$1/"
+	ln -sfn "$RUNTIME"/bin/{containerd,containerd-shim-runc-v2,ctr,runc} "$RUNTIME/cni" "$1/"
 }
 
 build_runtime() {

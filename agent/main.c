@@ -202,14 +202,14 @@ static int print_plan(const struct settings *s, char *const *words)
 /* A command: its options, and what to do with them. */
 static const struct command {
 	const char *word; /* NULL: no word */
-	const struct option_row *(*rows)(size_t *ret_len);
+	enum settings_command options;
 	const struct options_prose *prose;
 	bool words; /* it takes words behind the flags */
 	int (*run)(const struct settings *s, char *const *words); /* NULL ends the words */
 } commands[] = {
-	{ "inspect", settings_inspect_rows, &settings_inspect_prose, false, print_devices },
-	{ "plan", settings_plan_rows, &settings_plan_prose, true, print_plan },
-	{ NULL, settings_run_rows, &settings_run_prose, false, serve_node },
+	{ "inspect", SETTINGS_INSPECT, &settings_inspect_prose, false, print_devices },
+	{ "plan", SETTINGS_PLAN, &settings_plan_prose, true, print_plan },
+	{ NULL, SETTINGS_RUN, &settings_run_prose, false, serve_node },
 };
 
 static int run_command(const struct command *command, int argc, char *const *argv)
@@ -217,11 +217,11 @@ static int run_command(const struct command *command, int argc, char *const *arg
 	struct settings settings = { 0 };
 	struct options options;
 	struct err err = { 0 };
-	size_t len;
-	const struct option_row *rows = command->rows(&len);
+	struct settings_rows rows;
 	int status;
 
-	options_init(&options, rows, len, &settings);
+	settings_rows(command->options, &rows);
+	options_init(&options, rows.items, rows.len, &settings);
 	status = program_options(&options, &settings.common, command->prose, &argc, &argv);
 	if (status < 0) {
 		if (argc > 0 && !command->words)

@@ -183,8 +183,7 @@ static void on_config(void *arg, const struct config *config)
 /* An event needs the Node itself, which may not be there yet: then report the next failure. */
 static void tell_failure(struct node_agent *agent, const struct err *err)
 {
-	const struct node *node =
-		store_object(informer_store(agent->node_informer), agent->node.name);
+	const struct node *node = this_node_object(&agent->node);
 
 	if (!node || agent->told_failure)
 		return;

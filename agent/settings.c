@@ -1,5 +1,6 @@
 #include "agent/settings.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -213,52 +214,6 @@ static const char *const cdi_modes[] = { "auto", "on", "off", NULL };
 		  "2 and CRI-O 1.23 or newer. containerd 1.7 has CDI if its configuration says " \
 		  "so." }
 
-/* Both commands take the same file: each knows the keys of the other, too. */
-#define FILE_KEY(name_, type_, member_) \
-	{ .name = (name_), .type = (type_), AT(member_), .file_only = true }
-#define FILE_ENUM_KEY(name_, member_, choices_) \
-	{ .name = (name_), .type = OPTION_ENUM, AT(member_), .choices = (choices_), \
-	  .file_only = true }
-
-#define GPU_KEYS \
-	FILE_KEY("sriov-manage", OPTION_STRING, sriov_manage), \
-	FILE_KEY("nvidia-smi", OPTION_STRING, nvidia_smi), \
-	FILE_KEY("gpu-deadline", OPTION_DURATION, gpu_deadline_ms)
-
-#define NVIDIA_KEYS \
-	FILE_KEY("nvidia", OPTION_BOOL, nvidia), \
-	FILE_KEY("nvidia-driver-root", OPTION_STRING, nvidia_driver_root), \
-	FILE_KEY("nvidia-config-file", OPTION_STRING, nvidia_config_file), \
-	FILE_KEY("nvidia-config-dir", OPTION_STRING, nvidia_config_dir), \
-	FILE_KEY("nvidia-mig-strategy", OPTION_STRING, nvidia_mig), \
-	FILE_KEY("nvidia-device-list", OPTION_LIST, nvidia_lists), \
-	FILE_KEY("nvidia-ctk", OPTION_STRING, nvidia_ctk), \
-	{ .name = "nvidia-labels", .type = OPTION_ENUM, AT(nvidia_labels), .choices = label_modes, \
-	  .file_only = true }, \
-	FILE_KEY("nvidia-ignored-xids", OPTION_STRING, nvidia_ignored_xids), \
-	FILE_KEY("nvidia-fatal-xids", OPTION_STRING, nvidia_fatal_xids)
-
-#define HAMI_KEYS \
-	FILE_KEY("hami", OPTION_BOOL, hami), \
-	FILE_ENUM_KEY("hami-scheduler", hami_form, hami_schedulers), \
-	FILE_KEY("hami-config-file", OPTION_STRING, hami_config_file), \
-	FILE_KEY("hami-node-config-file", OPTION_STRING, hami_node_config_file), \
-	FILE_KEY("hami-hook-path", OPTION_STRING, hami_hook)
-
-#define DRM_KEYS \
-	FILE_KEY("amd", OPTION_BOOL, amd), \
-	FILE_ENUM_KEY("amd-resource-naming", amd_naming, amd_namings), \
-	FILE_KEY("intel", OPTION_BOOL, intel), \
-	FILE_KEY("intel-shared-dev-num", OPTION_U64, intel_shares)
-
-#define OFFERS_KEYS \
-	FILE_KEY("device-plugins", OPTION_BOOL, device_plugins), \
-	FILE_KEY("kubelet-dir", OPTION_STRING, kubelet_dir), \
-	FILE_KEY("cdi-dir", OPTION_STRING, cdi_dir), \
-	FILE_KEY("host-root", OPTION_STRING, host_root), \
-	FILE_ENUM_KEY("registration", registration, registrations), \
-	FILE_ENUM_KEY("cdi", cdi, cdi_modes)
-
 static const struct option_row run_rows[] = {
 	PROGRAM_LOG_ROWS(struct settings, common),
 	PROGRAM_CLUSTER_ROWS(struct settings, common, "127.0.0.1:9807"),
@@ -273,7 +228,6 @@ static const struct option_row run_rows[] = {
 	HAMI_ROWS,
 	DRM_ROWS,
 	OFFERS_ROWS,
-	FILE_ENUM_KEY("output", output, outputs),
 };
 
 static const struct option_row inspect_rows[] = {
@@ -284,20 +238,6 @@ static const struct option_row inspect_rows[] = {
 		  "the agent would apply." },
 	NODE_ROWS,
 	PROGRAM_LOG_ROWS(struct settings, common),
-	FILE_KEY("kubeconfig", OPTION_STRING, common.kubeconfig),
-	FILE_KEY("context", OPTION_STRING, common.context),
-	FILE_KEY("listen", OPTION_STRING, common.listen),
-	FILE_KEY("probe-listen", OPTION_STRING, common.probe_listen),
-	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
-	FILE_KEY("vfio-driver", OPTION_LIST, vfio_drivers),
-	FILE_KEY("release-without-driver", OPTION_LIST, driverless),
-	FILE_KEY("transition-deadline", OPTION_DURATION, transition_deadline_ms),
-	FILE_KEY("dev-root", OPTION_STRING, dev_root),
-	GPU_KEYS,
-	NVIDIA_KEYS,
-	HAMI_KEYS,
-	DRM_KEYS,
-	OFFERS_KEYS,
 };
 
 static const struct option_row plan_rows[] = {
@@ -310,17 +250,6 @@ static const struct option_row plan_rows[] = {
 	CLAIM_ROWS,
 	NODE_ROWS,
 	PROGRAM_LOG_ROWS(struct settings, common),
-	FILE_KEY("kubeconfig", OPTION_STRING, common.kubeconfig),
-	FILE_KEY("context", OPTION_STRING, common.context),
-	FILE_KEY("listen", OPTION_STRING, common.listen),
-	FILE_KEY("probe-listen", OPTION_STRING, common.probe_listen),
-	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
-	GPU_KEYS,
-	NVIDIA_KEYS,
-	HAMI_KEYS,
-	DRM_KEYS,
-	OFFERS_KEYS,
-	FILE_ENUM_KEY("output", output, outputs),
 };
 /* clang-format on */
 
@@ -379,22 +308,52 @@ const struct options_prose settings_plan_prose = {
 		    "  hostdev-agent plan --release node1-000004000",
 };
 
-const struct option_row *settings_run_rows(size_t *ret_len)
+static void add_rows(struct settings_rows *to, const struct option_row *rows, size_t len)
 {
-	*ret_len = ARRAY_LEN(run_rows);
-	return run_rows;
+	assert(to->len + len <= ARRAY_LEN(to->items));
+	memcpy(&to->items[to->len], rows, len * sizeof(*rows));
+	to->len += len;
 }
 
-const struct option_row *settings_inspect_rows(size_t *ret_len)
+static bool has_row(const struct settings_rows *rows, const char *name)
 {
-	*ret_len = ARRAY_LEN(inspect_rows);
-	return inspect_rows;
+	for (size_t i = 0; i < rows->len; i++) {
+		if (strcmp(rows->items[i].name, name) == 0)
+			return true;
+	}
+	return false;
 }
 
-const struct option_row *settings_plan_rows(size_t *ret_len)
+/* The keys of another command, which may be in the file, and have no effect here. */
+static void add_file_keys(struct settings_rows *to, const struct option_row *rows, size_t len)
 {
-	*ret_len = ARRAY_LEN(plan_rows);
-	return plan_rows;
+	for (size_t i = 0; i < len; i++) {
+		const struct option_row key = { .name = rows[i].name,
+						.type = rows[i].type,
+						.offset = rows[i].offset,
+						.choices = rows[i].choices,
+						.file_only = true };
+
+		if (!has_row(to, key.name))
+			add_rows(to, &key, 1);
+	}
+}
+
+void settings_rows(enum settings_command command, struct settings_rows *ret_rows)
+{
+	static const struct {
+		const struct option_row *rows;
+		size_t len;
+	} own[] = {
+		[SETTINGS_RUN] = { run_rows, ARRAY_LEN(run_rows) },
+		[SETTINGS_INSPECT] = { inspect_rows, ARRAY_LEN(inspect_rows) },
+		[SETTINGS_PLAN] = { plan_rows, ARRAY_LEN(plan_rows) },
+	};
+
+	ret_rows->len = 0;
+	add_rows(ret_rows, own[command].rows, own[command].len);
+	add_file_keys(ret_rows, run_rows, ARRAY_LEN(run_rows));
+	add_file_keys(ret_rows, inspect_rows, ARRAY_LEN(inspect_rows));
 }
 
 static int take_host_name(struct settings *s, struct err *err)

@@ -63,10 +63,16 @@ struct settings {
 	char *driver;
 };
 
-/* The table of each command's options; *@ret_len rows. */
-const struct option_row *settings_run_rows(size_t *ret_len);
-const struct option_row *settings_inspect_rows(size_t *ret_len);
-const struct option_row *settings_plan_rows(size_t *ret_len);
+enum settings_command { SETTINGS_RUN, SETTINGS_INSPECT, SETTINGS_PLAN };
+
+struct settings_rows {
+	struct option_row items[OPTIONS_MAX];
+	size_t len;
+};
+
+/* The table of the command's options. All commands take the same file, so the keys of the others
+ * are in it, too. */
+void settings_rows(enum settings_command command, struct settings_rows *ret_rows);
 
 extern const struct options_prose settings_run_prose;
 extern const struct options_prose settings_inspect_prose;

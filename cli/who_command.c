@@ -39,7 +39,7 @@ static const struct table_column columns[] = {
 static char *resource_claim_of(const struct cluster_device *device,
 			       const struct pcidevice_allocation *a)
 {
-	const struct dra_claim *claim = device->resource_claim;
+	const struct resourceclaim *claim = device->resource_claim;
 
 	if (a)
 		return a->resource_claim
@@ -118,11 +118,12 @@ static bool is_asked_for(const struct command_run *run, const struct pcidevice_a
 static size_t add_reserved(struct command_run *run, const struct cluster_device *device,
 			   struct table *table)
 {
-	const struct dra_claim *claim = device->resource_claim;
+	const struct resourceclaim *claim = device->resource_claim;
 	size_t rows = 0;
 
 	for (size_t i = 0; claim && i < claim->status.reserved_for.len; i++) {
-		const struct dra_consumer *consumer = &claim->status.reserved_for.items[i];
+		const struct resourceclaim_consumer *consumer =
+			&claim->status.reserved_for.items[i];
 		const struct pcidevice_allocation pod = { .namespace = claim->meta.namespace_,
 							  .pod = consumer->name,
 							  .resource_claim = claim->meta.name };

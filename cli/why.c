@@ -185,7 +185,7 @@ static const struct pcidevice_allocation *claimed_by_container(const struct clus
  * read ResourceClaims sees those by which containers have a device. */
 static void add_resource_claim(const struct cluster_device *device, struct out *out)
 {
-	const struct dra_claim *claim = device->resource_claim;
+	const struct resourceclaim *claim = device->resource_claim;
 	const struct pcidevice_allocation *container = claimed_by_container(device);
 	auto_free char *pods = claim ? dra_pods(claim) : NULL;
 	auto_str struct str text = STR_INIT;

@@ -101,7 +101,7 @@ struct want {
 	struct str expressions; /* of the request */
 };
 
-static void take_selectors(const struct dra_exactly *from, struct want *want)
+static void take_selectors(const struct resourceclaim_exactly *from, struct want *want)
 {
 	for (size_t i = 0; i < from->selectors.len; i++) {
 		const char *text = str_or_empty(from->selectors.items[i].cel.expression);
@@ -113,7 +113,7 @@ static void take_selectors(const struct dra_exactly *from, struct want *want)
 	}
 }
 
-static void take_expressions(const struct dra_exactly *from, struct want *want)
+static void take_expressions(const struct resourceclaim_exactly *from, struct want *want)
 {
 	for (size_t i = 0; i < from->selectors.len; i++)
 		str_addf(&want->expressions, "%s%s", want->expressions.len ? "; " : "",
@@ -139,7 +139,7 @@ static size_t count_offered(struct cluster *cluster, const struct want *want, si
 }
 
 /* "2 devices", "all devices" */
-static char *amount(const struct dra_exactly *exactly)
+static char *amount(const struct resourceclaim_exactly *exactly)
 {
 	long long count = exactly->count > 0 ? exactly->count : 1;
 
@@ -149,7 +149,7 @@ static char *amount(const struct dra_exactly *exactly)
 }
 
 /* What the request waits for, for the caller to free. */
-static char *lack_of(const struct reading *r, const struct dra_exactly *exactly,
+static char *lack_of(const struct reading *r, const struct resourceclaim_exactly *exactly,
 		     const struct want *want)
 {
 	size_t needed = exactly->count > 1 ? (size_t)exactly->count : 1;
@@ -176,10 +176,10 @@ static char *lack_of(const struct reading *r, const struct dra_exactly *exactly,
 			 want->expressions.buf);
 }
 
-static int judge_request(const struct reading *r, const struct dra_request *request,
+static int judge_request(const struct reading *r, const struct resourceclaim_request *request,
 			 struct why_claim *claim)
 {
-	const struct dra_exactly *exactly = &request->exactly;
+	const struct resourceclaim_exactly *exactly = &request->exactly;
 	struct want want = { .types = { true, true, true } };
 	auto_free char *number = amount(exactly);
 	auto_free char *lack = NULL;
@@ -215,13 +215,13 @@ static int judge_request(const struct reading *r, const struct dra_request *requ
 /* --- a claim ---------------------------------------------------------------------------------- */
 
 /* Each request with access to devices that other claims have. Returns their number. */
-static size_t say_admin(const struct dra_claim *object, struct why_claim *claim)
+static size_t say_admin(const struct resourceclaim *object, struct why_claim *claim)
 {
-	const struct dra_results *devices = &object->status.allocation.devices;
+	const struct resourceclaim_devices *devices = &object->status.allocation.devices;
 	size_t len = 0;
 
 	for (size_t i = 0; i < devices->results.len; i++) {
-		const struct dra_result *result = &devices->results.items[i];
+		const struct resourceclaim_result *result = &devices->results.items[i];
 
 		if (!result->admin_access || strcmp(result->driver, DRA_DRIVER) != 0)
 			continue;
@@ -233,7 +233,7 @@ static size_t say_admin(const struct dra_claim *object, struct why_claim *claim)
 	return len;
 }
 
-static void say_allocated(const struct reading *r, const struct dra_claim *object,
+static void say_allocated(const struct reading *r, const struct resourceclaim *object,
 			  struct why_claim *claim)
 {
 	const struct cluster_view *view = cluster_view(r->cluster);
@@ -259,7 +259,7 @@ static void say_allocated(const struct reading *r, const struct dra_claim *objec
 		say(claim, xasprintf("reserved for %s", pods));
 }
 
-static int judge_object(const struct reading *r, const struct dra_claim *object,
+static int judge_object(const struct reading *r, const struct resourceclaim *object,
 			struct why_claim *claim)
 {
 	int result = 0;
@@ -284,7 +284,7 @@ static int judge_claim(const struct reading *r, struct why_claim *claim)
 {
 	auto_free char *key = xasprintf("%s/%s", r->ns, claim->name);
 	void *object = NULL;
-	int result = read_object(r, &dra_claim_kind, r->ns, claim->name, &object);
+	int result = read_object(r, &resourceclaim_kind, r->ns, claim->name, &object);
 
 	if (result == -ENOENT && !is_served(r))
 		say(claim, xstrdup("the API server does not have resource.k8s.io/v1, which hostdev "
@@ -399,7 +399,7 @@ static const struct table_column columns[] = {
 /* Has it the device, or might it get it? */
 static bool concerns(const struct why_claim *claim, const struct cluster_device *device)
 {
-	const struct dra_claim *of = device->resource_claim;
+	const struct resourceclaim *of = device->resource_claim;
 
 	if (claim->allocated)
 		return of && str_match(of->meta.name, claim->name) &&
@@ -410,7 +410,7 @@ static bool concerns(const struct why_claim *claim, const struct cluster_device 
 static void add_row(struct table *table, const struct cluster_device *device)
 {
 	const struct state_look *look = state_look(device->verdict.state);
-	const struct dra_claim *of = device->resource_claim;
+	const struct resourceclaim *of = device->resource_claim;
 	auto_free char *name =
 		of ? xasprintf("%s/%s", str_or_empty(of->meta.namespace_), of->meta.name) : NULL;
 	auto_free char *pods = device_pods(device);

@@ -85,13 +85,6 @@ static bool is_started(void *arg)
 	return claims->un->started && !claims->un->ended;
 }
 
-static bool is_there(void *arg, const char *name, const void *object)
-{
-	(void)arg;
-	(void)name;
-	return object;
-}
-
 static void plan_claim(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	const struct claims *claims = arg;
@@ -115,7 +108,6 @@ static void open_claims(struct uninstall *un, struct claims *claims, enum view_k
 		.field_manager = "hostdev-controller",
 		.max_running = RUNS_AT_A_TIME,
 		.is_ready = is_started,
-		.is_ours = is_there,
 		.plan = plan_claim,
 		.arg = claims,
 		.client = un->deps.client,

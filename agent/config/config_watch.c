@@ -499,8 +499,7 @@ bool config_watch_ready(struct config_watch *watch, struct str *reason)
 static void make_reconcile(struct config_watch *watch)
 {
 	const struct this_node *node = watch->node;
-
-	watch->reconcile = reconcile_new(&(struct reconcile_spec){
+	const struct reconcile_spec spec = {
 		.name = "config",
 		.kind = &hostdeviceconfig_kind,
 		.field_selector = "metadata.name=" HOSTDEVICECONFIG_NAME,
@@ -512,11 +511,9 @@ static void make_reconcile(struct config_watch *watch)
 		.is_ours = is_default,
 		.plan = plan_status,
 		.arg = watch,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	};
+
+	watch->reconcile = this_node_reconcile(node, &spec);
 }
 
 struct config_watch *config_watch_new(const struct this_node *node, size_t parts,

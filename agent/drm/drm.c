@@ -11,7 +11,7 @@
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/gpu_bind.h"
-#include "agent/plugin/plugins.h"
+#include "agent/plugin/plugin_offers.h"
 #include "agent/plugin/socket_sweep.h"
 #include "base/array.h"
 #include "base/ascii.h"
@@ -239,49 +239,27 @@ static bool is_whole(const struct unit *unit)
 	return strcmp(unit->id, unit->address) == 0;
 }
 
-/* The units of @resource into @devices; returns how many. */
-static size_t list_devices(const struct units *units, const char *resource,
-			   struct plugin_device *devices)
+static void offer_vendor(struct drm *drm, enum vendor vendor, struct plugins *plugins)
 {
-	size_t len = 0;
+	const struct units *units = &drm->units[vendor];
+	size_t len = drm->has_plugin[vendor] ? 0 : units->list.len;
+	auto_free struct plugin_offer *list = xcalloc(len + 1, sizeof(*list));
 
-	for (size_t i = 0; i < units->list.len; i++) {
+	for (size_t i = 0; i < len; i++) {
 		const struct unit *unit = &units->list.items[i];
 
-		if (strcmp(unit->resource, resource) == 0)
-			devices[len++] = (struct plugin_device){
+		list[i] = (struct plugin_offer){
+			.resource = unit->resource,
+			.device = {
 				.id = unit->id,
 				.healthy = !unit->trouble,
 				.numa_node = unit->numa_node,
 				.card = is_whole(unit) ? NULL : unit->address,
 				.trouble = unit->trouble,
-			};
+			},
+		};
 	}
-	return len;
-}
-
-static void offer_vendor(struct drm *drm, enum vendor vendor, struct plugins *plugins)
-{
-	const struct units *units = &drm->units[vendor];
-	struct plugin_device *devices = xcalloc(units->list.len + 1, sizeof(*devices));
-	ARRAY(struct plugin_resource) resources = { 0 };
-	struct json_strs names = { 0 };
-	size_t len = 0;
-
-	for (size_t i = 0; i < units->list.len && !drm->has_plugin[vendor]; i++)
-		(void)json_strs_add_new(&names, units->list.items[i].resource);
-	for (size_t i = 0; i < names.len; i++) {
-		struct plugin_resource *resource = array_add(&resources);
-
-		*resource = (struct plugin_resource){ .name = names.items[i],
-						      .devices = &devices[len] };
-		resource->ndevices = list_devices(units, names.items[i], &devices[len]);
-		len += resource->ndevices;
-	}
-	plugins_set(plugins, vendors[vendor].type, drm, resources.items, resources.len);
-	free(devices);
-	array_done(&resources);
-	json_strs_done(&names);
+	plugin_offers_set(plugins, vendors[vendor].type, drm, list, len);
 }
 
 void drm_offer(void *arg, struct plugins *plugins)

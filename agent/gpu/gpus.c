@@ -343,12 +343,7 @@ static struct reconcile_spec spec_of(const struct gpus *gpus, const char *name,
 		.kind = kind,
 		.objects = objects,
 		.needs = gpus->needs,
-		.field_manager = "hostdev-agent",
 		.max_running = RUNS_AT_A_TIME,
-		.client = gpus->node->client,
-		.clock = gpus->node->clock,
-		.events = gpus->node->events,
-		.metrics = gpus->node->metrics,
 	};
 }
 
@@ -365,7 +360,7 @@ static void make_kind(struct gpus *gpus, enum gpu_kind which)
 	spec.act = begin_task;
 	spec.rested = which == GPU_KIND_VGPU ? enqueue_claim : NULL;
 	spec.arg = kind;
-	kind->reconcile = reconcile_new(&spec);
+	kind->reconcile = this_node_reconcile(gpus->node, &spec);
 }
 
 static void make_claims(struct gpus *gpus)
@@ -377,7 +372,7 @@ static void make_claims(struct gpus *gpus)
 	spec.is_ours = is_of_a_function;
 	spec.plan = plan_claim;
 	spec.arg = &gpus->kinds[GPU_KIND_VGPU];
-	gpus->claims = reconcile_new(&spec);
+	gpus->claims = this_node_reconcile(gpus->node, &spec);
 }
 
 static void make_informers(struct gpus *gpus)

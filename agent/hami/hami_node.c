@@ -13,9 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/clock.h"
-#include "kube/informer.h"
 #include "kube/reconcile.h"
-#include "kube/store.h"
 
 #define REQUESTING "Requesting"
 #define DELETED    "Deleted"
@@ -104,17 +102,12 @@ void hami_node_plan(const struct hami_node_case *c, struct decision *ret_decisio
 
 /* --- the reconciler --------------------------------------------------------------------------- */
 
-static const struct node *self(const struct hami_node *hami)
+/* The annotation @key of the Node in the cache; NULL: it has none. */
+static const char *annotation(const struct hami_node *hami, const char *key)
 {
-	return store_object(informer_store(hami->node->self), hami->node->name);
-}
+	const struct node *node = this_node_object(hami->node);
 
-static bool is_ours(void *arg, const char *key, const void *object)
-{
-	const struct hami_node *hami = arg;
-
-	(void)object;
-	return strcmp(key, hami->node->name) == 0;
+	return node ? api_meta_annotation(&node->meta, key) : NULL;
 }
 
 static void plan(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
@@ -134,15 +127,13 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 		.now_wall_ms = view->now_wall_ms,
 	};
 
-	if (c.node)
-		hami_node_plan(&c, ret_decision);
+	hami_node_plan(&c, ret_decision);
 }
 
 /* Note when the handshake last changed. */
 static void note_handshake(struct hami_node *hami)
 {
-	const struct node *node = self(hami);
-	const char *now = node ? api_meta_annotation(&node->meta, HAMI_HANDSHAKE) : NULL;
+	const char *now = annotation(hami, HAMI_HANDSHAKE);
 
 	if (hami->seen_ms && str_equal(now, hami->handshake))
 		return;
@@ -154,9 +145,7 @@ static void note_handshake(struct hami_node *hami)
 /* Forget the lock to remove once it is gone. */
 static void note_lock(struct hami_node *hami)
 {
-	const struct node *node = self(hami);
-	const char *lock = node ? api_meta_annotation(&node->meta, HAMI_LOCK) : NULL;
-	bool there = hami->done && str_match(lock, hami->done);
+	bool there = hami->done && str_match(annotation(hami, HAMI_LOCK), hami->done);
 
 	if (!there && hami->met) {
 		free(hami->done);
@@ -214,8 +203,7 @@ void hami_node_release(struct hami_node *hami, const char *lock)
 
 const char *hami_node_lock(const struct hami_node *hami)
 {
-	const struct node *node = self(hami);
-	const char *lock = node ? api_meta_annotation(&node->meta, HAMI_LOCK) : NULL;
+	const char *lock = annotation(hami, HAMI_LOCK);
 
 	return str_match(lock, hami->done) ? NULL : lock;
 }
@@ -223,23 +211,15 @@ const char *hami_node_lock(const struct hami_node *hami)
 struct hami_node *hami_node_new(const struct this_node *node, enum hami_form form)
 {
 	struct hami_node *hami = xcalloc(1, sizeof(*hami));
+	const struct reconcile_spec spec = {
+		.name = "hami-node",
+		.plan = plan,
+		.arg = hami,
+	};
 
 	hami->node = node;
 	hami->form = form;
-	hami->reconcile = reconcile_new(&(struct reconcile_spec){
-		.name = "hami-node",
-		.kind = &node_kind,
-		.objects = node->self,
-		.field_manager = "hostdev-agent",
-		.max_running = 1,
-		.is_ours = is_ours,
-		.plan = plan,
-		.arg = hami,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	hami->reconcile = this_node_reconcile_self(node, &spec);
 	return hami;
 }
 

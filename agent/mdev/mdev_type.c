@@ -9,7 +9,7 @@
 #include "agent/inventory/mdev_names.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
-#include "agent/plugin/plugins.h"
+#include "agent/plugin/plugin_offers.h"
 #include "agent/resource/resource_env.h"
 #include "agent/resource/vfio_node.h"
 #include "api/mediateddevice.h"
@@ -129,27 +129,24 @@ static void find_offers(const struct mdev_view *view, struct mdev_offers *offers
 static void set_resources(struct mdev_type *type, const struct mdev_offers *offers,
 			  struct plugins *plugins)
 {
-	struct plugin_device *devices = xcalloc(offers->len + 1, sizeof(*devices));
-	ARRAY(struct plugin_resource) resources = { 0 };
+	auto_free struct plugin_offer *list = xcalloc(offers->len + 1, sizeof(*list));
 
 	for (size_t i = 0; i < offers->len; i++) {
 		const struct mdev_offer *offer = &offers->items[i];
 
-		devices[i] = (struct plugin_device){ .id = offer->device->status.uuid,
-						     .healthy = !offer->trouble,
-						     .numa_node = offer->device->status.numa_node,
-						     .trouble = offer->trouble,
-						     .dra = offer->dra };
-		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
-			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
-									   .devices = &devices[i] };
-		resources.items[resources.len - 1].ndevices++;
-		if (offer->claimed)
-			resources.items[resources.len - 1].claimed = true;
+		list[i] = (struct plugin_offer){
+			.resource = offer->resource,
+			.claimed = offer->claimed,
+			.device = {
+				.id = offer->device->status.uuid,
+				.healthy = !offer->trouble,
+				.numa_node = offer->device->status.numa_node,
+				.trouble = offer->trouble,
+				.dra = offer->dra,
+			},
+		};
 	}
-	plugins_set(plugins, &mdev_device_type, type, resources.items, resources.len);
-	array_done(&resources);
-	free(devices);
+	plugin_offers_set(plugins, &mdev_device_type, type, list, offers->len);
 }
 
 /* The entry before @entry that has all instances that it selects; NULL: it has one, or there are

@@ -786,8 +786,7 @@ static void record_file_trouble(const struct nvidia *nvidia, const char *trouble
 				const char *effect)
 {
 	const struct this_node *node = nvidia->node;
-	const struct node *self =
-		node->self ? store_object(informer_store(node->self), node->name) : NULL;
+	const struct node *self = this_node_object(node);
 
 	if (self)
 		events_record(node->events, &(struct events_about){ &node_kind, &self->meta },

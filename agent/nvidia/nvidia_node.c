@@ -156,20 +156,12 @@ void nvidia_node_plan(const struct node *node, const struct json_pairs *labels,
 
 /* --- the reconciler --------------------------------------------------------------------------- */
 
-static bool is_ours(void *arg, const char *key, const void *object)
-{
-	const struct nvidia_node *labelled = arg;
-
-	(void)object;
-	return labelled->known && strcmp(key, labelled->node->name) == 0;
-}
-
 /* What an apply has not changed, it will not change. */
 static void plan(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	const struct nvidia_node *labelled = arg;
 
-	if (!view->object)
+	if (!labelled->known)
 		return;
 	nvidia_node_plan(view->object, &labelled->labels, ret_decision);
 	if (view->last == STEP_APPLY && ret_decision->step == STEP_APPLY) {
@@ -217,23 +209,16 @@ void nvidia_node_set(struct nvidia_node *labelled, const struct json_pairs *labe
 struct nvidia_node *nvidia_node_new(const struct this_node *node)
 {
 	struct nvidia_node *labelled = xcalloc(1, sizeof(*labelled));
-
-	labelled->node = node;
-	labelled->reconcile = reconcile_new(&(struct reconcile_spec){
+	const struct reconcile_spec spec = {
 		.name = "nvidia-node",
-		.kind = &node_kind,
-		.objects = node->self,
 		.field_manager = NVIDIA_MANAGER,
-		.max_running = 1,
-		.is_ours = is_ours,
 		.plan = plan,
 		.rested = rested,
 		.arg = labelled,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	};
+
+	labelled->node = node;
+	labelled->reconcile = this_node_reconcile_self(node, &spec);
 	return labelled;
 }
 

@@ -10,7 +10,7 @@
 #include "agent/nvidia/nvidia_mps.h"
 #include "agent/nvidia/nvidia_nodes.h"
 #include "agent/plugin/device_type.h"
-#include "agent/plugin/plugins.h"
+#include "agent/plugin/plugin_offers.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -55,79 +55,49 @@ const char *nvidia_type_trouble(const struct nvidia_type *type, const struct nvi
 	return type->hindrance(type->arg, device);
 }
 
-/* All resources, the units of each one after the other. */
+/* Of units, in the order of @ids. */
 struct offering {
-	const struct nvidia_type *type;
-	struct json_strs names;
 	struct json_strs ids;
-	ARRAY(struct plugin_device) units;
-	ARRAY(struct plugin_resource) resources;
+	ARRAY(struct plugin_offer) units;
 };
 
-static void add_units(struct offering *offering, const struct nvidia_device *device)
+static void add_units(struct offering *offering, const struct nvidia_device *device,
+		      const char *trouble)
 {
-	const char *trouble = nvidia_type_trouble(offering->type, device);
-
 	for (unsigned i = 0; i < nvidia_device_units(device); i++) {
-		*array_add(&offering->ids) = nvidia_unit_id(device, i);
-		*array_add(&offering->units) = (struct plugin_device){
-			.healthy = !trouble,
-			.numa_node = device->gpu->numa_node,
-			.card = device->sharing || device->mig ? device->gpu->uuid : NULL,
-			.trouble = trouble,
+		char *id = nvidia_unit_id(device, i);
+
+		*array_add(&offering->ids) = id;
+		*array_add(&offering->units) = (struct plugin_offer){
+			.resource = nvidia_device_resource(device),
+			.device = {
+				.id = id,
+				.healthy = !trouble,
+				.numa_node = device->gpu->numa_node,
+				.card = device->sharing || device->mig ? device->gpu->uuid : NULL,
+				.trouble = trouble,
+			},
 		};
-	}
-}
-
-static void add_resource(struct offering *offering, const char *name,
-			 const struct nvidia_devices *devices)
-{
-	size_t before = offering->units.len;
-
-	for (size_t i = 0; i < devices->len; i++) {
-		const struct nvidia_device *device = &devices->items[i];
-
-		if (device->uuid && strcmp(nvidia_device_resource(device), name) == 0)
-			add_units(offering, device);
-	}
-	if (offering->units.len > before)
-		*array_add(&offering->resources) = (struct plugin_resource){
-			.name = name,
-			.ndevices = offering->units.len - before,
-		};
-}
-
-/* Once the arrays stay where they are. */
-static void point(struct offering *offering)
-{
-	size_t next = 0;
-
-	for (size_t i = 0; i < offering->units.len; i++)
-		offering->units.items[i].id = offering->ids.items[i];
-	for (size_t i = 0; i < offering->resources.len; i++) {
-		offering->resources.items[i].devices = &offering->units.items[next];
-		next += offering->resources.items[i].ndevices;
 	}
 }
 
 void nvidia_type_offer(struct nvidia_type *type, struct plugins *plugins)
 {
-	struct offering offering = { .type = type };
+	struct offering offering = { 0 };
 	struct nvidia_devices devices;
 
 	nvidia_devices_make(type->gpus, type->config, type->mig, &devices);
-	for (size_t i = 0; i < devices.len; i++)
-		(void)json_strs_add_new(&offering.names, nvidia_device_resource(&devices.items[i]));
-	for (size_t i = 0; i < offering.names.len; i++)
-		add_resource(&offering, offering.names.items[i], &devices);
-	point(&offering);
-	plugins_set(plugins, &nvidia_device_type, type, offering.resources.items,
-		    offering.resources.len);
+	for (size_t i = 0; i < devices.len; i++) {
+		const struct nvidia_device *device = &devices.items[i];
+
+		if (device->uuid)
+			add_units(&offering, device, nvidia_type_trouble(type, device));
+	}
+	plugin_offers_set(plugins, &nvidia_device_type, type, offering.units.items,
+			  offering.units.len);
 	nvidia_devices_done(&devices);
-	json_strs_done(&offering.names);
 	json_strs_done(&offering.ids);
 	array_done(&offering.units);
-	array_done(&offering.resources);
 }
 
 /* --- Allocate --------------------------------------------------------------------------------- */

@@ -321,30 +321,27 @@ static void make_objects(struct publish *publish, enum inventory_kind kind)
 {
 	const struct this_node *node = publish->node;
 	struct objects *objects = &publish->objects[kind];
-
-	*objects = (struct objects){ .publish = publish,
-				     .kind = kind,
-				     .needs = { node->claims[kind] } };
-	if (!node->devices[kind])
-		return;
-	objects->reconcile = reconcile_new(&(struct reconcile_spec){
+	const struct reconcile_spec spec = {
 		.name = queue_name,
 		.queue = publish->queue,
 		.prefix = prefixes[kind],
 		.kind = inventory_kinds[kind],
 		.objects = node->devices[kind],
 		.needs = objects->needs,
-		.field_manager = "hostdev-agent",
 		.is_ready = has_inventory,
 		.is_ours = is_ours,
 		.plan = plan_object,
 		.before = log_step,
 		.after = audit_step,
 		.arg = objects,
-		.client = node->client,
-		.clock = node->clock,
-		.metrics = node->metrics,
-	});
+	};
+
+	*objects = (struct objects){ .publish = publish,
+				     .kind = kind,
+				     .needs = { node->claims[kind] } };
+	if (!node->devices[kind])
+		return;
+	objects->reconcile = this_node_reconcile(node, &spec);
 }
 
 struct publish *publish_new(const struct this_node *node, const struct publish_deps *deps)

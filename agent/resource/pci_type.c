@@ -12,7 +12,7 @@
 #include "agent/inventory/vendor_vfio.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
-#include "agent/plugin/plugins.h"
+#include "agent/plugin/plugin_offers.h"
 #include "agent/resource/group_pods.h"
 #include "agent/resource/pci_selected.h"
 #include "agent/resource/resource_env.h"
@@ -352,30 +352,27 @@ static void find_offers(const struct pci_view *view, struct pci_offers *offers)
 static void set_resources(struct pci_type *type, const struct pci_offers *offers,
 			  struct plugins *plugins)
 {
-	struct plugin_device *devices = xcalloc(offers->len + 1, sizeof(*devices));
-	ARRAY(struct plugin_resource) resources = { 0 };
+	auto_free struct plugin_offer *list = xcalloc(offers->len + 1, sizeof(*list));
 
 	for (size_t i = 0; i < offers->len; i++) {
 		const struct pci_offer *offer = &offers->items[i];
 
-		devices[i] = (struct plugin_device){ .id = offer->address,
-						     .healthy = !offer->trouble,
-						     .numa_node = offer->device->status.numa_node,
-						     .root = offer->root,
-						     .group = offer->device->status.iommu_group,
-						     .trouble = offer->trouble,
-						     .dra = offer->dra,
-						     .on_demand = offer->on_demand };
-		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
-			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
-									   .devices = &devices[i] };
-		resources.items[resources.len - 1].ndevices++;
-		if (offer->claimed)
-			resources.items[resources.len - 1].claimed = true;
+		list[i] = (struct plugin_offer){
+			.resource = offer->resource,
+			.claimed = offer->claimed,
+			.device = {
+				.id = offer->address,
+				.healthy = !offer->trouble,
+				.numa_node = offer->device->status.numa_node,
+				.root = offer->root,
+				.group = offer->device->status.iommu_group,
+				.trouble = offer->trouble,
+				.dra = offer->dra,
+				.on_demand = offer->on_demand,
+			},
+		};
 	}
-	plugins_set(plugins, &pci_device_type, type, resources.items, resources.len);
-	array_done(&resources);
-	free(devices);
+	plugin_offers_set(plugins, &pci_device_type, type, list, offers->len);
 }
 
 static void last_offers_done(struct last_offers *list)

@@ -599,15 +599,13 @@ static struct reconcile *new_reconcile(struct sriov *sriov)
 	const struct this_node *node = sriov->node;
 	auto_free char *label = names_label_value(node->name);
 	auto_free char *ours = xasprintf("%s=%s", NAMES_LABEL_NODE, label);
-
-	return reconcile_new(&(struct reconcile_spec){
+	const struct reconcile_spec spec = {
 		.name = "sriovnetworkdevices",
 		.kind = &sriovnetworkdevice_kind,
 		.needs = sriov->needs,
 		.label_selector = ours,
 		.on_change = on_change,
 		.on_synced = on_synced,
-		.field_manager = "hostdev-agent",
 		.max_running = RUNS_AT_A_TIME,
 		.is_ready = has_inventory,
 		.is_ours = is_ours,
@@ -616,11 +614,9 @@ static struct reconcile *new_reconcile(struct sriov *sriov)
 		.act = act,
 		.rested = on_rest,
 		.arg = sriov,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	};
+
+	return this_node_reconcile(node, &spec);
 }
 
 struct sriov *sriov_new(const struct this_node *node, const struct sriov_deps *deps)

@@ -224,6 +224,21 @@ void usb_claims_enqueue(struct usb_claims *claims, const char *name)
 struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb_claims_deps *deps)
 {
 	struct usb_claims *claims = xcalloc(1, sizeof(*claims));
+	const struct reconcile_spec spec = {
+		.name = "usbdeviceclaims",
+		.kind = &usbdeviceclaim_kind,
+		.objects = node->claims[INVENTORY_USB],
+		.needs = claims->needs,
+		.max_running = RUNS_AT_A_TIME,
+		.is_ready = has_inventory,
+		.is_ours = is_ours,
+		.plan = plan_claim,
+		.before = restore_node,
+		.after = audit_step,
+		.act = act,
+		.rested = on_rest,
+		.arg = claims,
+	};
 
 	claims->node = node;
 	claims->deps = *deps;
@@ -236,26 +251,7 @@ struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb
 							.arg = claims,
 						});
 	claims->count = reason_count_of(node->metrics, usbdeviceclaim_kind.kind, REASON_USB_CLAIM);
-	claims->reconcile = reconcile_new(&(struct reconcile_spec){
-		.name = "usbdeviceclaims",
-		.kind = &usbdeviceclaim_kind,
-		.objects = node->claims[INVENTORY_USB],
-		.needs = claims->needs,
-		.field_manager = "hostdev-agent",
-		.max_running = RUNS_AT_A_TIME,
-		.is_ready = has_inventory,
-		.is_ours = is_ours,
-		.plan = plan_claim,
-		.before = restore_node,
-		.after = audit_step,
-		.act = act,
-		.rested = on_rest,
-		.arg = claims,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	claims->reconcile = this_node_reconcile(node, &spec);
 	return claims;
 }
 

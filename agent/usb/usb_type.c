@@ -7,7 +7,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
-#include "agent/plugin/plugins.h"
+#include "agent/plugin/plugin_offers.h"
 #include "agent/resource/offers.h"
 #include "agent/resource/resource_env.h"
 #include "agent/usb/usb_bundles.h"
@@ -164,27 +164,24 @@ bool usb_type_has_changed_nodes(const struct usb_type *type)
 static void set_resources(struct usb_type *type, const struct usb_offers *offers,
 			  struct plugins *plugins)
 {
-	struct plugin_device *devices = xcalloc(offers->len + 1, sizeof(*devices));
-	ARRAY(struct plugin_resource) resources = { 0 };
+	auto_free struct plugin_offer *list = xcalloc(offers->len + 1, sizeof(*list));
 
 	for (size_t i = 0; i < offers->len; i++) {
 		const struct usb_offer *offer = &offers->items[i];
 
-		devices[i] = (struct plugin_device){ .id = offer->id,
-						     .healthy = !offer->trouble,
-						     .numa_node = -1,
-						     .trouble = offer->trouble,
-						     .dra = offer->dra };
-		if (i == 0 || strcmp(offers->items[i - 1].resource, offer->resource) != 0)
-			*array_add(&resources) = (struct plugin_resource){ .name = offer->resource,
-									   .devices = &devices[i] };
-		resources.items[resources.len - 1].ndevices++;
-		if (offer->claimed)
-			resources.items[resources.len - 1].claimed = true;
+		list[i] = (struct plugin_offer){
+			.resource = offer->resource,
+			.claimed = offer->claimed,
+			.device = {
+				.id = offer->id,
+				.healthy = !offer->trouble,
+				.numa_node = -1,
+				.trouble = offer->trouble,
+				.dra = offer->dra,
+			},
+		};
 	}
-	plugins_set(plugins, &usb_device_type, type, resources.items, resources.len);
-	array_done(&resources);
-	free(devices);
+	plugin_offers_set(plugins, &usb_device_type, type, list, offers->len);
 }
 
 static void selected_list_done(struct usb_selected_list *list)

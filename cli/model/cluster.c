@@ -46,7 +46,7 @@ const struct api_kind *cluster_kind(enum cluster_kind kind)
 		[CLUSTER_POOL] = &devicepool_kind,
 		[CLUSTER_NODE] = &node_kind,
 		[CLUSTER_SLICE] = &dra_slice_kind,
-		[CLUSTER_RESOURCECLAIM] = &dra_claim_kind,
+		[CLUSTER_RESOURCECLAIM] = &resourceclaim_kind,
 	};
 
 	return kinds[kind];

@@ -101,7 +101,7 @@ struct cluster_device {
 	/* The ResourceSlice that lists it; NULL: none, or not known. */
 	const struct dra_slice *slice;
 	/* The first ResourceClaim to which it is allocated; NULL: likewise. */
-	const struct dra_claim *resource_claim;
+	const struct resourceclaim *resource_claim;
 
 	enum state_conflict conflict;
 	const struct node_fault *fault; /* its node's; NULL: none is known */

@@ -413,11 +413,11 @@ static void add_slice(const struct map *devices, const struct dra_slice *slice, 
 }
 
 /* @nodes: of pools; a pool whose slice is not there has the node in its name. */
-static void add_resource_claim(const struct map *devices, const struct dra_claim *claim,
+static void add_resource_claim(const struct map *devices, const struct resourceclaim *claim,
 			       const struct map *nodes)
 {
 	for (size_t i = 0; i < claim->status.allocation.devices.results.len; i++) {
-		const struct dra_result *result =
+		const struct resourceclaim_result *result =
 			&claim->status.allocation.devices.results.items[i];
 		auto_free char *prefix = dra_pool_node(result->pool);
 		const char *node = map_get(nodes, result->pool);

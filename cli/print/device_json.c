@@ -54,7 +54,7 @@ static json_t *slice_json(const struct cluster_device *device)
 
 static json_t *resource_claim_json(const struct cluster_device *device)
 {
-	const struct dra_claim *claim = device->resource_claim;
+	const struct resourceclaim *claim = device->resource_claim;
 	json_t *reserved = json_array();
 	json_t *json = json_object();
 
@@ -62,7 +62,8 @@ static json_t *resource_claim_json(const struct cluster_device *device)
 	out_set_text(json, "name", claim->meta.name);
 	json_object_set_new(json, "prepared", json_boolean(dra_is_prepared(device, claim)));
 	for (size_t i = 0; i < claim->status.reserved_for.len; i++) {
-		const struct dra_consumer *consumer = &claim->status.reserved_for.items[i];
+		const struct resourceclaim_consumer *consumer =
+			&claim->status.reserved_for.items[i];
 		json_t *one = json_object();
 
 		out_set_text(one, "resource", consumer->resource);

@@ -226,13 +226,6 @@ static void forget_if_not_gone(void *arg, const char *node, const void *object,
 
 /* --- objects of nodes --- */
 
-static bool is_there(void *arg, const char *name, const void *object)
-{
-	(void)arg;
-	(void)name;
-	return object;
-}
-
 static bool owned_is_ready(void *arg)
 {
 	const struct owned *owned = arg;
@@ -472,7 +465,6 @@ static void open_owned(struct nodes *nodes, enum view_kind kind)
 		.is_ready = owned_is_ready,
 		.leads = deps->leads,
 		.leads_arg = deps->arg,
-		.is_ours = is_there,
 		.plan = plan_owned,
 		.arg = owned,
 		.client = deps->client,

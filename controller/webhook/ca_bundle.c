@@ -76,13 +76,6 @@ static bool has_certificate(void *arg)
 	return side->bundle->base64;
 }
 
-static bool is_there(void *arg, const char *name, const void *object)
-{
-	(void)arg;
-	(void)name;
-	return object;
-}
-
 /* Only our field of each webhook: the list is merged by name, so other fields keep their owner. */
 static json_t *encode(const struct webhookconfiguration *configuration, const char *base64)
 {
@@ -188,7 +181,6 @@ static void open_side(struct side *side)
 		.is_ready = has_certificate,
 		.leads = options->leads,
 		.leads_arg = options->arg,
-		.is_ours = is_there,
 		.plan = plan_bundle,
 		.before = log_step,
 		.arg = side,

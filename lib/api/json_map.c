@@ -195,6 +195,35 @@ static const struct json_row_ops json_row_str = {
 	.done = text_release,
 };
 
+/* --- any value, as its text --- */
+
+static int raw_decode(const struct json_row *row, json_t *value, void *member,
+		      const struct json_path *path, struct err *err)
+{
+	(void)row;
+	(void)path;
+	(void)err;
+	*(char **)member = json_map_text(value);
+	return 0;
+}
+
+static json_t *raw_encode(const struct json_row *row, const void *member)
+{
+	json_t *json = json_loads(text_of(member), JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+	(void)row;
+	return json ? json : json_null();
+}
+
+static const struct json_row_ops json_row_raw = {
+	.decode = raw_decode,
+	.encode = raw_encode,
+	.absent = text_absent,
+	.equal = text_equal,
+	.copy = text_copy,
+	.done = text_release,
+};
+
 /* --- booleans --- */
 
 static int bool_decode(const struct json_row *row, json_t *value, void *member,
@@ -628,6 +657,7 @@ static const struct json_row_ops *const ops_by_type[] = {
 	[JSON_ROW_INT] = &json_row_number,    [JSON_ROW_INT64] = &json_row_number,
 	[JSON_ROW_STRS] = &json_row_strs,     [JSON_ROW_PAIRS] = &json_row_pairs,
 	[JSON_ROW_STRUCT] = &json_row_struct, [JSON_ROW_LIST] = &json_row_list,
+	[JSON_ROW_RAW] = &json_row_raw,
 };
 
 static const struct json_row_ops *ops_of(const struct json_row *row)

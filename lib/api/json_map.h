@@ -44,6 +44,7 @@ enum json_row_type {
 	JSON_ROW_PAIRS,
 	JSON_ROW_STRUCT,
 	JSON_ROW_LIST,
+	JSON_ROW_RAW,
 };
 
 enum json_need {
@@ -112,6 +113,11 @@ struct json_row {
 #define JSON_LIST(type_, member_, key_, need_, ctype_, map_) \
 	{ .key = (key_), .type = JSON_ROW_LIST, .need = (need_), .owner = sizeof(type_), \
 	  .at = JSON_AT_(type_, member_.items, ctype_ *), .item = sizeof(ctype_), .map = (map_) }
+
+/* char *, the JSON text of a value of any type, compact; for what its owner alone understands, such
+ * as a runtime.RawExtension. Text that is not JSON is encoded as null. */
+#define JSON_RAW(type, member, key, need) \
+	JSON_PLAIN_(type, member, key, need, JSON_ROW_RAW, char *)
 
 #define JSON_END { .type = JSON_ROW_END }
 /* NOLINTEND(bugprone-macro-parentheses) */

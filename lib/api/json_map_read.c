@@ -173,6 +173,7 @@ static bool read_row(const struct json_row *row, struct json_read *r, void *obje
 		return read_object(row->map, r, member);
 	case JSON_ROW_LIST:
 		return read_list(row, r, member);
+	case JSON_ROW_RAW: /* compact only after jansson has written it */
 	case JSON_ROW_END:
 		break;
 	}

@@ -5,6 +5,49 @@
 #include "api/object.h"
 #include "base/mem.h"
 
+static const struct json_row cel_map[] = {
+	JSON_STR(struct resourceclaim_cel, expression, "expression", JSON_OPTIONAL),
+	JSON_END,
+};
+
+static const struct json_row selector_map[] = {
+	JSON_STRUCT(struct resourceclaim_selector, cel, "cel", JSON_OPTIONAL,
+		    struct resourceclaim_cel, cel_map),
+	JSON_END,
+};
+
+#define S struct resourceclaim_exactly
+const struct json_row resourceclaim_exactly_map[] = {
+	JSON_STR(S, device_class, "deviceClassName", JSON_OPTIONAL),
+	JSON_LIST(S, selectors, "selectors", JSON_OPTIONAL, struct resourceclaim_selector,
+		  selector_map),
+	JSON_STR(S, allocation_mode, "allocationMode", JSON_OPTIONAL),
+	JSON_INT(S, count, "count", JSON_OPTIONAL),
+	JSON_END,
+};
+#undef S
+
+#define S struct resourceclaim_request
+static const struct json_row request_map[] = {
+	JSON_STR(S, name, "name", JSON_REQUIRED),
+	JSON_STRUCT(S, exactly, "exactly", JSON_OPTIONAL, struct resourceclaim_exactly,
+		    resourceclaim_exactly_map),
+	JSON_END,
+};
+#undef S
+
+static const struct json_row requests_map[] = {
+	JSON_LIST(struct resourceclaim_requests, requests, "requests", JSON_OPTIONAL,
+		  struct resourceclaim_request, request_map),
+	JSON_END,
+};
+
+static const struct json_row spec_map[] = {
+	JSON_STRUCT(struct resourceclaim_spec, devices, "devices", JSON_OPTIONAL,
+		    struct resourceclaim_requests, requests_map),
+	JSON_END,
+};
+
 #define S struct resourceclaim_result
 static const struct json_row result_map[] = {
 	JSON_STR(S, request, "request", JSON_REQUIRED),
@@ -19,7 +62,7 @@ static const struct json_row result_map[] = {
 #define S struct resourceclaim_opaque
 static const struct json_row opaque_map[] = {
 	JSON_STR(S, driver, "driver", JSON_OPTIONAL),
-	JSON_STR(S, parameters, "parameters", JSON_OPTIONAL),
+	JSON_RAW(S, parameters, "parameters", JSON_OPTIONAL),
 	JSON_END,
 };
 #undef S
@@ -47,20 +90,34 @@ static const struct json_row allocation_map[] = {
 	JSON_END,
 };
 
+#define S struct resourceclaim_consumer
+static const struct json_row consumer_map[] = {
+	JSON_STR(S, resource, "resource", JSON_REQUIRED),
+	JSON_STR(S, name, "name", JSON_REQUIRED),
+	JSON_END,
+};
+#undef S
+
+#define S struct resourceclaim_status
 static const struct json_row status_map[] = {
-	JSON_STRUCT(struct resourceclaim_status, allocation, "allocation", JSON_OPTIONAL,
-		    struct resourceclaim_allocation, allocation_map),
+	JSON_STRUCT(S, allocation, "allocation", JSON_OPTIONAL, struct resourceclaim_allocation,
+		    allocation_map),
+	JSON_LIST(S, reserved_for, "reservedFor", JSON_OPTIONAL, struct resourceclaim_consumer,
+		  consumer_map),
 	JSON_END,
 };
+#undef S
 
+#define S struct resourceclaim
 static const struct json_row map[] = {
-	API_META(struct resourceclaim),
-	JSON_STRUCT(struct resourceclaim, status, "status", JSON_OPTIONAL,
-		    struct resourceclaim_status, status_map),
+	API_META(S),
+	JSON_STRUCT(S, spec, "spec", JSON_OPTIONAL, struct resourceclaim_spec, spec_map),
+	JSON_STRUCT(S, status, "status", JSON_OPTIONAL, struct resourceclaim_status, status_map),
 	JSON_END,
 };
+#undef S
 
-/* Callers pass the namespace in each request. */
+/* Of all namespaces, unless a caller passes one in its request. */
 const struct api_kind resourceclaim_kind = {
 	.group = "resource.k8s.io",
 	.version = "v1",
@@ -69,28 +126,6 @@ const struct api_kind resourceclaim_kind = {
 	.size = sizeof(struct resourceclaim),
 	.map = map,
 };
-
-/* The parameters are an object that the driver defines, so no map can describe it: make it a
- * string. */
-static void parameters_to_text(const json_t *claim)
-{
-	const json_t *status = json_object_get(claim, "status");
-	const json_t *allocation = json_object_get(status, "allocation");
-	const json_t *devices = json_object_get(allocation, "devices");
-	const json_t *config;
-	size_t i;
-
-	json_array_foreach (json_object_get(devices, "config"), i, config) {
-		json_t *opaque = json_object_get(config, "opaque");
-		const json_t *parameters = json_object_get(opaque, "parameters");
-		auto_free char *text = NULL;
-
-		if (!parameters || json_is_null(parameters))
-			continue;
-		text = json_map_text(parameters);
-		json_put_text(opaque, "parameters", text);
-	}
-}
 
 int resourceclaim_parse(const char *text, size_t len, struct resourceclaim **ret_claim,
 			struct err *err)
@@ -101,7 +136,6 @@ int resourceclaim_parse(const char *text, size_t len, struct resourceclaim **ret
 
 	if (r < 0)
 		return r;
-	parameters_to_text(json);
 	r = api_object_decode(&resourceclaim_kind, json, &claim, err);
 	if (r == 0)
 		*ret_claim = claim;

@@ -1,8 +1,12 @@
 /*
- * resourceclaim: the parts of a ResourceClaim (resource.k8s.io/v1) that a DRA driver needs on the
- * pod's node.
+ * resourceclaim: ResourceClaim of resource.k8s.io/v1 (since Kubernetes 1.34): what it requests, the
+ * devices that the scheduler allocated to it, and who may use it.
  */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "api/kind.h"
 #include "api/meta.h"
@@ -14,13 +18,48 @@ struct err;
 /* On a claim that was made from a template: its name in the pod. */
 #define RESOURCECLAIM_ANNOTATION_POD_CLAIM "resource.kubernetes.io/pod-claim-name"
 
+struct resourceclaim_cel {
+	char *expression;
+};
+
+struct resourceclaim_selector {
+	struct resourceclaim_cel cel;
+};
+
+/* Which devices, and how many. */
+struct resourceclaim_exactly {
+	char *device_class; /* NULL: the request is a list of alternatives */
+	struct {
+		struct resourceclaim_selector *items;
+		size_t len, cap;
+	} selectors;
+	char *allocation_mode; /* NULL: ExactCount */
+	int64_t count;         /* 0: 1             */
+};
+
+struct resourceclaim_request {
+	char *name;
+	struct resourceclaim_exactly exactly;
+};
+
+struct resourceclaim_requests {
+	struct {
+		struct resourceclaim_request *items;
+		size_t len, cap;
+	} requests;
+};
+
+struct resourceclaim_spec {
+	struct resourceclaim_requests devices;
+};
+
 /* A device that is allocated to the claim. */
 struct resourceclaim_result {
 	char *request; /* "gpu"; "gpu/large" if the request has alternatives */
 	char *driver;
 	char *pool;
 	char *device;
-	bool admin_access;
+	bool admin_access; /* beside the claim that has the device; not supported by hostdev */
 };
 
 struct resourceclaim_opaque {
@@ -50,16 +89,28 @@ struct resourceclaim_allocation {
 	struct resourceclaim_devices devices; /* without results the claim is not allocated */
 };
 
+/* A pod, as a rule, that may use the claim. */
+struct resourceclaim_consumer {
+	char *resource; /* "pods" */
+	char *name;
+};
+
 struct resourceclaim_status {
 	struct resourceclaim_allocation allocation;
+	struct {
+		struct resourceclaim_consumer *items;
+		size_t len, cap;
+	} reserved_for;
 };
 
 struct resourceclaim {
 	struct api_meta meta;
+	struct resourceclaim_spec spec;
 	struct resourceclaim_status status;
 };
 
 extern const struct api_kind resourceclaim_kind;
+extern const struct json_row resourceclaim_exactly_map[];
 
 /* Parse @len bytes of text into *@ret_claim, which the caller frees with resourceclaim_free().
  * Errors are those of json_map_load() and api_object_decode(). */

@@ -902,13 +902,22 @@ bool reconcile_is_synced(const struct reconcile *reconcile, struct str *reason)
 	return false;
 }
 
+static bool is_there(void *arg, const char *key, const void *object)
+{
+	(void)arg;
+	(void)key;
+	return object;
+}
+
 struct reconcile *reconcile_new(const struct reconcile_spec *spec)
 {
 	struct reconcile *reconcile = xcalloc(1, sizeof(*reconcile));
 
-	assert(spec->plan && spec->is_ours);
+	assert(spec->plan);
 	assert(!spec->queue || (spec->prefix && spec->prefix[0]));
 	reconcile->spec = *spec;
+	if (!spec->is_ours)
+		reconcile->spec.is_ours = is_there;
 	if (!spec->objects)
 		make_informer(reconcile);
 	reconcile->expectations = expectations_new();

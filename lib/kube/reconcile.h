@@ -165,7 +165,8 @@ struct reconcile_spec {
 	 * is not; enqueue all keys when it becomes the leader. NULL: it is. */
 	bool (*leads)(void *leads_arg);
 	void *leads_arg;
-	/* Has this program to do with the key? @object NULL: there is none. */
+	/* Has this program to do with the key? @object NULL: there is none. NULL: with every object
+	 * that is there. */
 	bool (*is_ours)(void *arg, const char *key, const void *object);
 	/* The next step. Pure: it writes nothing but @ret_decision, which is {0}. */
 	void (*plan)(void *arg, const struct reconcile_view *view, struct decision *ret_decision);

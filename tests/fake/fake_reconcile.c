@@ -332,7 +332,7 @@ struct reconcile *__wrap_reconcile_new(const struct reconcile_spec *spec)
 	j = xcalloc(1, sizeof(*j));
 	j->spec = *spec;
 	ours.is_ready = is_ready;
-	ours.is_ours = is_ours;
+	ours.is_ours = spec->is_ours ? is_ours : NULL;
 	ours.plan = plan;
 	ours.before = before;
 	ours.after = after;

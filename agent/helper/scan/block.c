@@ -9,7 +9,6 @@
 #include "agent/helper/sys/sysfs.h"
 #include "base/array.h"
 #include "base/mem.h"
-#include "base/num.h"
 
 struct block {
 	char *name;
@@ -47,24 +46,6 @@ void block_set_done(struct block_set *set)
 	array_done(set);
 }
 
-/* "major:minor"; cuts @text in two. */
-static bool parse_numbers(char *text, struct block *block)
-{
-	char *colon = strchr(text, ':');
-	uint64_t major;
-	uint64_t minor;
-
-	if (!colon)
-		return false;
-	*colon = '\0';
-	if (!str_to_u64(text, &major) || !str_to_u64(colon + 1, &minor) || major > UINT32_MAX ||
-	    minor > UINT32_MAX)
-		return false;
-	block->major = (unsigned)major;
-	block->minor = (unsigned)minor;
-	return true;
-}
-
 static char *read_text(int dir_fd, const char *folder, const char *name)
 {
 	auto_free char *path = xasprintf("%s/%s", folder, name);
@@ -79,7 +60,7 @@ static void read_block(struct blocks *blocks, const char *name)
 	char target[SYSFS_LINK_MAX + 1];
 	struct block block = { 0 };
 
-	if (!numbers || !parse_numbers(numbers, &block))
+	if (!numbers || !mounts_parse_device(numbers, &block.major, &block.minor))
 		return;
 	if (sysfs_link(blocks->class_fd, name, target, NULL) != 0)
 		target[0] = '\0';
@@ -365,14 +346,10 @@ static void add_nvme_controllers(const struct blocks *blocks, const char *path,
 		return;
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *link = xasprintf("%s/%s", folder, names.items[i]);
-		char target[SYSFS_LINK_MAX + 1];
 		struct devpath devpath;
 
-		if (strncmp(names.items[i], "nvme", 4) != 0 ||
-		    sysfs_link(blocks->sysfs_fd, link, target, NULL) != 0)
-			continue;
-		devpath_parse(target, &devpath);
-		if (devpath_found(&devpath))
+		if (strncmp(names.items[i], "nvme", 4) == 0 &&
+		    devpath_of_link(blocks->sysfs_fd, link, &devpath))
 			*array_add(devices) = devpath;
 	}
 }

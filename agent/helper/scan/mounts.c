@@ -58,7 +58,7 @@ static void words_split(struct words *words, const char *line, size_t len)
 		unescape(words->items[i]);
 }
 
-static bool parse_device(char *text, unsigned *ret_major, unsigned *ret_minor)
+bool mounts_parse_device(char *text, unsigned *ret_major, unsigned *ret_minor)
 {
 	char *colon = strchr(text, ':');
 	uint64_t major;
@@ -84,7 +84,7 @@ static bool mount_from_words(const struct words *words, struct mount *ret_mount)
 		dash++;
 	if (dash + 2 >= words->len || words->items[POINT][0] != '/')
 		return false;
-	if (!parse_device(words->items[DEVICE], &ret_mount->major, &ret_mount->minor))
+	if (!mounts_parse_device(words->items[DEVICE], &ret_mount->major, &ret_mount->minor))
 		return false;
 	ret_mount->root = xstrdup(words->items[ROOT]);
 	ret_mount->point = xstrdup(words->items[POINT]);

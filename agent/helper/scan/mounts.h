@@ -24,6 +24,9 @@ struct mounts {
 	size_t cap;
 };
 
+/* Parse "8:1", the numbers of a block device; cuts @text in two. False: it is no such text. */
+bool mounts_parse_device(char *text, unsigned *ret_major, unsigned *ret_minor);
+
 /* Append the mounts in @text to @mounts; returns how many lines had another form and were left
  * out. */
 size_t mounts_parse(const char *text, size_t len, struct mounts *mounts);

@@ -98,17 +98,13 @@ static bool was_connected(struct netlinks *links, int class_fd, const char *name
 static void read_link(struct netlinks *links, int class_fd, const char *name)
 {
 	auto_free char *path = xasprintf("%s/flags", name);
-	char target[SYSFS_LINK_MAX + 1];
 	struct devpath device;
 	struct sysfs_attr attr;
 	struct link *link;
 	uint64_t flags = 0;
 	int r;
 
-	if (sysfs_link(class_fd, name, target, NULL) != 0)
-		return;
-	devpath_parse(target, &device);
-	if (!devpath_found(&device))
+	if (!devpath_of_link(class_fd, name, &device))
 		return;
 	r = sysfs_read_interface(class_fd, path, &attr, NULL);
 	if (r == SYSFS_ABSENT)

@@ -84,21 +84,18 @@ static void add_boot_vga(struct use_scanner *scanner, const struct pci_function 
 static bool add_framebuffer(struct use_scanner *scanner)
 {
 	auto_names struct sysfs_names names = { 0 };
-	char target[SYSFS_LINK_MAX + 1];
-	struct devpath device = { "", "" };
+	auto_free char *link = NULL;
+	struct devpath device;
 	size_t i = 0;
 
 	if (sysfs_list_prefix(scanner->sysfs_fd, "class/graphics", "fb", &names, NULL) != 0)
 		return false;
 	while (i < names.len && !isdigit((unsigned char)names.items[i][2])) /* fbcon */
 		i++;
-	if (i < names.len) {
-		auto_free char *link = xasprintf("class/graphics/%s", names.items[i]);
-
-		if (sysfs_link(scanner->sysfs_fd, link, target, NULL) == 0)
-			devpath_parse(target, &device);
-	}
-	if (!devpath_found(&device))
+	if (i == names.len)
+		return false;
+	link = xasprintf("class/graphics/%s", names.items[i]);
+	if (!devpath_of_link(scanner->sysfs_fd, link, &device))
 		return false;
 	uses_add(&scanner->uses, &device, USE_CONSOLE, "console",
 		 xasprintf("the console is on its framebuffer %s", names.items[i]));
@@ -167,13 +164,9 @@ static void add_virtio_consoles(struct use_scanner *scanner, const char *port)
 		return;
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *link = xasprintf("%s/%s", folder, names.items[i]);
-		char target[SYSFS_LINK_MAX + 1];
 		struct devpath device;
 
-		if (sysfs_link(scanner->sysfs_fd, link, target, NULL) != 0)
-			continue;
-		devpath_parse(target, &device);
-		if (devpath_found(&device))
+		if (devpath_of_link(scanner->sysfs_fd, link, &device))
 			uses_add(&scanner->uses, &device, USE_UNKNOWN, port,
 				 xasprintf("the kernel's console %s may be on it", port));
 	}
@@ -183,15 +176,11 @@ static void add_virtio_consoles(struct use_scanner *scanner, const char *port)
 static void add_port(struct use_scanner *scanner, const char *port)
 {
 	auto_free char *link = xasprintf("class/tty/%s", port);
-	char target[SYSFS_LINK_MAX + 1];
 	struct devpath device;
 
 	if (strncmp(port, "hvc", 3) == 0)
 		add_virtio_consoles(scanner, port);
-	if (strchr(port, '/') || sysfs_link(scanner->sysfs_fd, link, target, NULL) != 0)
-		return;
-	devpath_parse(target, &device);
-	if (devpath_found(&device))
+	if (!strchr(port, '/') && devpath_of_link(scanner->sysfs_fd, link, &device))
 		uses_add(&scanner->uses, &device, USE_CONSOLE, port,
 			 xasprintf("the kernel's console is on its port %s", port));
 }

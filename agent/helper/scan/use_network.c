@@ -180,13 +180,9 @@ static void add_moved_on_bus(struct use_scanner *scanner, const char *bus)
 		return;
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *path = xasprintf("%s/%s", folder, names.items[i]);
-		char target[SYSFS_LINK_MAX + 1];
 		struct devpath device;
 
-		if (sysfs_link(scanner->sysfs_fd, path, target, NULL) != 0)
-			continue;
-		devpath_parse(target, &device);
-		if (devpath_found(&device))
+		if (devpath_of_link(scanner->sysfs_fd, path, &device))
 			add_moved(scanner, &device, path);
 	}
 }
@@ -207,10 +203,7 @@ static void add_vdpa(struct use_scanner *scanner)
 		char target[SYSFS_LINK_MAX + 1];
 		struct devpath device;
 
-		if (sysfs_link(scanner->sysfs_fd, path, target, NULL) != 0)
-			continue;
-		devpath_parse(target, &device);
-		if (!devpath_found(&device) ||
+		if (!devpath_of_link(scanner->sysfs_fd, path, &device) ||
 		    sysfs_link(scanner->sysfs_fd, driver_path, target, NULL) != 0 ||
 		    strcmp(str_base_name(target), "virtio_vdpa") == 0)
 			continue;

@@ -31,16 +31,14 @@ static bool read_server(const struct use_scanner *scanner, const struct served *
 {
 	auto_free char *link = xasprintf("%s/%s", row->driver, name);
 	auto_free char *tag = xasprintf("%s/mount_tag", link);
-	char target[SYSFS_LINK_MAX + 1];
 
 	/* The folder also holds "bind", "module" and the like. */
 	if (strncmp(name, "virtio", 6) != 0 ||
-	    sysfs_link(scanner->sysfs_fd, link, target, NULL) != 0)
+	    !devpath_of_link(scanner->sysfs_fd, link, &ret_server->device))
 		return false;
-	devpath_parse(target, &ret_server->device);
 	if (!row->tagged || sysfs_read(scanner->sysfs_fd, tag, &ret_server->tag, NULL) != 0)
 		ret_server->tag.text[0] = '\0';
-	return devpath_found(&ret_server->device);
+	return true;
 }
 
 static const struct served *row_of(const struct mount *mount)

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "agent/helper/sys/sysfs.h"
 #include "base/ascii.h"
 
 /* Does @text have the form of @pattern, where 'x' stands for a hexadecimal digit? */
@@ -99,4 +100,18 @@ void devpath_parse(const char *path, struct devpath *ret_devpath)
 bool devpath_found(const struct devpath *devpath)
 {
 	return devpath->pci[0] || devpath->usb[0];
+}
+
+bool devpath_of_link(int dir_fd, const char *path, struct devpath *ret_devpath)
+{
+	char target[SYSFS_LINK_MAX + 1];
+	struct devpath found;
+
+	if (sysfs_link(dir_fd, path, target, NULL) != 0)
+		return false;
+	devpath_parse(target, &found);
+	if (!devpath_found(&found))
+		return false;
+	*ret_devpath = found;
+	return true;
 }

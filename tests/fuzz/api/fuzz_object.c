@@ -13,6 +13,7 @@
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/resourceclaim.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/err.h"
@@ -21,8 +22,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct api_kind *const kinds[] = {
-	&pcidevice_kind,      &pcideviceclaim_kind, &usbdevice_kind,
-	&usbdeviceclaim_kind, &event_kind,          &lease_kind,
+	&pcidevice_kind, &pcideviceclaim_kind, &usbdevice_kind,     &usbdeviceclaim_kind,
+	&event_kind,     &lease_kind,          &resourceclaim_kind,
 };
 
 /* The readers know nothing of kind and apiVersion, so they are asked about the map alone. */

@@ -35,6 +35,7 @@ struct outer {
 	int64_t large;
 	struct json_strs strs;
 	struct json_pairs pairs;
+	char *raw;
 	struct inner inner;
 	bool last;
 };
@@ -60,6 +61,7 @@ static const struct json_row outer_map[] = {
 	JSON_INT(struct outer, large, "large", JSON_ALWAYS),
 	JSON_STRS(struct outer, strs, "strs", JSON_OPTIONAL),
 	JSON_PAIRS(struct outer, pairs, "pairs", JSON_OPTIONAL),
+	JSON_RAW(struct outer, raw, "raw", JSON_OPTIONAL),
 	JSON_STRUCT(struct outer, inner, "inner", JSON_OPTIONAL, struct inner, inner_map),
 	JSON_BOOL(struct outer, last, "last", JSON_OPTIONAL),
 	JSON_END,
@@ -90,7 +92,7 @@ static struct good_case {
 	  "{\"id\":\"a\"," REST "}" },
 	{ "null is absence for every type",
 	  "{\"id\":\"a\",\"text\":null,\"flag\":null,\"small\":null,\"large\":null,\"strs\":null,"
-	  "\"pairs\":null,\"inner\":null,\"last\":null}",
+	  "\"pairs\":null,\"raw\":null,\"inner\":null,\"last\":null}",
 	  "{\"id\":\"a\"," REST "}" },
 	{ "an empty string, list or object is absence",
 	  "{\"id\":\"a\",\"text\":\"\",\"strs\":[],\"pairs\":{},\"inner\":{\"text\":\"\","
@@ -103,6 +105,10 @@ static struct good_case {
 	  "\"node\":0,\"list\":[{\"name\":\"n\",\"size\":9223372036854775807},{\"name\":\"m\"}]},"
 	  "\"last\":true}",
 	  NULL },
+	{ "a raw value of any type comes through, compact",
+	  "{\"id\":\"a\"," REST ",\"raw\": { \"z\" : [1, null],\"a\":\"\\u0000\"} }",
+	  "{\"id\":\"a\"," REST ",\"raw\":{\"z\":[1,null],\"a\":\"\\u0000\"}}" },
+	{ "a raw value may be a string", "{\"id\":\"a\"," REST ",\"raw\":\"\"}", NULL },
 	{ "a value may be the one that means absent",
 	  "{\"id\":\"a\",\"small\":0,\"inner\":{\"node\":-1}}", "{\"id\":\"a\"," REST "}" },
 	{ "pairs come out in order", "{\"id\":\"a\"," REST ",\"pairs\":{\"z\":\"1\",\"a\":\"2\"}}",
@@ -324,6 +330,19 @@ static void bad_bytes_are_cleaned_not_lost(void **state)
 	json_map_done(outer_map, &object);
 }
 
+static void bad_raw_text_is_null(void **state)
+{
+	struct outer object;
+	auto_free char *text = NULL;
+
+	json_map_init(outer_map, &object);
+	object.id = xstrdup("a");
+	object.raw = xstrdup("{\"a\":");
+	text = text_of(&object);
+	assert_string_equal(text, "{\"id\":\"a\"," REST ",\"raw\":null}");
+	json_map_done(outer_map, &object);
+}
+
 /* --- properties over made-up objects --- */
 
 static char *random_text(uint64_t *seed)
@@ -362,6 +381,8 @@ static void random_object(struct outer *object, uint64_t *seed)
 		json_strs_add(&object->strs, text);
 		json_pairs_set(&object->pairs, key, text);
 	}
+	if (suite_random(seed) % 2)
+		object->raw = xasprintf("{\"n\":[%d]}", (int)(suite_random(seed) % 3));
 	if (suite_random(seed) % 2)
 		object->inner.text = random_text(seed);
 	object->inner.node = (int)(suite_random(seed) % 4) - 1;
@@ -435,6 +456,8 @@ static void every_member_counts(void **state)
 		"{\"id\":\"a\",\"strs\":[\"x\"]}",
 		"{\"id\":\"a\",\"pairs\":{\"\":\"\"}}",
 		"{\"id\":\"a\",\"pairs\":{\"\":\"x\"}}",
+		"{\"id\":\"a\",\"raw\":{}}",
+		"{\"id\":\"a\",\"raw\":[]}",
 		"{\"id\":\"a\",\"inner\":{\"text\":\"u\"}}",
 		"{\"id\":\"a\",\"inner\":{\"node\":0}}",
 		"{\"id\":\"a\",\"inner\":{\"list\":[{\"name\":\"n\"}]}}",
@@ -467,6 +490,7 @@ int main(void)
 	suite_add(&suite, "text beyond the limit is an error", size_is_bounded, NULL);
 	suite_add(&suite, "lists end at the limit", lists_are_bounded, NULL);
 	suite_add(&suite, "pairs end at the limit", pairs_are_bounded, NULL);
+	suite_add(&suite, "a raw text that is not JSON is null", bad_raw_text_is_null, NULL);
 	suite_add(&suite, "init makes everything absent", init_makes_all_absent, NULL);
 	suite_add(&suite, "an empty string is an absent one", empty_and_absent_strings_are_equal,
 		  NULL);

@@ -479,7 +479,7 @@ static void an_empty_cluster_has_an_empty_view(void **state)
 	assert_null(cluster_free(NULL));
 }
 
-static const struct dra_claim *claim_of(struct cluster *cluster, const char *name)
+static const struct resourceclaim *claim_of(struct cluster *cluster, const char *name)
 {
 	return device(cluster, name)->resource_claim;
 }

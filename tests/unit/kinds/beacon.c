@@ -179,13 +179,6 @@ static bool has_scan(void *arg)
 	return beacons->scan_ms > 0;
 }
 
-static bool is_ours(void *arg, const char *key, const void *object)
-{
-	(void)arg;
-	(void)key;
-	return object != NULL;
-}
-
 /* Collects what is known, and has beacon_plan() decide. */
 static void plan(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
@@ -285,26 +278,21 @@ struct beacons *beacons_new(const struct this_node *node, void (*on_moved)(void 
 {
 	struct beacons *beacons = xcalloc(1, sizeof(*beacons));
 	auto_free char *own = xasprintf("metadata.name=%s", node->name);
+	const struct reconcile_spec spec = {
+		.name = "beacons",
+		.kind = &beacon_kind,
+		.field_selector = own,
+		.max_running = 1,
+		.is_ready = has_scan,
+		.plan = plan,
+		.act = act,
+		.arg = beacons,
+	};
 
 	beacons->node = node;
 	beacons->on_moved = on_moved;
 	beacons->arg = arg;
-	beacons->reconcile = reconcile_new(&(struct reconcile_spec){
-		.name = "beacons",
-		.kind = &beacon_kind,
-		.field_selector = own,
-		.field_manager = "hostdev-agent",
-		.max_running = 1,
-		.is_ready = has_scan,
-		.is_ours = is_ours,
-		.plan = plan,
-		.act = act,
-		.arg = beacons,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	beacons->reconcile = this_node_reconcile(node, &spec);
 	return beacons;
 }
 

@@ -47,11 +47,24 @@ static const struct json_row allocation_map[] = {
 	JSON_END,
 };
 
-static const struct json_row status_map[] = {
-	JSON_STRUCT(struct resourceclaim_status, allocation, "allocation", JSON_OPTIONAL,
-		    struct resourceclaim_allocation, allocation_map),
+#define S struct resourceclaim_device
+static const struct json_row device_map[] = {
+	JSON_STR(S, driver, "driver", JSON_OPTIONAL),
+	JSON_STR(S, pool, "pool", JSON_OPTIONAL),
+	JSON_STR(S, device, "device", JSON_OPTIONAL),
+	API_CONDITIONS(S),
 	JSON_END,
 };
+#undef S
+
+#define S struct resourceclaim_status
+static const struct json_row status_map[] = {
+	JSON_STRUCT(S, allocation, "allocation", JSON_OPTIONAL, struct resourceclaim_allocation,
+		    allocation_map),
+	JSON_LIST(S, devices, "devices", JSON_OPTIONAL, struct resourceclaim_device, device_map),
+	JSON_END,
+};
+#undef S
 
 static const struct json_row map[] = {
 	API_META(struct resourceclaim),

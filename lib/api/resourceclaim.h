@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "api/condition.h"
 #include "api/kind.h"
 #include "api/meta.h"
 
@@ -50,8 +51,21 @@ struct resourceclaim_allocation {
 	struct resourceclaim_devices devices; /* without results the claim is not allocated */
 };
 
+/* What a driver says of an allocated device (KEP-4817). Anybody who may write the status may write
+ * this, so each member can be NULL. */
+struct resourceclaim_device {
+	char *driver;
+	char *pool;
+	char *device;
+	struct api_conditions conditions;
+};
+
 struct resourceclaim_status {
 	struct resourceclaim_allocation allocation;
+	struct {
+		struct resourceclaim_device *items;
+		size_t len, cap;
+	} devices;
 };
 
 struct resourceclaim {

@@ -212,8 +212,8 @@ static int find_device(const struct prepare *prepare, const struct resourceclaim
 	if (!device)
 		return err_set(err, ERR_INVALID, -ENODEV,
 			       "device '%s' is not offered here now: it is gone, a pod has it by "
-			       "its device plugin, its device claim is deleted, or the "
-			       "HostDeviceConfig does not select it",
+			       "its device plugin, its PCIDeviceClaim or USBDeviceClaim is "
+			       "deleted, or the HostDeviceConfig does not select it",
 			       shown);
 	*ret_device = device;
 	return 0;

@@ -229,7 +229,7 @@ static struct device_case {
 	{ "gone", IT_IS_GONE,
 	  "device 'pci-" NIC_NAME
 	  "' is not offered here now: it is gone, a pod has it by its device "
-	  "plugin, its device claim is deleted, or the HostDeviceConfig does not select it" },
+	  "plugin, its PCIDeviceClaim or USBDeviceClaim is deleted, or the HostDeviceConfig does not select it" },
 	{ "in a pod", A_POD_HAS_IT,
 	  "device '" NIC "' is in use by pod default/vm-1; it is free when the pod has ended" },
 	{ "open", A_PROCESS_HAS_IT,

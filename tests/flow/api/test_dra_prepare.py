@@ -3,6 +3,7 @@ test_dra.py."""
 
 import json
 import os
+import time
 
 import pytest
 
@@ -10,7 +11,7 @@ from cluster import wait_until
 from fake_kubelet import field, fields
 from policies import MERGE, accepted, refused
 from rest import GROUP, Rest
-from test_dra import NAME, agent, config, kubelet, published, registrar, slices  # noqa: F401, fixtures
+from test_dra import NAME, agent, config, kubelet, published, registrar, slice_writes, slices  # noqa: F401, fixtures
 from test_hostile_names import NIC
 
 SERVICE = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin"
@@ -208,6 +209,19 @@ def test_an_agent_writes_of_devices_of_its_node_and_driver_only(rest, identities
     del body["status"]
     accepted(agent.request("PATCH", path, body, APPLY))
     assert one.devices() == []
+
+
+def test_a_server_without_taints_has_an_unhealthy_device_out_of_the_slice(prepared, published, agent, cluster):  # noqa: F811
+    """It is tried with a taint once; Kubernetes 1.34 and 1.35 have the gate off."""
+    for most in 3, 2:  # out, and in again
+        before = slice_writes(agent, cluster)
+        agent.vfio_node.unlink()
+        published.wait([], 5)
+        time.sleep(1)
+        agent.vfio_node.symlink_to("/dev/null")
+        published.wait([NAME], 5)
+        assert slice_writes(agent, cluster) - before <= most
+    assert len(agent.lines("does not keep a ResourceSlice as it was written", "taints is missing")) == 1
 
 
 def test_a_pool_of_a_node_whose_name_is_too_long_for_it(identities, claim):

@@ -43,6 +43,7 @@ struct dra_devices {
 	struct dra_device items[FAKE_DEVICES_MAX];
 	size_t len;
 	bool selects;
+	size_t updates; /* of the slices */
 };
 
 struct dra_scene {
@@ -126,7 +127,8 @@ struct slices {
 	struct str *log;
 };
 
-struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices)
+struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices,
+			  bool (*is_held)(void *arg, const char *id), void *arg)
 {
 	struct slices *slices = xcalloc(1, sizeof(*slices));
 
@@ -147,6 +149,7 @@ void slices_start(struct slices *slices)
 
 void slices_update(struct slices *slices)
 {
+	(*fake_devices())->updates++;
 }
 
 /* --- the status of claims --------------------------------------------------------------------- */

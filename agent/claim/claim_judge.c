@@ -124,10 +124,13 @@ static bool was_there(const struct claim_function *f)
 	       api_meta_has_finalizer(&f->claim->meta, NAMES_FINALIZER_HARVESTER_PCI);
 }
 
-static bool is_missing(const struct claim_function *f, struct claim_verdict *v)
+static bool is_missing(const struct claim_case *c, const struct claim_function *f,
+		       struct claim_verdict *v)
 {
 	if (f->pci)
 		return false;
+	if (c->loan)
+		return refuse(v, "DeviceNotFound", xasprintf("%s is not on the node", f->address));
 	if (was_there(f))
 		return refuse(
 			v, "DeviceGone",
@@ -148,7 +151,14 @@ static char *describe(const char *id, bool same_id, const char *serial, const ch
 			 identity ? ", " : "", identity ? identity : "");
 }
 
-static bool is_different(const struct claim_function *f, struct claim_verdict *v)
+/* What was bound for a ResourceClaim is given back when no pod has it any more. */
+static const char *loan_advice(void)
+{
+	return "delete the pod and its ResourceClaim, and create new ones";
+}
+
+static bool is_different(const struct claim_case *c, const struct claim_function *f,
+			 struct claim_verdict *v)
 {
 	auto_free char *id = NULL;
 	auto_free char *now = NULL;
@@ -165,9 +175,11 @@ static bool is_different(const struct claim_function *f, struct claim_verdict *v
 	now = describe(id, same_id, f->pci->serial, f->pci->identity);
 	claimed = describe(known, same_id, f->record->serial, f->record->identity);
 	return refuse(v, "DifferentDevice",
-		      xasprintf("%s is another device (%s) than the one that was claimed (%s): "
-				"delete the claim, and create another to claim this device",
-				f->address, now, claimed));
+		      xasprintf("%s is another device (%s) than the one that was %s (%s): %s",
+				f->address, now, c->loan ? "bound" : "claimed", claimed,
+				c->loan ? loan_advice()
+					: "delete the claim, and create another to claim this "
+					  "device"));
 }
 
 /* An address stands for a place in a numbering that a boot may have made again. */
@@ -182,10 +194,12 @@ static bool is_ambiguous(const struct claim_case *c, const struct claim_function
 		v, "IdentityByModelOnly",
 		xasprintf(
 			"the node has booted, and only the address distinguishes %s from %s, which "
-			"is of the same model: check which one is meant, and set the "
-			"annotation " NAMES_ANNOTATION_BY_ADDRESS
-			": \"true\" on the claim, or delete it and claim the other",
-			f->address, twin->address));
+			"is of the same model: %s",
+			f->address, twin->address,
+			c->loan ? loan_advice()
+				: "check which one is meant, and set the "
+				  "annotation " NAMES_ANNOTATION_BY_ADDRESS
+				  ": \"true\" on the claim, or delete it and claim the other"));
 }
 
 /* Bound, it has no USB devices any more; what was begun is brought to its end. */
@@ -198,8 +212,8 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 
 	if (claims)
 		return refuse(v, "USBDevicesClaimed",
-			      xasprintf("USB devices on %s are claimed: delete %s, or this claim",
-					f->address, claims));
+			      xasprintf("USB devices on %s are claimed: delete %s%s", f->address,
+					claims, c->loan ? "" : ", or this claim"));
 	if (!pod)
 		return false;
 	return refuse(v, "USBDevicesClaimed",
@@ -228,8 +242,8 @@ static bool is_left_in_use(const struct claim_function *f)
 static bool refuse_alone(const struct claim_case *c, const struct claim_function *f,
 			 struct claim_verdict *v)
 {
-	if (is_contradictory(c, f, v) || is_driver_refused(c, f, v) || is_missing(f, v) ||
-	    is_different(f, v) || is_ambiguous(c, f, v) || is_lent(c, f, v))
+	if (is_contradictory(c, f, v) || is_driver_refused(c, f, v) || is_missing(c, f, v) ||
+	    is_different(c, f, v) || is_ambiguous(c, f, v) || is_lent(c, f, v))
 		return true;
 	if (!f->verdict->claimable && !is_left_in_use(f) &&
 	    !override_applies(&f->claim->meta, f->verdict->reason))
@@ -418,7 +432,7 @@ static bool is_sibling_refused(const struct claim_case *c, const struct claim_fu
 {
 	if (!counts(f) || !f->pci)
 		return false;
-	if (is_different(f, v) || is_ambiguous(c, f, v))
+	if (is_different(c, f, v) || is_ambiguous(c, f, v))
 		return true;
 	if (is_sibling_spared(f))
 		return is_usb_claimed(c, f, v);

@@ -66,6 +66,7 @@ struct claim_case {
 	const char *name;                   /* of the claim, and of its PCIDevice              */
 	const struct pcideviceclaim *claim; /* the newest that is known; NULL: there is none   */
 	bool fresh; /* the API server itself said so since this work began                     */
+	bool loan;  /* for a ResourceClaim, whose user reads the messages: claim_plan_loan()   */
 	const struct inventory *inventory;
 	const struct store *claims;     /* PCIDeviceClaims, of all nodes                       */
 	const struct store *usb_claims; /* USBDeviceClaims, likewise; NULL: there are none     */

@@ -74,7 +74,7 @@ static char *claim_pods_borrower(const struct claims_deps *deps, const struct in
 	return borrower;
 }
 
-static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb,
+static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb, bool loan,
 		    struct json_pairs *pods)
 {
 	auto_free char *holder = NULL;
@@ -83,18 +83,18 @@ static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb,
 	if (json_pairs_get(pods, usb->pci_address) ||
 	    deps->is_usb_free(deps->arg, usb->port, &holder))
 		return;
-	text = holder ? xasprintf("%s has the device in port %s: delete the pod, or this claim",
-				  holder, usb->port)
+	text = holder ? xasprintf("%s has the device in port %s: delete the pod%s", holder,
+				  usb->port, loan ? "" : ", or this claim")
 		      : xasprintf("it is not known yet whether a pod has the device in port %s",
 				  usb->port);
 	json_pairs_set(pods, usb->pci_address, text);
 }
 
 /* For each USB controller in the IOMMU group of @address (NULL: none) that pods have devices of,
- * the first of these: "pod default/vm has that in socket 1-2: ..." by the controller's address. The
- * caller releases. */
+ * the first of these: "pod default/vm has that in socket 1-2: ..." by the controller's address.
+ * @loan: as struct claim_case has it. The caller releases. */
 static void claim_pods_usb(const struct claims_deps *deps, const struct inventory *inventory,
-			   const char *address, struct json_pairs *ret_pods)
+			   const char *address, bool loan, struct json_pairs *ret_pods)
 {
 	const struct facts *facts = inventory->facts;
 	struct json_strs members = { 0 };
@@ -107,7 +107,7 @@ static void claim_pods_usb(const struct claims_deps *deps, const struct inventor
 
 		if (usb->port && !usb->hub && usb->pci_address &&
 		    json_strs_has(&members, usb->pci_address))
-			add_usb(deps, usb, ret_pods);
+			add_usb(deps, usb, loan, ret_pods);
 	}
 	json_strs_done(&members);
 }
@@ -461,33 +461,43 @@ struct looked {
 	struct json_pairs usb_pods;
 };
 
+/* What is to be decided on. Borrowed. */
+struct subject {
+	const char *name;                   /* of the claim                  */
+	const struct pcideviceclaim *claim; /* NULL: there is none           */
+	const char *address;                /* of its function; NULL: none   */
+	bool loan;                          /* as struct claim_case has it   */
+};
+
 /* What a claim and a loan depend on alike. */
-static void look(const struct claims *claims, const char *name, const struct pcideviceclaim *claim,
-		 const char *address, const struct claim_view *known, struct looked *ret_looked)
+static void look(const struct claims *claims, const struct subject *subject,
+		 const struct claim_view *known, struct looked *ret_looked)
 {
 	const struct claims_deps *deps = &claims->deps;
 	const struct this_node *node = claims->node;
 	const struct informer *usb_claims = node->claims[INVENTORY_USB];
-	const char *lead = known->lead ? known->lead : address;
+	const char *lead = known->lead ? known->lead : subject->address;
 
 	*ret_looked = (struct looked){ 0 };
 	ret_looked->c = (struct claim_case){
 		.node_name = node->name,
-		.name = name,
-		.claim = claim,
+		.name = subject->name,
+		.claim = subject->claim,
+		.loan = subject->loan,
 		.inventory = node->inventory,
 		.claims = informer_store(node->claims[INVENTORY_PCI]),
 		.usb_claims = usb_claims ? informer_store(usb_claims) : NULL,
 		.usb_pods = &ret_looked->usb_pods,
-		.device = store_object(informer_store(node->devices[INVENTORY_PCI]), name),
+		.device = store_object(informer_store(node->devices[INVENTORY_PCI]), subject->name),
 		.last = known->last,
-		.unproven_ms = unproven_ms(claims, address, claim),
+		.unproven_ms = unproven_ms(claims, subject->address, subject->claim),
 		.vfio_drivers = &node->vfio_drivers,
 		.driverless = deps->driverless,
 	};
 	if (lead)
 		ret_looked->c.state = binder_look(claims->binder, lead, &ret_looked->c.trouble);
-	claim_pods_usb(deps, node->inventory, address, &ret_looked->usb_pods);
+	claim_pods_usb(deps, node->inventory, subject->address, subject->loan,
+		       &ret_looked->usb_pods);
 }
 
 static void looked_done(struct looked *looked)
@@ -508,7 +518,9 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 	struct looked looked;
 	struct claim_case *c = &looked.c;
 
-	look(claims, view->key, view->object, address, known, &looked);
+	look(claims,
+	     &(struct subject){ .name = view->key, .claim = view->object, .address = address },
+	     known, &looked);
 	looked.bind_trouble = bind_trouble_of(claims, address, view->object);
 	looked.given = claim_pods_find(deps, inventory, address, &looked.holder);
 	looked.lent_to = claim_pods_borrower(deps, inventory, address);
@@ -828,7 +840,10 @@ static void loan_step(const struct claims *claims, const char *address, const ch
 	else if (is_held(claims, address, claim))
 		wait_loan(ret_decision, "the device is still being set up");
 	else {
-		look(claims, name, claim, address, &known, &looked);
+		look(claims,
+		     &(struct subject){
+			     .name = name, .claim = claim, .address = address, .loan = true },
+		     &known, &looked);
 		looked.bind_trouble = uid ? bind_trouble_of(claims, address, claim) : NULL;
 		looked.c.bind_trouble = looked.bind_trouble;
 		claim_plan_loan(&looked.c, ret_decision);

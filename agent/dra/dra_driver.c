@@ -540,6 +540,43 @@ static void make_paths(struct dra_driver *driver, const struct dra_driver_deps *
 	driver->socket_path = xasprintf("%s/dra.sock", driver->dir);
 }
 
+static bool is_held(void *arg, const char *id)
+{
+	const struct dra_driver *driver = arg;
+	auto_free char *holder = prepare_holder(driver->prepare, id);
+
+	return holder != NULL;
+}
+
+static char *holder_of(void *arg, const char *id)
+{
+	const struct dra_driver *driver = arg;
+
+	return driver->deps.holder ? driver->deps.holder(driver->deps.arg, id) : NULL;
+}
+
+static bool is_unhealthy(const struct dra_driver *driver, const char *id)
+{
+	for (size_t i = 0; i < dra_devices_len(driver->devices); i++) {
+		const struct dra_device *device = dra_devices_at(driver->devices, i);
+
+		if (device->trouble && strcmp(device->id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of a healthy device, the slice does not depend on who has it. */
+static void on_holder_changed(void *arg, const char *id)
+{
+	struct dra_driver *driver = arg;
+
+	if (driver->deps.changed)
+		driver->deps.changed(driver->deps.arg, id);
+	if (is_unhealthy(driver, id))
+		slices_update(driver->slices);
+}
+
 static void make_prepare(struct dra_driver *driver)
 {
 	const struct prepare_deps deps = {
@@ -548,10 +585,10 @@ static void make_prepare(struct dra_driver *driver)
 		.place = { .cdi_dir = driver->cdi_dir, .metadata_dir = driver->metadata_dir },
 		.claims_dir = driver->claims_dir,
 		.boot = driver->boot,
-		.holder = driver->deps.holder,
+		.holder = holder_of,
 		.lender = driver->deps.lender,
-		.changed = driver->deps.changed,
-		.arg = driver->deps.arg,
+		.changed = on_holder_changed,
+		.arg = driver,
 	};
 
 	driver->prepare = prepare_new(driver->node, &deps);
@@ -575,7 +612,7 @@ struct dra_driver *dra_driver_new(const struct this_node *node, const struct dra
 	metric_show(driver->errors, (const char *const[]){ "prepare" });
 	metric_show(driver->errors, (const char *const[]){ "unprepare" });
 	driver->devices = dra_devices_new(node, on_devices, driver);
-	driver->slices = slices_new(node, driver->devices);
+	driver->slices = slices_new(node, driver->devices, is_held, driver);
 	driver->health = health_new(node->clock, driver->devices);
 	make_prepare(driver);
 	count_claims(driver);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/dra/cdi_guard.h"
+#include "agent/dra/device_status.h"
 #include "agent/dra/dra_codec.h"
 #include "agent/dra/dra_devices.h"
 #include "agent/dra/lender.h"
@@ -35,6 +36,7 @@ struct prepare_job {
 	prepare_done_fn *done;
 	void *arg;
 	bool undone;                  /* the claim was unprepared after the job began */
+	struct resourceclaim *object; /* the claim as read; NULL: it was not read yet */
 	struct prepared_claim *draft; /* whose devices are being bound; NULL: none    */
 	struct loan *loan;            /* likewise */
 	struct clock_timer *deadline;
@@ -55,6 +57,7 @@ struct prepare {
 	struct prepare_deps deps;
 	struct prepared *prepared;
 	struct cdi_guard *guard;
+	struct device_status *status;
 	struct prepare_job *jobs;
 	struct unfinished *unfinished; /* each claim once */
 };
@@ -209,8 +212,8 @@ static int find_device(const struct prepare *prepare, const struct resourceclaim
 	if (!device)
 		return err_set(err, ERR_INVALID, -ENODEV,
 			       "device '%s' is not offered here now: it is gone, a pod has it by "
-			       "its device plugin, its device claim is deleted, or the "
-			       "HostDeviceConfig does not select it",
+			       "its device plugin, its PCIDeviceClaim or USBDeviceClaim is "
+			       "deleted, or the HostDeviceConfig does not select it",
 			       shown);
 	*ret_device = device;
 	return 0;
@@ -683,6 +686,7 @@ static void job_free(struct prepare_job *job)
 	await_kubelet(job->prepare, job->claim.uid);
 	clock_timer_free(job->prepare->node->clock, job->deadline);
 	prepared_claim_free(job->draft);
+	resourceclaim_free(job->object);
 	free(job->claim.ns);
 	free(job->claim.name);
 	free(job->claim.uid);
@@ -696,11 +700,25 @@ static void job_unlink(struct prepare_job *job)
 		job->next->link = job->link;
 }
 
+/* Tell the result in the claim's status. Of another claim that has the name now nothing is known. */
+static void tell(const struct prepare_job *job, const struct err *err)
+{
+	struct device_status *status = job->prepare->status;
+
+	if (!job->object || job->undone || !str_match(job->object->meta.uid, job->claim.uid))
+		return;
+	if (err)
+		device_status_failed(status, job->claim.ns, job->object, err->msg);
+	else
+		device_status_prepared(status, job->claim.ns, job->object);
+}
+
 static void job_end(struct prepare_job *job, const struct prepared_claim *claim,
 		    const struct err *err)
 {
 	job_unlink(job);
 	job->done(job->arg, claim, err);
+	tell(job, err);
 	job_free(job);
 }
 
@@ -838,19 +856,17 @@ enum { LENDING = 1 };
 /* 0: it is prepared; LENDING: its devices are being bound. */
 static int prepare_object(struct prepare_job *job, const char *text, size_t len, struct err *err)
 {
-	struct resourceclaim *object = NULL;
 	struct prepared_claim *claim = NULL;
-	int r = resourceclaim_parse(text, len, &object, err);
+	int r = resourceclaim_parse(text, len, &job->object, err);
 
 	if (r == 0)
-		r = draft_claim(job->prepare, &job->claim, object, &claim, err);
+		r = draft_claim(job->prepare, &job->claim, job->object, &claim, err);
 	if (r == 0 && is_on_demand(claim)) {
 		r = begin_loan(job, claim, err);
 		r = r < 0 ? r : LENDING;
 	} else if (r == 0) {
 		r = complete(job->prepare, claim, err);
 	}
-	resourceclaim_free(object);
 	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", job->claim.ns, job->claim.name) : r;
 }
 
@@ -979,8 +995,10 @@ int prepare_undo(struct prepare *prepare, const char *uid, struct err *err)
 	if (r == 0)
 		r = prepared_remove(prepare->prepared, uid, err);
 	failpoint("dra-checkpoint-remove-after");
-	if (r == 0)
+	if (r == 0) {
+		device_status_unprepared(prepare->status, uid);
 		notify(prepare, &ids);
+	}
 	json_strs_done(&ids);
 	return r;
 }
@@ -1020,6 +1038,7 @@ struct prepare *prepare_new(const struct this_node *node, const struct prepare_d
 	prepare->deps = *deps;
 	prepare->prepared = prepared_new(deps->claims_dir, deps->boot);
 	prepare->guard = cdi_guard_new(deps->watch, &prepare->deps.place, node->metrics);
+	prepare->status = device_status_new(node);
 	while ((claim = prepared_next(prepare->prepared, &cursor))) {
 		/* What was bound for it is given back; the kubelet asks again. */
 		if (prepared_is_stale(prepare->prepared, claim) || claim->binding)
@@ -1041,6 +1060,7 @@ struct prepare *prepare_free(struct prepare *prepare)
 		prepare->unfinished = unfinished->next;
 		unfinished_free(unfinished);
 	}
+	device_status_free(prepare->status);
 	cdi_guard_free(prepare->guard);
 	prepared_free(prepare->prepared);
 	free(prepare);

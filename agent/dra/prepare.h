@@ -10,7 +10,8 @@
  * and the final one after the bind. What a crash leaves of a first checkpoint is given back
  * (lender.h); so is what a call leaves that ran out of time, if the kubelet does not ask again.
  * Nothing else is bound or reset here, and nothing waits for a device to become free. A claim that
- * cannot be prepared now is refused with the reason, and the kubelet retries.
+ * cannot be prepared now is refused with the reason, and the kubelet retries. The reason is also told
+ * in the claim's status (device_status.h).
  */
 #pragma once
 

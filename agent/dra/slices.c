@@ -37,6 +37,9 @@ struct record {
 struct slices {
 	const struct this_node *node;
 	const struct dra_devices *devices;
+	bool (*is_held)(void *arg, const char *id);
+	void *arg;
+	bool untainted;      /* the API server does not keep taints */
 	struct map *records; /* of struct record, by name */
 	struct map *leaving; /* names of slices that are being deleted */
 	struct map *applied; /* text of the last apply, by name        */
@@ -78,10 +81,40 @@ static json_t *metadata_of(const struct node *node)
 	return metadata;
 }
 
-/* The healthy devices of the pool. *@ret_known: has it any device, healthy or not? */
+/* A device in the slice of a pool that may have taints. */
+static bool is_listed(const struct slices *slices, const struct dra_device *device)
+{
+	return !device->trouble || slices->is_held(slices->arg, device->id);
+}
+
+static bool may_taint(const struct slices *slices, const char *pool)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < dra_devices_len(slices->devices); i++) {
+		const struct dra_device *device = dra_devices_at(slices->devices, i);
+
+		len += strcmp(device->pool, pool) == 0 && is_listed(slices, device);
+	}
+	return !slices->untainted && len <= SLICES_TAINTED_MAX;
+}
+
+static json_t *taints(void)
+{
+	json_t *list = json_array();
+	json_t *taint = json_object();
+
+	json_put_text(taint, "key", SLICES_TAINT);
+	json_put_text(taint, "effect", "NoSchedule");
+	json_add(list, taint);
+	return list;
+}
+
+/* The devices in the slice of the pool. *@ret_known: has the pool any device, healthy or not? */
 static json_t *devices_of(const struct slices *slices, const char *pool, bool *ret_known)
 {
 	json_t *list = json_array();
+	bool tainted = may_taint(slices, pool);
 
 	*ret_known = false;
 	for (size_t i = 0; i < dra_devices_len(slices->devices); i++) {
@@ -91,11 +124,13 @@ static json_t *devices_of(const struct slices *slices, const char *pool, bool *r
 		if (strcmp(device->pool, pool) != 0)
 			continue;
 		*ret_known = true;
-		if (device->trouble)
+		if (device->trouble && !(tainted && is_listed(slices, device)))
 			continue;
 		json = json_object();
 		json_put_text(json, "name", device->name);
 		json_put(json, "attributes", json_incref(device->attributes));
+		if (device->trouble)
+			json_put(json, "taints", taints());
 		json_add(list, json);
 	}
 	return list;
@@ -175,6 +210,9 @@ static char *difference_of_objects(const char *path, json_t *want, json_t *have)
 			difference = find_difference(at, value, json_object_get(have, key));
 	}
 	json_object_foreach (have, key, value) {
+		/* Of a taint, by the API server. */
+		if (strcmp(key, "timeAdded") == 0)
+			continue;
 		if (!difference && !json_object_get(want, key))
 			difference = xasprintf("%s.%s is added", path, key);
 	}
@@ -222,6 +260,40 @@ static char *difference_from(const json_t *wanted, const struct json_text *text)
 			       json_object_get(have, "spec"));
 }
 
+static const json_t *find_device(const json_t *slice, const char *name)
+{
+	const json_t *devices = json_object_get(json_object_get(slice, "spec"), "devices");
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device) {
+		if (str_match(json_string_value(json_object_get(device, "name")), name))
+			return device;
+	}
+	return NULL;
+}
+
+/* Has a device taints in @wanted, and none in @text? */
+static bool lacks_taints(const json_t *wanted, const struct json_text *text)
+{
+	const json_t *devices = json_object_get(json_object_get(wanted, "spec"), "devices");
+	auto_json json_t *have = NULL;
+	const json_t *device;
+	size_t i;
+
+	if (json_map_load(text->text, text->len, &have, NULL) < 0)
+		return false;
+	json_array_foreach (devices, i, device) {
+		const char *name = json_string_value(json_object_get(device, "name"));
+		const json_t *kept = name ? find_device(have, name) : NULL;
+
+		if (json_object_get(device, "taints") && kept &&
+		    is_nothing(json_object_get(kept, "taints")))
+			return true;
+	}
+	return false;
+}
+
 static bool has_owner(const struct slices *slices, const struct resourceslice *slice)
 {
 	const struct node *node = own_node(slices);
@@ -260,7 +332,27 @@ static void *record_free(struct record *record)
 	return NULL;
 }
 
+/* All desired slices, and all that exist, which may have to be removed. */
+static void enqueue_all(struct slices *slices, uint64_t delay_ms)
+{
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(reconcile_store(slices->reconcile), &cursor)))
+		reconcile_enqueue_after(slices->reconcile, entry->name, delay_ms);
+	for (int kind = 0; kind < DRA_KINDS; kind++) {
+		for (size_t i = 0; i < DRA_POOLS_MAX; i++) {
+			auto_free char *name =
+				dra_slice_name(slices->node->name, (enum dra_kind)kind, i);
+
+			reconcile_enqueue_after(slices->reconcile, name, delay_ms);
+		}
+	}
+}
+
 /* --- as struct reconcile_spec has them -------------------------------------------------------- */
+
+enum { LACKS_TAINTS = 1 }; /* decision.detail of a REST: the API server has dropped them */
 
 /* When an agent starts, it must not empty the slices before it has seen the devices. */
 static bool is_ready(void *arg)
@@ -336,6 +428,8 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 	if (slice && view->text && (applied || has_owner(slices, slice))) {
 		ret_decision->job = difference_from(wanted, view->text);
 		ret_decision->job_free = free;
+		if (ret_decision->job && applied && lacks_taints(wanted, view->text))
+			ret_decision->detail = LACKS_TAINTS;
 		if (!ret_decision->job || applied)
 			return;
 	}
@@ -372,34 +466,22 @@ static void rested(void *arg, const char *name, const void *object, const struct
 			 "feature gate of it off?",
 			 log_str("slice", name), log_str("field", record->difference));
 	record_free(map_set(slices->records, name, record));
+	/* Without its taint, an unhealthy device would look healthy. */
+	if (decision->detail == LACKS_TAINTS && !slices->untainted) {
+		slices->untainted = true;
+		enqueue_all(slices, 0);
+	}
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
-
-/* All desired slices, and all that exist, which may have to be removed. */
-static void enqueue_all(struct slices *slices, uint64_t delay_ms)
-{
-	const struct entry *entry;
-	size_t cursor = 0;
-
-	while ((entry = store_next(reconcile_store(slices->reconcile), &cursor)))
-		reconcile_enqueue_after(slices->reconcile, entry->name, delay_ms);
-	for (int kind = 0; kind < DRA_KINDS; kind++) {
-		for (size_t i = 0; i < DRA_POOLS_MAX; i++) {
-			auto_free char *name =
-				dra_slice_name(slices->node->name, (enum dra_kind)kind, i);
-
-			reconcile_enqueue_after(slices->reconcile, name, delay_ms);
-		}
-	}
-}
 
 static void on_synced(void *arg)
 {
 	enqueue_all(arg, 0);
 }
 
-struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices)
+struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices,
+			  bool (*is_held)(void *arg, const char *id), void *arg)
 {
 	struct slices *slices = xcalloc(1, sizeof(*slices));
 	auto_free char *selector =
@@ -407,6 +489,8 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 
 	slices->node = node;
 	slices->devices = devices;
+	slices->is_held = is_held;
+	slices->arg = arg;
 	slices->records = map_new();
 	slices->leaving = map_new();
 	slices->applied = map_new();

@@ -7,6 +7,10 @@
  * removed. Slices that are up to date are not written. Fields that the API server drops because a
  * feature gate is off are logged once.
  *
+ * An unhealthy device is not in its slice. Only while a ResourceClaim has it, it stays there with the
+ * taint SLICES_TAINT, if the API server keeps taints (KEP-5055) and the slice is not too long for
+ * them. Its effect is NoSchedule: NoExecute would delete the pods, and so end virtual machines.
+ *
  * A pool without devices keeps an empty slice while the HostDeviceConfig selects its kind, because
  * without a slice the driver would seem to be gone. If the node's container runtime would start
  * containers without their devices (runtime_cdi.h), there are no slices.
@@ -15,12 +19,21 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+/* Of a device that is not healthy. */
+#define SLICES_TAINT "hostdev.io/unhealthy"
+
+enum { SLICES_TAINTED_MAX = 64 }; /* devices in a slice with taints; limit of the API */
+
 struct dra_devices;
 struct slices;
 struct this_node;
 
-/* Both are borrowed. No network traffic before slices_start(). */
-struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices);
+/* Both are borrowed. No network traffic before slices_start(). @is_held: has a ResourceClaim the
+ * device @id? Call slices_update() when that changes for a device that is not healthy. */
+struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices,
+			  bool (*is_held)(void *arg, const char *id), void *arg);
 /* Takes NULL, returns NULL. */
 struct slices *slices_free(struct slices *slices);
 

@@ -212,9 +212,9 @@ static char *trouble_of(const struct pci_view *view, const struct pcidevice *dev
 	const char *driver = device->status.kernel_driver_in_use;
 
 	if (claim->meta.deletion_timestamp)
-		return xstrdup("its claim is being deleted");
+		return xstrdup("its PCIDeviceClaim is being deleted");
 	if (!pcideviceclaim_is_ready_to_offer(claim))
-		return xasprintf("its claim is not ready: %s",
+		return xasprintf("its PCIDeviceClaim is not ready: %s",
 				 ready && ready->message ? ready->message : "it says nothing yet");
 	if (!on_driver(view, device, claim))
 		return xasprintf("it is on %s, not on %s", driver ? driver : "no driver",

@@ -90,7 +90,7 @@ static char *claim_trouble(const struct usb_view *view, const struct usbdevicecl
 			   const struct usb_sighting *seen)
 {
 	if (claim->meta.deletion_timestamp)
-		return xstrdup("its claim is being deleted");
+		return xstrdup("its USBDeviceClaim is being deleted");
 	switch (seen->sight) {
 	case USB_HERE:
 		return usb_claim_spares(claim, seen->device) ? reach_trouble(view, seen->device)

@@ -98,12 +98,23 @@ static const struct json_row consumer_map[] = {
 };
 #undef S
 
+#define S struct resourceclaim_device
+static const struct json_row device_map[] = {
+	JSON_STR(S, driver, "driver", JSON_OPTIONAL),
+	JSON_STR(S, pool, "pool", JSON_OPTIONAL),
+	JSON_STR(S, device, "device", JSON_OPTIONAL),
+	API_CONDITIONS(S),
+	JSON_END,
+};
+#undef S
+
 #define S struct resourceclaim_status
 static const struct json_row status_map[] = {
 	JSON_STRUCT(S, allocation, "allocation", JSON_OPTIONAL, struct resourceclaim_allocation,
 		    allocation_map),
 	JSON_LIST(S, reserved_for, "reservedFor", JSON_OPTIONAL, struct resourceclaim_consumer,
 		  consumer_map),
+	JSON_LIST(S, devices, "devices", JSON_OPTIONAL, struct resourceclaim_device, device_map),
 	JSON_END,
 };
 #undef S

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/condition.h"
 #include "api/kind.h"
 #include "api/meta.h"
 
@@ -95,12 +96,25 @@ struct resourceclaim_consumer {
 	char *name;
 };
 
+/* What a driver says of an allocated device (KEP-4817). Anybody who may write the status may write
+ * this, so each member can be NULL. */
+struct resourceclaim_device {
+	char *driver;
+	char *pool;
+	char *device;
+	struct api_conditions conditions;
+};
+
 struct resourceclaim_status {
 	struct resourceclaim_allocation allocation;
 	struct {
 		struct resourceclaim_consumer *items;
 		size_t len, cap;
 	} reserved_for;
+	struct {
+		struct resourceclaim_device *items;
+		size_t len, cap;
+	} devices;
 };
 
 struct resourceclaim {

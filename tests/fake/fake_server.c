@@ -28,6 +28,7 @@ struct fake_server {
 	json_t *applied;            /* "manager name subresource" -> what was applied last   */
 	char *hidden;
 	bool deletes_unseen;
+	void (*edit)(json_t *object); /* NULL: none */
 	enum fake_watch watch;
 	struct {
 		fake_asked_fn *on_asked;
@@ -348,6 +349,11 @@ void fake_server_delete(struct fake_server *server, const char *name)
 	show_soon(server);
 }
 
+void fake_server_set_edit(struct fake_server *server, void (*edit)(json_t *object))
+{
+	server->edit = edit;
+}
+
 void fake_server_allow_unseen_deletes(struct fake_server *server)
 {
 	server->deletes_unseen = true;
@@ -569,6 +575,8 @@ static void serve_patch(struct served *s, json_t *object)
 	auto_json json_t *changed = NULL;
 	const char *answered = json_string_value(json_object_get(s->server->answered, s->name));
 
+	if (apply && s->server->edit)
+		s->server->edit(s->body);
 	if (!object && apply && !s->is_status) {
 		create(s->server, s->name, s->body);
 		answer_object(s, s->body);

@@ -84,6 +84,9 @@ void fake_server_write_status(struct fake_server *server, const char *name, cons
  * by "node". */
 void fake_server_apply_status(struct fake_server *server, const char *manager, const char *name,
 			      const char *text);
+/* From now on the server edits each object that a program applies, or the part of it, before it
+ * stores it: as one that drops fields or sets some. */
+void fake_server_set_edit(struct fake_server *server, void (*edit)(json_t *object));
 /* Whoever deletes an object of the kind need not have seen it. */
 void fake_server_allow_unseen_deletes(struct fake_server *server);
 /* There is the object @name, all of it as @text says, status and uid, too. */

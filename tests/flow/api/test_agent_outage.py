@@ -202,7 +202,7 @@ def test_the_agent_has_these_rights_and_no_more(installed):
             "spec": {"namespace": "default"}})
     rights = {}
     for rule in json.loads(review.stdout)["status"]["resourceRules"]:
-        assert "resourceNames" not in rule
+        assert rule.get("resourceNames") in (None, ["hostdev.io"])
         for group, resource in itertools.product(rule["apiGroups"], rule["resources"]):
             # What everybody may: ask about oneself.
             if group not in ("authentication.k8s.io", "authorization.k8s.io"):
@@ -221,6 +221,8 @@ def test_the_agent_has_these_rights_and_no_more(installed):
         ("", "nodes"): read,
         ("resource.k8s.io", "resourceslices"): [*read, "create", "update", "patch", "delete"],
         ("resource.k8s.io", "resourceclaims"): ["get"],
+        ("resource.k8s.io", "resourceclaims/status"): ["patch"],
+        ("resource.k8s.io", "resourceclaims/driver"): ["associated-node:patch"],
         ("", "events"): ["create", "patch"],
     }
 

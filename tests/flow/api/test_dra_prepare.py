@@ -3,14 +3,15 @@ test_dra.py."""
 
 import json
 import os
+import time
 
 import pytest
 
 from cluster import wait_until
 from fake_kubelet import field, fields
-from policies import MERGE, accepted
-from rest import GROUP
-from test_dra import NAME, agent, config, kubelet, published, registrar, slices  # noqa: F401, fixtures
+from policies import MERGE, accepted, refused
+from rest import GROUP, Rest
+from test_dra import NAME, agent, config, kubelet, published, registrar, slice_writes, slices  # noqa: F401, fixtures
 from test_hostile_names import NIC
 
 SERVICE = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin"
@@ -21,18 +22,25 @@ KNOWN_S = 20  # until a kubelet without podresources counts as one without pods
 class Claim:
     """A ResourceClaim, allocated as the scheduler would do it."""
 
-    def __init__(self, rest, node, name):
+    def __init__(self, rest, node, name, pools=()):
+        """@pools: (driver, pool) of each device."""
         self.rest, self.name = rest, name
         spec = {"devices": {"requests": [{"name": "a", "exactly": {"deviceClassName": "pci.hostdev.io"}}]}}
         made = accepted(rest.request("POST", CLAIMS, {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
                                                       "metadata": {"name": name}, "spec": spec}))
         self.uid = made["metadata"]["uid"]
-        result = {"request": "a", "driver": "hostdev.io", "pool": node, "device": NAME}
+        results = [{"request": "a", "driver": driver, "pool": pool, "device": NAME}
+                   for driver, pool in pools or [("hostdev.io", node)]]
         accepted(rest.request("PATCH", f"{CLAIMS}/{name}/status",
-                              {"status": {"allocation": {"devices": {"results": [result]}}}}, MERGE))
+                              {"status": {"allocation": {"devices": {"results": results}}}}, MERGE))
 
     def message(self):
         return field(1, field(1, b"default") + field(2, self.uid.encode()) + field(3, self.name.encode()))
+
+    def devices(self):
+        """What drivers say in the status: [(device, {type: (status, message)})]."""
+        said = self.rest.get(f"{CLAIMS}/{self.name}")["status"].get("devices") or []
+        return [(one["device"], {c["type"]: (c["status"], c["message"]) for c in one["conditions"]}) for one in said]
 
     def remove(self):
         self.rest.request("DELETE", f"{CLAIMS}/{self.name}")
@@ -42,8 +50,8 @@ class Claim:
 def claim(rest, node):
     made = []
 
-    def make(name):
-        made.append(Claim(rest, node, name))
+    def make(name, pools=()):
+        made.append(Claim(rest, node, name, pools))
         return made[-1]
 
     yield make
@@ -115,6 +123,117 @@ def test_a_device_goes_to_one_claim(driver, prepared, claim):
     assert not prepared.cdi.exists()
     assert driver.refusal(second) == ""
     driver.unprepare(second)
+
+
+def claim_writes(agent, cluster):  # noqa: F811
+    return sum(event["objectRef"]["resource"] == "resourceclaims" and event["verb"] != "get"
+               for event in agent.audit(cluster))
+
+
+def test_the_status_of_a_claim_says_why_it_is_not_prepared(driver, prepared, claim, agent, cluster):  # noqa: F811
+    second = claim("second")
+    refusal = driver.refusal(second)
+    wait_until(lambda: second.devices() == [(NAME, {"Ready": ("False", refusal)})], 10, second.devices)
+    wait_until(lambda: prepared.devices() == [], 10, prepared.devices)
+    writes = claim_writes(agent, cluster)
+    for _ in range(3):
+        assert driver.refusal(second) == refusal
+    assert second.devices() == [(NAME, {"Ready": ("False", refusal)})]
+    assert claim_writes(agent, cluster) == writes, "the same message was written again"
+
+    driver.unprepare(prepared)
+    assert driver.refusal(second) == ""
+    wait_until(lambda: second.devices() == [], 10, second.devices)
+    writes = claim_writes(agent, cluster)
+    for _ in range(3):
+        driver.unprepare(second)
+        assert driver.refusal(second) == ""
+    driver.unprepare(second)
+    assert claim_writes(agent, cluster) == writes, "something was written though nothing failed"
+
+
+def test_a_status_outlives_the_agent_that_wrote_it(driver, prepared, claim, agent):  # noqa: F811
+    second = claim("second")
+    refusal = driver.refusal(second)
+    wait_until(lambda: second.devices() == [(NAME, {"Ready": ("False", refusal)})], 10, second.devices)
+    agent.kill()
+    agent.start()
+    wait_until(agent.ready, 30)
+    wait_until(lambda: driver.unprepare(prepared) is None and driver.refusal(second) == "", KNOWN_S)
+    wait_until(lambda: second.devices() == [], 10, second.devices)
+    driver.unprepare(second)
+
+
+def test_the_status_of_a_claim_that_is_unprepared_says_nothing(driver, prepared, claim):
+    second = claim("second")
+    assert driver.refusal(second)
+    wait_until(second.devices, 10)
+    driver.unprepare(second)
+    wait_until(lambda: second.devices() == [], 10, second.devices)
+
+
+APPLY = "application/apply-patch+yaml"
+
+
+def said(claim, pool, device=NAME, driver="hostdev.io"):
+    """What an agent applies."""
+    condition = {"type": "Ready", "status": "False", "reason": "NotPrepared", "message": "x",
+                 "lastTransitionTime": "2026-01-02T03:04:05Z"}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": claim.name},
+            "status": {"devices": [{"driver": driver, "pool": pool, "device": device, "conditions": [condition]}]}}
+
+
+def test_an_agent_writes_of_devices_of_its_node_and_driver_only(rest, identities, claim, node):
+    one = claim("nic", [("hostdev.io", node), ("hostdev.io", f"{node}/usb"), ("hostdev.io", f"{node}-b"),
+                        ("gpu.nvidia.com", node)])
+    path = f"{CLAIMS}/nic/status?fieldManager=hostdev-agent&force=true"
+    agent, other = Rest(identities.agent(node)), Rest(identities.agent(f"{node}-b"))
+    for pool in (node, f"{node}/usb"):
+        accepted(agent.request("PATCH", path, said(one, pool), APPLY))
+    refused(other.request("PATCH", path, said(one, node), APPLY), "only what concerns devices of its node and driver")
+    refused(agent.request("PATCH", path, said(one, f"{node}-b"), APPLY), "only what concerns devices of its node and driver")
+    refused(agent.request("PATCH", path, said(one, node, driver="gpu.nvidia.com"), APPLY), "of its node and driver")
+    refused(agent.request("PATCH", f"{CLAIMS}/nic/status", {"status": {"allocation": None}}, MERGE), "which devices")
+    reserved = [{"resource": "pods", "name": "a", "uid": "u"}]
+    refused(agent.request("PATCH", f"{CLAIMS}/nic/status", {"status": {"reservedFor": reserved}}, MERGE), "which devices")
+    assert agent.request("PATCH", f"{CLAIMS}/nic", {"metadata": {"labels": {"a": "b"}}}, MERGE)[0] == 403
+    unbound = Rest(identities.kubeconfig("unbound", {"token": identities.token("hostdev-agent")}))
+    refused(unbound.request("PATCH", path, said(one, node), APPLY), "this token of the agent names no node")
+    # Of another claim that has the name now.
+    body = said(one, node)
+    body["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
+    status, answer = agent.request("PATCH", path, body, APPLY)
+    assert status in (409, 422), answer
+    # And what it said it takes back.
+    body = said(one, node)
+    del body["status"]
+    accepted(agent.request("PATCH", path, body, APPLY))
+    assert one.devices() == []
+
+
+def test_a_server_without_taints_has_an_unhealthy_device_out_of_the_slice(prepared, published, agent, cluster):  # noqa: F811
+    """It is tried with a taint once; Kubernetes 1.34 and 1.35 have the gate off."""
+    for most in 3, 2:  # out, and in again
+        before = slice_writes(agent, cluster)
+        agent.vfio_node.unlink()
+        published.wait([], 5)
+        time.sleep(1)
+        agent.vfio_node.symlink_to("/dev/null")
+        published.wait([NAME], 5)
+        assert slice_writes(agent, cluster) - before <= most
+    assert len(agent.lines("does not keep a ResourceSlice as it was written", "taints is missing")) == 1
+
+
+def test_a_pool_of_a_node_whose_name_is_too_long_for_it(identities, claim):
+    """As dra_pool_name() in agent/dra/dra_devices.c makes it."""
+    long = ".".join(["y" * 62] * 4)[:249] + "zz"
+    pools = [f"{name}-{'0a' * 8}/usb" for name in (long[:46], long[:46].replace("y", "x"), long.replace(".", "-")[:66])]
+    one = claim("nic", [("hostdev.io", pool) for pool in pools])
+    path = f"{CLAIMS}/nic/status?fieldManager=hostdev-agent&force=true"
+    agent = Rest(identities.agent(long))
+    for pool in pools[0], pools[2]:
+        accepted(agent.request("PATCH", path, said(one, pool), APPLY))
+    refused(agent.request("PATCH", path, said(one, pools[1]), APPLY), "only what concerns devices of its node and driver")
 
 
 def test_the_release_of_a_device_waits_for_its_claim(driver, prepared, rest, node):

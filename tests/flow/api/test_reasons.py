@@ -171,7 +171,7 @@ def test_no_two_rows_of_a_table_mean_the_same():
 
 
 # Of these the plugin shows conditions. Reasons of the others are no device's.
-NOT_SHOWN = {"MediatedDeviceParent", "HostDeviceConfig", "Events"}
+NOT_SHOWN = {"MediatedDeviceParent", "HostDeviceConfig", "ResourceClaim", "Events"}
 
 
 def advices():

@@ -147,6 +147,13 @@ class TestAPodWithAClaim:
         uid = dra.cluster.get("resourceclaim", "nic")["metadata"]["uid"]
         assert f"{CDI}/{DRIVER}-device_{uid}.json" in dra.cdi_files()
 
+    def test_the_device_says_by_which_claim_the_pod_has_it(self, node, dra, pod):
+        """And the status of the claim says nothing, because nothing is wrong."""
+        node.wait_allocations(NIC, "default/vm-dra/main")
+        (allocation,) = node.pci_object(NIC)["status"]["allocations"]
+        assert allocation["resourceClaim"] == "nic"
+        assert not dra.cluster.get("resourceclaim", "nic")["status"].get("devices")
+
     def test_kubevirts_own_code_finds_the_device(self, dra, pod, tmp_path):
         dra.metadata(pod, tmp_path)
         new, old = tmp_path / "kubernetes.io/dra-device-attributes", tmp_path / "dra-device-attributes"

@@ -2,6 +2,8 @@
 #include "agent/claim/claims.h"
 #include "agent/claim/loan.h"
 
+#include "api/names.h"
+#include "api/usbdeviceclaim.h"
 #include "base/err.h"
 #include "fake/fake_client.h"
 #include "unit/agent/claims_nic.h"
@@ -263,7 +265,7 @@ static struct refused_case {
 	  { NIC("e1000e"), TWIN("vfio-pci") },
 	  NULL,
 	  "another program has bound its IOMMU group's " TWIN_AT " to vfio-pci" },
-	{ "it is not there", { GPU }, NULL, NIC_AT " is not on the node: the claim waits for it" },
+	{ "it is not there", { GPU }, NULL, NIC_AT " is not on the node" },
 	{ "a pod could open it",
 	  { NIC("e1000e") },
 	  "a pod may still open it",
@@ -288,6 +290,81 @@ static void what_is_not_free_is_refused(void **state)
 	(void)lend(b, NIC_AT, NULL);
 	heard_is(end);
 	assert_int_equal(fake.binder->started, 0);
+}
+
+/* What is refused in the same way for a PCIDeviceClaim has other advice for its user. */
+#define RENEW "delete the pod and its ResourceClaim, and create new ones|"
+#define BOOTED                                                                            \
+	"{\"kind\":\"record\",\"address\":\"" NIC_AT "\",\"claim\":\"" NAME               \
+	"\",\"uid\":\"rc1\",\"driver\":\"vfio-pci\",\"native\":\"e1000e\",\"id\":\"8086:" \
+	"10d3\",\"bound\":\"old\"}"
+#define ELSEWHERE                                                                        \
+	"{\"kind\":\"pci\",\"address\":\"0000:03:00.0\",\"vendor\":\"8086\",\"device\":" \
+	"\"10d3\",\"class\":\"020000\",\"iommuGroup\":\"3\",\"driver\":\"e1000e\"}"
+#define IGB                                                                                     \
+	"{\"kind\":\"pci\",\"address\":\"" NIC_AT "\",\"vendor\":\"8086\",\"device\":\"1533\"," \
+	"\"class\":\"020000\",\"iommuGroup\":\"1\",\"driver\":\"igb\"}"
+#define STICK \
+	"{\"kind\":\"usb\",\"name\":\"1-2\",\"bus\":1,\"device\":5,\"pciAddress\":\"" NIC_AT "\"}"
+
+static struct advice_case {
+	const char *name;
+	const char *lines[4];
+	const char *usb_pod;
+	const char *end;
+} advices[] = {
+	{ "another device is at the address",
+	  { IGB, RECORD("rc1") },
+	  NULL,
+	  NIC_AT " is another device (8086:1533) than the one that was bound (8086:10d3): " RENEW },
+	{ "after a boot only the address distinguishes it",
+	  { NIC("e1000e"), ELSEWHERE, BOOTED },
+	  NULL,
+	  "the node has booted, and only the address distinguishes " NIC_AT
+	  " from 0000:03:00.0, which is of the same model: " RENEW },
+	{ "a pod has one of its USB devices",
+	  { NIC("xhci_hcd"), STICK },
+	  "pod default/vm-2",
+	  "USB devices on " NIC_AT " are in use: pod default/vm-2 has the device in port 1-2: "
+	  "delete the pod|" },
+};
+
+static void advice_is_for_who_uses_a_resource_claim(void **state)
+{
+	const struct advice_case *row = suite_row(state);
+	struct bench *b = *state;
+
+	b->pod = b->borrower = RC;
+	b->usb_pod = row->usb_pod;
+	bench_look(b, row->lines);
+	(void)lend(b, NIC_AT, NULL);
+	heard_is(row->end);
+	assert_int_equal(fake.binder->started, 0);
+}
+
+/* Its USB devices have claims of their own. */
+static void claimed_usb_devices_come_first(void **state)
+{
+	static const char *const controller[] = { NIC("xhci_hcd"), STICK, NULL };
+	struct bench *b = *state;
+	struct fake_server *claims = fake_server_join(b->server, &usbdeviceclaim_kind);
+	struct informer *informer = bench_informer(b, &usbdeviceclaim_kind);
+
+	fake_server_put(claims, "stick",
+			"{'metadata':{'name':'stick','finalizers':["
+			"'" NAMES_FINALIZER_HARVESTER_USB
+			"']},'status':{'nodeName':'node1','pciAddress':"
+			"'" NIC_AT "','portPath':'1-2'}}");
+	informer_start(informer);
+	bench_list_one(b);
+	assert_true(informer_synced(informer));
+	b->node.claims[INVENTORY_USB] = informer;
+	bench_look(b, controller);
+	(void)lend(b, NIC_AT, NULL);
+	heard_is("USB devices on " NIC_AT " are claimed: delete USBDeviceClaim 'stick'|");
+	b->node.claims[INVENTORY_USB] = NULL;
+	informer_free(informer);
+	fake_server_free(claims);
 }
 
 static void a_free_device_has_no_trouble(void **state)
@@ -513,6 +590,8 @@ int main(void)
 		  a_device_that_is_still_bound_is_taken_over, NULL);
 	suite_add(&suite, "groups follow each other", groups_follow_each_other, NULL);
 	suite_rows(&suite, refused, what_is_not_free_is_refused);
+	suite_rows(&suite, advices, advice_is_for_who_uses_a_resource_claim);
+	suite_add(&suite, "claimed USB devices come first", claimed_usb_devices_come_first, NULL);
 	suite_add(&suite, "a free device has no trouble", a_free_device_has_no_trouble, NULL);
 	suite_add(&suite, "a claimed device is refused", a_claimed_device_is_refused, NULL);
 	suite_add(&suite, "what the helper says is told", what_the_helper_says_is_told, NULL);

@@ -1,6 +1,6 @@
 /*
- * dra_scene: a node with a DRA driver's devices, in the place of agent/dra/dra_devices.c and
- * slices.c, and with a kubelet's folder, an API server that the test answers for, and pods that it
+ * dra_scene: a node with a DRA driver's devices, in the place of agent/dra/dra_devices.c, slices.c and
+ * device_status.c, and with a kubelet's folder, an API server that the test answers for, and pods that it
  * makes up.
  *
  *	struct dra_scene *scene = dra_scene_new();
@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "agent/dra/device_status.h"
 #include "agent/dra/dra_devices.h"
 #include "agent/dra/slices.h"
 #include "agent/inventory/inventory.h"
@@ -18,6 +19,7 @@
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/kubelet_watch.h"
 #include "api/json_map.h"
+#include "api/resourceclaim.h"
 #include "base/err.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
@@ -41,6 +43,7 @@ struct dra_devices {
 	struct dra_device items[FAKE_DEVICES_MAX];
 	size_t len;
 	bool selects;
+	size_t updates; /* of the slices */
 };
 
 struct dra_scene {
@@ -50,6 +53,7 @@ struct dra_scene {
 	struct dra_devices devices;
 	struct str allocated; /* "resource:id id|" of each allocate */
 	struct str refusal;   /* the next allocate fails with it    */
+	struct str told;      /* what device_status was told, as below */
 	bool gives_nothing;
 	bool gives_annotation;
 	char *busy;   /* the ID of a device that a process still has */
@@ -123,7 +127,8 @@ struct slices {
 	struct str *log;
 };
 
-struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices)
+struct slices *slices_new(const struct this_node *node, const struct dra_devices *devices,
+			  bool (*is_held)(void *arg, const char *id), void *arg)
 {
 	struct slices *slices = xcalloc(1, sizeof(*slices));
 
@@ -144,6 +149,61 @@ void slices_start(struct slices *slices)
 
 void slices_update(struct slices *slices)
 {
+	(*fake_devices())->updates++;
+}
+
+/* --- the status of claims --------------------------------------------------------------------- */
+
+/* "failed nic: MESSAGE|", "prepared nic|", "unprepared UID|". */
+static inline struct str **fake_told(void)
+{
+	static struct str *told;
+
+	return &told;
+}
+
+struct device_status {
+	struct str *told;
+};
+
+struct device_status *device_status_new(const struct this_node *node)
+{
+	struct device_status *status = xcalloc(1, sizeof(*status));
+
+	status->told = *fake_told();
+	return status;
+}
+
+struct device_status *device_status_free(struct device_status *status)
+{
+	free(status);
+	return NULL;
+}
+
+void device_status_failed(struct device_status *status, const char *ns,
+			  const struct resourceclaim *claim, const char *message)
+{
+	assert_string_equal(ns, "default");
+	str_addf(status->told, "failed %s: %s|", claim->meta.name, message);
+}
+
+void device_status_prepared(struct device_status *status, const char *ns,
+			    const struct resourceclaim *claim)
+{
+	assert_string_equal(ns, "default");
+	str_addf(status->told, "prepared %s|", claim->meta.name);
+}
+
+void device_status_unprepared(struct device_status *status, const char *uid)
+{
+	str_addf(status->told, "unprepared %s|", uid);
+}
+
+/* And nothing else since the last time. */
+static inline void dra_scene_assert_told(struct str *told, const char *expected)
+{
+	assert_string_equal(str_cstr(told), expected);
+	str_clear(told);
 }
 
 /* --- a device type ---------------------------------------------------------------------------- */
@@ -340,6 +400,7 @@ static inline void dra_scene_init(struct dra_scene *scene)
 	scene->watch = kubelet_watch_new(&scene->stage.loop, scene->stage.clock, watched);
 	scene->devices.log = &scene->stage.log;
 	*fake_devices() = &scene->devices;
+	*fake_told() = &scene->told;
 }
 
 /* What uses it is freed. */
@@ -351,6 +412,7 @@ static inline void dra_scene_done(struct dra_scene *scene)
 	stage_done(&scene->stage);
 	str_done(&scene->allocated);
 	str_done(&scene->refusal);
+	str_done(&scene->told);
 	free(scene->busy);
 	free(scene->in_pod);
 	free(scene->kubelet_dir);

@@ -619,6 +619,23 @@ static void health_is_streamed(void **state)
 	stage_settle(&scene->dra.stage, "");
 }
 
+/* Of a healthy one the slice is the same. */
+static void slice_of_an_unhealthy_device_depends_on_its_claim(void **state)
+{
+	struct scene *scene = *state;
+	size_t before = scene->dra.devices.updates;
+
+	prepare_nic(scene);
+	(void)call(scene, UNPREPARE, "nic", NULL);
+	stage_settle(&scene->dra.stage, "changed " NIC "|1|");
+	prepare_nic(scene);
+	assert_int_equal(scene->dra.devices.updates, before);
+	dra_scene_device(&scene->dra, NIC)->trouble = xstrdup("it is lost");
+	(void)call(scene, UNPREPARE, "nic", NULL);
+	stage_settle(&scene->dra.stage, "changed " NIC "|1|");
+	assert_int_equal(scene->dra.devices.updates, before + 1);
+}
+
 static void streams_are_few(void **state)
 {
 	struct scene *scene = *state;
@@ -666,6 +683,8 @@ int main(void)
 	suite_add(&suite, "the registration is shown", registration_is_shown, NULL);
 	suite_add(&suite, "restored files are counted", restored_files_are_counted, NULL);
 	suite_rows(&suite, healths, health_is_streamed);
+	suite_add(&suite, "the slice of an unhealthy device depends on its claim",
+		  slice_of_an_unhealthy_device_depends_on_its_claim, NULL);
 	suite_add(&suite, "there are not many streams", streams_are_few, NULL);
 	return suite_run(&suite, "dra_driver");
 }

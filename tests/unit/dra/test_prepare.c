@@ -229,7 +229,7 @@ static struct device_case {
 	{ "gone", IT_IS_GONE,
 	  "device 'pci-" NIC_NAME
 	  "' is not offered here now: it is gone, a pod has it by its device "
-	  "plugin, its device claim is deleted, or the HostDeviceConfig does not select it" },
+	  "plugin, its PCIDeviceClaim or USBDeviceClaim is deleted, or the HostDeviceConfig does not select it" },
 	{ "in a pod", A_POD_HAS_IT,
 	  "device '" NIC "' is in use by pod default/vm-1; it is free when the pod has ended" },
 	{ "open", A_PROCESS_HAS_IT,
@@ -368,6 +368,47 @@ static void answer_of_the_api_server(void **state)
 	assert_memory_equal(str_cstr(&scene->dra.stage.log), c->message, strlen(c->message));
 	str_clear(&scene->dra.stage.log);
 	prepare_scene_assert_nothing(scene);
+}
+
+/* --- the claim's status ----------------------------------------------------------------------- */
+
+/* In the words that the kubelet gets. */
+static void claim_is_told_the_result(void **state)
+{
+	struct prepare_scene *scene = *state;
+	struct str *told = &scene->dra.told;
+
+	dra_scene_device(&scene->dra, NIC)->trouble = xstrdup("it is lost");
+	prepare_scene_prepare(scene, "nic", UID1, nic);
+	dra_scene_assert_told(told, "failed nic: ResourceClaim default/nic: device '" NIC
+				    "' is not ready: it "
+				    "is lost|");
+	stage_settle(&scene->dra.stage,
+		     "ResourceClaim default/nic: device '" NIC "' is not ready: it is lost|");
+	free(dra_scene_device(&scene->dra, NIC)->trouble);
+	dra_scene_device(&scene->dra, NIC)->trouble = NULL;
+	prepare_scene_prepare(scene, "nic", UID1, nic);
+	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
+	dra_scene_assert_told(told, "prepared nic|");
+	assert_int_equal(prepare_undo(scene->prepare, UID1, NULL), 0);
+	stage_settle(&scene->dra.stage, "changed " NIC "|");
+	dra_scene_assert_told(told, "unprepared " UID1 "|");
+}
+
+/* Nor one that was not read: nobody knows its devices. */
+static void another_claim_is_told_nothing(void **state)
+{
+	struct prepare_scene *scene = *state;
+
+	(void)prepare_scene_begin(scene, "nic", UID1);
+	dra_scene_answer(&scene->dra, "nic", UID2, nic);
+	(void)prepare_scene_begin(scene, "nic", UID1);
+	fake_client_answer(scene->dra.node.client, 500, "{}");
+	(void)prepare_scene_begin(scene, "nic", UID1);
+	prepare_cancel(scene->job);
+	stage_rest(&scene->dra.stage);
+	str_clear(&scene->dra.stage.log);
+	dra_scene_assert_told(&scene->dra.told, "");
 }
 
 /* The pod was deleted, and another one's claim has the name. */
@@ -653,6 +694,8 @@ int main(void)
 	suite_rows(&suite, devices, device_cannot_be_had);
 	suite_add(&suite, "other groups do not matter", other_groups_do_not_matter, NULL);
 	suite_rows(&suite, answers, answer_of_the_api_server);
+	suite_add(&suite, "the claim is told the result", claim_is_told_the_result, NULL);
+	suite_add(&suite, "another claim is told nothing", another_claim_is_told_nothing, NULL);
 	suite_add(&suite, "a claim is replaced under its name", replaced_under_its_name, NULL);
 	suite_add(&suite, "a prepared claim needs no API server",
 		  prepared_claim_needs_no_api_server, NULL);

@@ -76,9 +76,12 @@ static void what_cannot_be_bound_is_nobodys(void **state)
 	struct prepare_scene *scene = *state;
 
 	prepare_scene_prepare(scene, "nic", UID1, nic);
+	dra_scene_assert_told(&scene->dra.told, "");
 	prepare_scene_lent(scene, "process 7 (qemu) has it open");
 	stage_settle(&scene->dra.stage, LEND
 		     "changed " NIC "|ResourceClaim default/nic: process 7 (qemu) has it open|");
+	dra_scene_assert_told(&scene->dra.told, "failed nic: ResourceClaim default/nic: process 7 "
+						"(qemu) has it open|");
 	prepare_scene_assert_nothing(scene);
 	borrower_is(scene, NIC, NULL);
 }
@@ -157,6 +160,8 @@ static void nothing_happens_for_long(void **state)
 		     "stop|changed " NIC
 		     "|ResourceClaim default/nic is not prepared after 10 s: it takes long|");
 	prepare_scene_assert_nothing(scene);
+	dra_scene_assert_told(&scene->dra.told, "failed nic: ResourceClaim default/nic is not "
+						"prepared after 10 s: it takes long|");
 }
 
 /* The bind has outlived the call, which has told why. */
@@ -288,6 +293,7 @@ static void unprepared_while_it_is_bound(void **state)
 	fake_clock_advance(scene->dra.stage.fake, 1);
 	stage_settle(&scene->dra.stage,
 		     "stop|changed " NIC "|ResourceClaim default/nic was unprepared meanwhile|");
+	dra_scene_assert_told(&scene->dra.told, "unprepared " UID1 "|");
 }
 
 static void kubelet_hangs_up(void **state)

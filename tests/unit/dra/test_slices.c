@@ -30,6 +30,7 @@ struct bench {
 	struct dra_devices *devices;
 	struct slices *slices;
 	struct metrics *metrics;
+	const char *held; /* the device that a ResourceClaim has; NULL: none */
 };
 
 static const char *const lines[] = {
@@ -46,6 +47,13 @@ static void on_devices(void *arg)
 
 	if (b->slices)
 		slices_update(b->slices);
+}
+
+static bool is_held(void *arg, const char *id)
+{
+	const struct bench *b = arg;
+
+	return str_match(b->held, id);
 }
 
 static void on_node(void *arg, const char *name, const struct entry *before,
@@ -70,7 +78,7 @@ static void bench_begin(struct bench *b)
 	b->node.inventory = b->world.inventory;
 	b->node.metrics = b->metrics;
 	b->devices = dra_devices_new(&b->node, on_devices, b);
-	b->slices = slices_new(&b->node, b->devices);
+	b->slices = slices_new(&b->node, b->devices, is_held, b);
 	informer_start(b->self);
 	slices_start(b->slices);
 }
@@ -250,6 +258,170 @@ static void an_unhealthy_device_leaves(void **state)
 	assert_devices(b, PCI, "pci-0000-3c-00-0 pci-0000-3c-00-1");
 }
 
+/* --- taints ----------------------------------------------------------------------------------- */
+
+#define TAINT "[{\"key\":\"hostdev.io/unhealthy\",\"effect\":\"NoSchedule\"}]"
+#define TIMED                                                           \
+	"[{\"key\":\"hostdev.io/unhealthy\",\"effect\":\"NoSchedule\"," \
+	"\"timeAdded\":\"2026-01-02T03:04:05Z\"}]"
+
+static json_t *devices_in(const json_t *slice)
+{
+	return json_object_get(json_object_get(slice, "spec"), "devices");
+}
+
+/* As an API server with the gate does it. */
+static void set_time(json_t *slice)
+{
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach (devices_in(slice), i, device) {
+		json_t *taint = json_array_get(json_object_get(device, "taints"), 0);
+
+		if (taint)
+			json_put_text(taint, "timeAdded", "2026-01-02T03:04:05Z");
+	}
+}
+
+/* As one without it. */
+static void drop_taints(json_t *slice)
+{
+	json_t *device;
+	size_t i;
+
+	json_array_foreach (devices_in(slice), i, device)
+		json_object_del(device, "taints");
+}
+
+/* Of the first device in the slice of the PCI functions. @expected NULL: none. */
+static void assert_taints(const struct bench *b, const char *expected)
+{
+	const json_t *device = json_array_get(devices_in(fake_server_get(b->server, PCI)), 0);
+	const json_t *taints = json_object_get(device, "taints");
+	auto_free char *text = taints ? json_map_text(taints) : NULL;
+
+	assert_true(str_equal(text, expected));
+}
+
+static void an_unhealthy_device_of_a_claim_gets_a_taint(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_set_edit(b->server, set_time);
+	b->held = NIC;
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN);
+	pass(b, 1000);
+	assert_taints(b, NULL);
+	devices_scene_set(b->devices, &pci_like, NIC "! " TWIN "!");
+	assert_int_equal(pass(b, 1000), 1);
+	assert_devices(b, PCI, "pci-0000-3c-00-0");
+	assert_taints(b, TIMED);
+	assert_int_equal(pass(b, 60000), 0);
+	/* The next agent finds it right. */
+	bench_end(b);
+	bench_begin(b);
+	devices_scene_set(b->devices, &pci_like, NIC "! " TWIN "!");
+	assert_int_equal(pass(b, 60000), 0);
+	/* Somebody takes it off. */
+	fake_server_set_edit(b->server, NULL);
+	fake_server_write(b->server, PCI,
+			  "{'spec':{'devices':[{'name':'pci-0000-3c-00-0','taints':[]}]}}");
+	assert_int_equal(pass(b, 1000), 1);
+	assert_taints(b, TAINT);
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN "!");
+	assert_int_equal(pass(b, 1000), 1);
+	assert_devices(b, PCI, "pci-0000-3c-00-0");
+	assert_taints(b, NULL);
+}
+
+static void it_leaves_when_no_claim_has_it_any_more(void **state)
+{
+	struct bench *b = *state;
+
+	b->held = NIC;
+	devices_scene_set(b->devices, &pci_like, NIC "!");
+	pass(b, 1000);
+	assert_taints(b, TAINT);
+	b->held = NULL;
+	slices_update(b->slices);
+	assert_int_equal(pass(b, 1000), 1);
+	assert_devices(b, PCI, "");
+	b->held = NIC;
+	slices_update(b->slices);
+	assert_int_equal(pass(b, 1000), 1);
+	assert_taints(b, TAINT);
+}
+
+/* Without its taint it would look healthy. */
+static void where_taints_are_dropped_it_leaves(void **state)
+{
+	struct bench *b = *state;
+	struct captured captured;
+	auto_free char *log = NULL;
+
+	fake_server_set_edit(b->server, drop_taints);
+	b->held = NIC;
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN);
+	pass(b, 1000);
+	log_set_level(LOG_WARN);
+	captured_begin(&captured);
+	devices_scene_set(b->devices, &pci_like, NIC "! " TWIN);
+	assert_int_equal(pass(b, 1000), 2);
+	assert_devices(b, PCI, "pci-0000-3c-00-1");
+	assert_int_equal(pass(b, 60000), 0);
+	/* It is not tried again. */
+	devices_scene_set(b->devices, &pci_like, NIC " " TWIN);
+	assert_int_equal(pass(b, 1000), 1);
+	devices_scene_set(b->devices, &pci_like, NIC "! " TWIN);
+	assert_int_equal(pass(b, 1000), 1);
+	assert_devices(b, PCI, "pci-0000-3c-00-1");
+	log = captured_end(&captured);
+	log_set_level(LOG_ERROR);
+	assert_non_null(strstr(log, "field=\"spec.devices[0].taints is missing\""));
+	assert_null(strstr(strstr(log, "does not keep") + 1, "does not keep"));
+}
+
+/* Another difference comes first in what the API server has made of the slice. */
+static void drop_all(json_t *slice)
+{
+	json_object_del(json_array_get(devices_in(slice), 0), "attributes");
+	drop_taints(slice);
+}
+
+static void a_dropped_taint_is_seen_behind_another_difference(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_set_edit(b->server, drop_all);
+	log_set_level(LOG_ERROR);
+	b->held = NIC;
+	devices_scene_set(b->devices, &pci_like, NIC "! " TWIN);
+	pass(b, 1000);
+	assert_devices(b, PCI, "pci-0000-3c-00-1");
+	assert_int_equal(pass(b, 60000), 0);
+}
+
+static void a_long_slice_has_no_taints(void **state)
+{
+	struct bench *b = *state;
+	auto_str struct str ids = STR_INIT;
+
+	b->held = "0000:40:00.0";
+	str_add(&ids, "0000:40:00.0!");
+	for (unsigned i = 1; i < SLICES_TAINTED_MAX; i++)
+		str_addf(&ids, " 0000:40:%02x.%u", i / 8, i % 8);
+	devices_scene_set(b->devices, &pci_like, str_cstr(&ids));
+	pass(b, 1000);
+	assert_int_equal(json_array_size(devices_in(fake_server_get(b->server, PCI))), 64);
+	assert_taints(b, TAINT);
+	str_add(&ids, " 0000:41:00.0");
+	devices_scene_set(b->devices, &pci_like, str_cstr(&ids));
+	assert_int_equal(pass(b, 1000), 1);
+	assert_int_equal(json_array_size(devices_in(fake_server_get(b->server, PCI))), 64);
+	assert_taints(b, NULL);
+}
+
 static void an_empty_slice_stays_while_its_kind_is_selected(void **state)
 {
 	struct bench *b = *state;
@@ -409,7 +581,7 @@ static void nothing_is_written_before_the_start(void **state)
 	struct bench *b = *state;
 
 	b->slices = slices_free(b->slices);
-	b->slices = slices_new(&b->node, b->devices);
+	b->slices = slices_new(&b->node, b->devices, is_held, b);
 	devices_scene_set(b->devices, &pci_like, NIC);
 	slices_update(b->slices);
 	assert_int_equal(pass(b, 60000), 0);
@@ -509,11 +681,12 @@ static void life_close(void *arg)
 static void something(void *arg, uint64_t *seed)
 {
 	static const char *const sets[] = { "", NIC, TWIN, NIC " " TWIN, NIC "! " TWIN };
+	static void (*const edits[])(json_t *) = { NULL, set_time, drop_taints };
 	static const char *const runtimes[] = { "containerd://2.2.9", "containerd://1.6.20" };
 	struct bench *b = arg;
 	bool there = fake_server_get(b->server, PCI) != NULL;
 
-	switch (suite_random(seed) % 8) {
+	switch (suite_random(seed) % 10) {
 	case 0:
 		fake_server_delete(b->server, PCI);
 		return;
@@ -533,6 +706,13 @@ static void something(void *arg, uint64_t *seed)
 		return;
 	case 5:
 		select_kinds(b, suite_random(seed) % 2, suite_random(seed) % 2);
+		return;
+	case 6:
+		b->held = b->held ? NULL : NIC;
+		slices_update(b->slices);
+		return;
+	case 7:
+		fake_server_set_edit(b->server, edits[suite_random(seed) % ARRAY_LEN(edits)]);
 		return;
 	default:
 		devices_scene_set(b->devices, &pci_like,
@@ -591,6 +771,15 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "many devices are further pools", many_devices_are_further_pools, NULL);
 	suite_add(&suite, "an unhealthy device leaves its slice", an_unhealthy_device_leaves, NULL);
+	suite_add(&suite, "an unhealthy device of a claim gets a taint",
+		  an_unhealthy_device_of_a_claim_gets_a_taint, NULL);
+	suite_add(&suite, "it leaves when no claim has it any more",
+		  it_leaves_when_no_claim_has_it_any_more, NULL);
+	suite_add(&suite, "where taints are dropped it leaves", where_taints_are_dropped_it_leaves,
+		  NULL);
+	suite_add(&suite, "a dropped taint is seen behind another difference",
+		  a_dropped_taint_is_seen_behind_another_difference, NULL);
+	suite_add(&suite, "a long slice has no taints", a_long_slice_has_no_taints, NULL);
 	suite_add(&suite, "an empty slice stays while its kind is selected",
 		  an_empty_slice_stays_while_its_kind_is_selected, NULL);
 	suite_add(&suite, "a removed slice is back at once", a_removed_slice_is_back_at_once, NULL);

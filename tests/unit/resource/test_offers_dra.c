@@ -115,6 +115,18 @@ static void call(struct dra *dra, const char *method)
 	settle(dra->scene);
 }
 
+/* A failure is told in the claim's status; this API server refuses that. */
+static void refuse_status(const struct dra *dra)
+{
+	struct kube_client *client = dra->scene->node.this_node.client;
+
+	if (fake_client_open(client) == 0)
+		return;
+	assert_string_equal(fake_client_request(client)->method, "PATCH");
+	fake_client_answer(client, 403, "{}");
+	settle(dra->scene);
+}
+
 /* @wanted: how it ends. */
 static void prepare(struct dra *dra, const char *wanted)
 {
@@ -128,6 +140,7 @@ static void prepare(struct dra *dra, const char *wanted)
 	settle(dra->scene);
 	assert_string_equal(str_cstr(&dra->results), wanted);
 	str_clear(&dra->results);
+	refuse_status(dra);
 }
 
 static void undo(struct dra *dra)
@@ -294,9 +307,10 @@ static void mode_is_on_while_a_pod_has_it(void **state)
 	dra->entry.dra = CONFIG_DRA_CLAIMED;
 	offers_update_soon(dra->scene->offers);
 	pass(dra->scene, 1000);
-	prepare(dra, "ResourceClaim default/nic: device '" NIC_NAME
-		     "' is not offered here now: it is gone, a pod has it by its device plugin, "
-		     "its device claim is deleted, or the HostDeviceConfig does not select it|");
+	prepare(dra,
+		"ResourceClaim default/nic: device '" NIC_NAME
+		"' is not offered here now: it is gone, a pod has it by its device plugin, "
+		"its PCIDeviceClaim or USBDeviceClaim is deleted, or the HostDeviceConfig does not select it|");
 }
 
 /* The agent has just begun: a pod that the kubelet will name may have the device. */

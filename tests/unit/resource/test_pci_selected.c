@@ -106,7 +106,7 @@ static struct selected_case {
 	  "8086:10d3=a.io/nic", .offers = "a.io/nic: " TWIN "; unknown.com/10d3: " NIC },
 	{ "a claim that is not carried out yet keeps its function from being offered", BOTH, { NIC_CLAIM("", "", UNBOUND), NULL },
 	  "8086:10d3=a.io/nic", .offers = "a.io/nic: " TWIN "; unknown.com/10d3: " NIC
-	  "! (its claim is not ready: it says nothing yet)" },
+	  "! (its PCIDeviceClaim is not ready: it says nothing yet)" },
 	{ "a claim of no node yet does so, too", BOTH, { "{'metadata':{'name':'node1-000001000','uid':'u','resourceVersion':'1'}}" },
 	  "8086:10d3=a.io/nic", .offers = "a.io/nic: " TWIN },
 	{ "a claimed function of the same name joins the pool", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
@@ -123,7 +123,7 @@ static struct selected_case {
 	{ "of an entry that is DRA's a claimed function is for DRA, and another for nobody", BOTH,
 	  { NIC_CLAIM("", "", READY_OF("True")) }, "*8086:10d3=a.io/nic", .offers = "unknown.com/10d3: " NIC " by DRA" },
 	{ "also while it is not healthy", BOTH, { NIC_CLAIM("", "", UNBOUND), NULL }, "*8086:10d3=a.io/nic",
-	  .offers = "unknown.com/10d3: " NIC " by DRA! (its claim is not ready: it says nothing yet)" },
+	  .offers = "unknown.com/10d3: " NIC " by DRA! (its PCIDeviceClaim is not ready: it says nothing yet)" },
 	{ "a claimed function of another model is the kubelet's", BOTH, { NIC_CLAIM("", "", READY_OF("True")) },
 	  "*8086:10d4=a.io/nic", .offers = "unknown.com/10d3: " NIC },
 	{ "on demand: a free function, whose driver is its own", { FUNCTION(NIC, "e1000e", "12", ""),

@@ -38,7 +38,7 @@ static struct offer_case {
 	{ "the device in another socket, which its claim does not say yet", MINE, "1-3=5:A", NULL, 5,
 	  RESOURCE ": 1-2! (its port is empty)" },
 	{ "a claim that is being deleted takes no new pod", DELETED, "1-2=5:A", NULL, 5,
-	  RESOURCE ": 1-2! (its claim is being deleted)" },
+	  RESOURCE ": 1-2! (its USBDeviceClaim is being deleted)" },
 	{ "what the node mounted meanwhile", MINE, "1-2=5:A", MOUNTED, 5,
 	  RESOURCE ": 1-2! (the node needs it: sdb1 is mounted at /mnt)" },
 	{ "of which nobody knows whether the node needs it", MINE, "1-2=5:A", UNSEEN, 5,

@@ -17,6 +17,7 @@
 #include "agent/lookup.h"
 #include "agent/mdev/mdevs.h"
 #include "agent/monitor/monitor.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/nvidia.h"
 #include "agent/process/helper_run.h"
@@ -183,7 +184,7 @@ static void on_config(void *arg, const struct config *config)
 /* An event needs the Node itself, which may not be there yet: then report the next failure. */
 static void tell_failure(struct node_agent *agent, const struct err *err)
 {
-	const struct node *node = this_node_object(&agent->node);
+	const struct node *node = node_reconcile_object(&agent->node);
 
 	if (!node || agent->told_failure)
 		return;

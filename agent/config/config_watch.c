@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/config/config.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "api/hostdeviceconfig.h"
 #include "api/names.h"
@@ -513,7 +514,7 @@ static void make_reconcile(struct config_watch *watch)
 		.arg = watch,
 	};
 
-	watch->reconcile = this_node_reconcile(node, &spec);
+	watch->reconcile = node_reconcile_new(node, &spec);
 }
 
 struct config_watch *config_watch_new(const struct this_node *node, size_t parts,

@@ -10,6 +10,7 @@
 #include "agent/gpu/gpu_view.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "api/condition.h"
 #include "api/kind.h"
@@ -360,7 +361,7 @@ static void make_kind(struct gpus *gpus, enum gpu_kind which)
 	spec.act = begin_task;
 	spec.rested = which == GPU_KIND_VGPU ? enqueue_claim : NULL;
 	spec.arg = kind;
-	kind->reconcile = this_node_reconcile(gpus->node, &spec);
+	kind->reconcile = node_reconcile_new(gpus->node, &spec);
 }
 
 static void make_claims(struct gpus *gpus)
@@ -372,7 +373,7 @@ static void make_claims(struct gpus *gpus)
 	spec.is_ours = is_of_a_function;
 	spec.plan = plan_claim;
 	spec.arg = &gpus->kinds[GPU_KIND_VGPU];
-	gpus->claims = this_node_reconcile(gpus->node, &spec);
+	gpus->claims = node_reconcile_new(gpus->node, &spec);
 }
 
 static void make_informers(struct gpus *gpus)

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "agent/hami/hami_lock.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "api/json_map.h"
 #include "api/node.h"
@@ -105,7 +106,7 @@ void hami_node_plan(const struct hami_node_case *c, struct decision *ret_decisio
 /* The annotation @key of the Node in the cache; NULL: it has none. */
 static const char *annotation(const struct hami_node *hami, const char *key)
 {
-	const struct node *node = this_node_object(hami->node);
+	const struct node *node = node_reconcile_object(hami->node);
 
 	return node ? api_meta_annotation(&node->meta, key) : NULL;
 }
@@ -219,7 +220,7 @@ struct hami_node *hami_node_new(const struct this_node *node, enum hami_form for
 
 	hami->node = node;
 	hami->form = form;
-	hami->reconcile = this_node_reconcile_self(node, &spec);
+	hami->reconcile = node_reconcile_self(node, &spec);
 	return hami;
 }
 

@@ -23,9 +23,6 @@ struct events;
 struct informer;
 struct kube_client;
 struct metrics;
-struct node;
-struct reconcile;
-struct reconcile_spec;
 struct uv_loop_s;
 
 /* Does the node's container runtime add CDI devices to containers? */
@@ -80,16 +77,3 @@ void this_node_done(struct this_node *node);
 /* @inventory is what the node has from now on, and belongs to it. Returns the one before, or NULL:
  * the caller frees it once no part has anything of it. */
 struct inventory *this_node_set_inventory(struct this_node *node, struct inventory *inventory);
-
-/* The Node in the cache; NULL: it is not there, or there is no cache of it. */
-const struct node *this_node_object(const struct this_node *node);
-
-/* A reconcile of this agent: reconcile_new() with the node's client, clock, events and metrics. A
- * field_manager of NULL is "hostdev-agent". */
-struct reconcile *this_node_reconcile(const struct this_node *node,
-				      const struct reconcile_spec *spec);
-
-/* The same for the Node itself, which must have a cache. @spec says what is written to it: name,
- * field_manager, plan, rested and arg. Its key is the node's name. */
-struct reconcile *this_node_reconcile_self(const struct this_node *node,
-					   const struct reconcile_spec *spec);

@@ -8,6 +8,7 @@
 #include "agent/config/config.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/cdi_files.h"
 #include "agent/nvidia/nvidia_ctk.h"
@@ -786,7 +787,7 @@ static void record_file_trouble(const struct nvidia *nvidia, const char *trouble
 				const char *effect)
 {
 	const struct this_node *node = nvidia->node;
-	const struct node *self = this_node_object(node);
+	const struct node *self = node_reconcile_object(node);
 
 	if (self)
 		events_record(node->events, &(struct events_about){ &node_kind, &self->meta },

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "api/json_map.h"
 #include "api/node.h"
@@ -218,7 +219,7 @@ struct nvidia_node *nvidia_node_new(const struct this_node *node)
 	};
 
 	labelled->node = node;
-	labelled->reconcile = this_node_reconcile_self(node, &spec);
+	labelled->reconcile = node_reconcile_self(node, &spec);
 	return labelled;
 }
 

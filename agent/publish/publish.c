@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "agent/publish/publish_plan.h"
 #include "api/json_map.h"
@@ -341,7 +342,7 @@ static void make_objects(struct publish *publish, enum inventory_kind kind)
 				     .needs = { node->claims[kind] } };
 	if (!node->devices[kind])
 		return;
-	objects->reconcile = this_node_reconcile(node, &spec);
+	objects->reconcile = node_reconcile_new(node, &spec);
 }
 
 struct publish *publish_new(const struct this_node *node, const struct publish_deps *deps)

@@ -6,6 +6,7 @@
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "agent/sriov/sriov_card.h"
 #include "agent/sriov/sriov_check.h"
@@ -616,7 +617,7 @@ static struct reconcile *new_reconcile(struct sriov *sriov)
 		.arg = sriov,
 	};
 
-	return this_node_reconcile(node, &spec);
+	return node_reconcile_new(node, &spec);
 }
 
 struct sriov *sriov_new(const struct this_node *node, const struct sriov_deps *deps)

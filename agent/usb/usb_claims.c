@@ -4,6 +4,7 @@
 
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "agent/usb/usb_claim_plan.h"
 #include "agent/usb/usb_identity.h"
@@ -251,7 +252,7 @@ struct usb_claims *usb_claims_new(const struct this_node *node, const struct usb
 							.arg = claims,
 						});
 	claims->count = reason_count_of(node->metrics, usbdeviceclaim_kind.kind, REASON_USB_CLAIM);
-	claims->reconcile = this_node_reconcile(node, &spec);
+	claims->reconcile = node_reconcile_new(node, &spec);
 	return claims;
 }
 

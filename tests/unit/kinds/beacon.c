@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
@@ -292,7 +293,7 @@ struct beacons *beacons_new(const struct this_node *node, void (*on_moved)(void 
 	beacons->node = node;
 	beacons->on_moved = on_moved;
 	beacons->arg = arg;
-	beacons->reconcile = this_node_reconcile(node, &spec);
+	beacons->reconcile = node_reconcile_new(node, &spec);
 	return beacons;
 }
 

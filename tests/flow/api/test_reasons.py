@@ -29,7 +29,7 @@ NO_REASONS = """
     SRIOVGPUDevice SRIOVNetworkDevice USBDevice USBDeviceClaim VGPUDevice ValidatingWebhookConfiguration VirtualMachine
   members and values of them: Function Halted InternalIP JSONPatch Manual None Normal NotOlderThan PhysicalFunction VirtualFunction
     Running Strict Succeeded Warning AllocResp Data DeviceIDs DevicePlugin PodDeviceEntries PodUID ResourceName
-    DRAPlugin FromClass
+    DRAPlugin FromClass NoSchedule
   answers of API servers: Accept AlreadyExists Authorization Conflict Expired Failure Forbidden NotFound
     ServiceUnavailable
   labels of metrics: Other

@@ -261,8 +261,9 @@ static void a_scan_is_later_than_what_it_is_to_see(void **state)
 
 		monitor_scan_again(monitor);
 		(void)usleep(25000);
-		monitor_scan_again(monitor);
+		uv_update_time(&loop);
 		ended_ms = uv_now(&loop);
+		monitor_scan_again(monitor);
 		while (stage.scan.starts == before)
 			uv_run(&loop, UV_RUN_ONCE);
 		assert_true(stage.scan.began_ms > ended_ms);

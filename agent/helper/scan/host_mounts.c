@@ -221,27 +221,23 @@ static uint64_t sum_mount(const struct mount *mount)
 	return sum;
 }
 
-/* What holds the host folders; their filesystems are decided. */
-static uint64_t sum_holders(const struct mounts *mounts, struct decidings *decidings)
+/* What holds the host folders decides, whatever it is. */
+static void add_holders(struct decidings *decidings, const struct mounts *mounts)
 {
-	uint64_t sum = SUM_INIT;
-
 	for (size_t i = 0; i < HOST_FOLDERS; i++) {
 		const struct mount *mount = mounts_backing(mounts, host_folders[i].path);
-		uint64_t one = mount ? sum_mount(mount) : 0;
 
-		sum_add(&sum, &one, sizeof(one));
 		if (mount && !is_zfs(mount))
 			add_deciding(decidings, mount, i);
 	}
-	return sum;
 }
 
 uint64_t host_mounts_sum(const struct mounts *mounts)
 {
 	struct decidings decidings = { 0 };
-	uint64_t sum = sum_holders(mounts, &decidings);
+	uint64_t sum = SUM_INIT;
 
+	add_holders(&decidings, mounts);
 	for (size_t i = 0; i < mounts->len; i++) {
 		const struct mount *mount = &mounts->items[i];
 

@@ -39,12 +39,10 @@ bool mount_has_no_disk(const struct mount *mount);
 char *mount_option(const struct mount *mount, const char *key);
 
 /*
- * A checksum over what decides in process 1's mounts:
- *
- * - what holds each of the host folders, in full;
- * - of each filesystem that may be on a disk, or is a disk's node mounted on a file, one line: the
- *   one that a scan names as the reason. That is the first of those that hold a host folder or are
- *   inside one, in the kernel's order, else the one with the smallest mount point.
+ * A checksum over what decides in process 1's mounts: of each filesystem that holds a host folder,
+ * may be on a disk, or is a disk's node mounted on a file, one line, the one that a scan names as
+ * the reason. That is the first of those that hold a host folder or are inside one, in the kernel's
+ * order, else the one with the smallest mount point.
  *
  * What containers need besides (overlays, filesystems in memory or of the kernel, further mounts of
  * a filesystem that is mounted already) leaves it as it is. Except for which of several mounts of a

@@ -12,39 +12,108 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/err.h"
-#include "base/file.h"
+#include "agent/monitor/host_state.h"
+#include "agent/monitor/route_message.h"
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { SOURCES = 3, ROUTES_MAX = 16 << 20 };
+enum {
+	SOURCES = 3,
+	MESSAGE_MAX = 8192,    /* NLMSG_GOODSIZE is no more */
+	MESSAGES_A_TURN = 512, /* then other descriptors have their turn */
+};
+
+/* What a change of a source asks for. */
+enum source_kind { SOURCE_MOUNTS, SOURCE_SWAPS, SOURCE_ROUTES };
 
 struct source {
 	uv_poll_t poll;
 	struct host_watch *watch;
 	int fd;
-	bool is_socket;
+	enum source_kind kind;
 };
 
 struct host_watch {
 	struct source sources[SOURCES];
 	size_t len;
+	struct host_state *state;
 	uv_timer_t timer;        /* runs while the host's mounts cannot be opened */
 	char *mounts;            /* their path                                    */
 	uv_timer_t routes_timer; /* runs in another network namespace than the host's */
-	char *net;               /* the folder of the host's routes and addresses     */
-	uint64_t routes;         /* what they were; a checksum                        */
-	size_t open;             /* handles whose close callback has not run      */
+	uv_timer_t calm_timer;   /* then what has changed is read                     */
+	bool mounts_changed;
+	bool routes_changed;
+	size_t open; /* handles whose close callback has not run */
 	host_watch_fn *fn;
 	void *arg;
 };
 
-static void drain(int fd)
+static void on_calm(uv_timer_t *timer)
 {
-	char data[8192];
+	struct host_watch *w = timer->data;
+	bool mounts_changed = w->mounts_changed;
+	bool seen = mounts_changed && host_state_mounts_differ(w->state);
 
-	while (recv(fd, data, sizeof(data), MSG_DONTWAIT) > 0 || errno == ENOBUFS)
-		errno = 0;
+	if (w->routes_changed && host_state_routes_differ(w->state))
+		seen = true;
+	w->mounts_changed = false;
+	w->routes_changed = false;
+	if (seen)
+		w->fn(w->arg, HOST_CHANGE_SEEN);
+	else if (mounts_changed)
+		w->fn(w->arg, HOST_CHANGE_POSSIBLE);
+}
+
+/* Changes come in bursts, and each would be read for itself. */
+static void read_soon(struct host_watch *w, enum source_kind kind)
+{
+	w->mounts_changed = w->mounts_changed || kind == SOURCE_MOUNTS;
+	w->routes_changed = w->routes_changed || kind == SOURCE_ROUTES;
+	if (!uv_is_active((const uv_handle_t *)&w->calm_timer))
+		uv_timer_start(&w->calm_timer, on_calm, HOST_WATCH_CALM_MS, 0);
+}
+
+/* One message; false when there is none left. */
+static bool receive(int fd, enum route_news *news)
+{
+	char data[MESSAGE_MAX];
+	enum route_news one = ROUTE_NEWS_NOTHING;
+	struct sockaddr_nl from = { 0 };
+	socklen_t from_len = sizeof(from);
+	ssize_t n = recvfrom(fd, data, sizeof(data), MSG_DONTWAIT | MSG_TRUNC,
+			     (struct sockaddr *)&from, &from_len);
+
+	/* After a loss anything may have changed. */
+	if ((n < 0 && errno == ENOBUFS) || n > (ssize_t)sizeof(data))
+		one = ROUTE_NEWS_LINK;
+	else if (n <= 0)
+		return n < 0 && errno == EINTR;
+	else if (from.nl_pid == 0) /* another process could send to the group as well */
+		one = route_message_read(data, (size_t)n);
+	if (one > *news)
+		*news = one;
+	return true;
+}
+
+static void on_messages(struct source *source)
+{
+	enum route_news news = ROUTE_NEWS_NOTHING;
+
+	for (int i = 0; i < MESSAGES_A_TURN && receive(source->fd, &news); i++)
+		;
+	switch (news) {
+	case ROUTE_NEWS_NOTHING:
+		break;
+	case ROUTE_NEWS_ROUTES:
+		read_soon(source->watch, SOURCE_ROUTES);
+		break;
+	case ROUTE_NEWS_LINK:
+		/* A link that goes takes its routes with it, and the message about them may be
+		 * among the lost ones. */
+		read_soon(source->watch, SOURCE_ROUTES);
+		source->watch->fn(source->watch->arg, HOST_CHANGE_SEEN);
+		break;
+	}
 }
 
 static void on_event(uv_poll_t *poll, int status, int events)
@@ -52,12 +121,20 @@ static void on_event(uv_poll_t *poll, int status, int events)
 	struct source *source = poll->data;
 
 	(void)events;
-	if (source->is_socket)
-		drain(source->fd);
-	/* Lost messages are an error of the socket, at which libuv stops the handle. */
-	if (status < 0 && source->is_socket)
-		uv_poll_start(poll, UV_READABLE, on_event);
-	source->watch->fn(source->watch->arg);
+	switch (source->kind) {
+	case SOURCE_MOUNTS:
+		read_soon(source->watch, SOURCE_MOUNTS);
+		break;
+	case SOURCE_SWAPS:
+		source->watch->fn(source->watch->arg, HOST_CHANGE_SEEN);
+		break;
+	case SOURCE_ROUTES:
+		/* Lost messages are an error of the socket, at which libuv stops the handle. */
+		if (status < 0)
+			uv_poll_start(poll, UV_READABLE, on_event);
+		on_messages(source);
+		break;
+	}
 }
 
 static void tell_unwatched(const char *path, const char *error)
@@ -67,40 +144,42 @@ static void tell_unwatched(const char *path, const char *error)
 }
 
 /* Takes @fd. A plain file, as in a copy of another machine's proc, tells of no changes. */
-static void add_source(struct host_watch *w, struct uv_loop_s *loop, int fd, const char *path)
+static void add_source(struct host_watch *w, struct uv_loop_s *loop, int fd, enum source_kind kind,
+		       const char *path)
 {
 	struct source *source = &w->sources[w->len];
-	bool is_socket = !path;
 	int r;
 
-	*source = (struct source){ .watch = w, .fd = fd, .is_socket = is_socket };
+	*source = (struct source){ .watch = w, .fd = fd, .kind = kind };
 	r = uv_poll_init(loop, &source->poll, fd);
 	if (r < 0) {
-		tell_unwatched(path ? path : "netlink", uv_strerror(r));
+		tell_unwatched(path, uv_strerror(r));
 		close(fd);
 		return;
 	}
 	w->len++;
 	source->poll.data = source;
-	uv_poll_start(&source->poll, is_socket ? UV_READABLE : UV_PRIORITIZED, on_event);
+	uv_poll_start(&source->poll, kind == SOURCE_ROUTES ? UV_READABLE : UV_PRIORITIZED,
+		      on_event);
 	w->open++;
 }
 
 /* -errno if it cannot be opened. */
-static int add_file(struct host_watch *w, struct uv_loop_s *loop, const char *path)
+static int add_file(struct host_watch *w, struct uv_loop_s *loop, enum source_kind kind,
+		    const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
-	add_source(w, loop, fd, path);
+	add_source(w, loop, fd, kind, path);
 	return 0;
 }
 
 static void add_swaps(struct host_watch *w, struct uv_loop_s *loop, const char *proc_root)
 {
 	auto_free char *path = xasprintf("%s/swaps", proc_root);
-	int r = add_file(w, loop, path);
+	int r = add_file(w, loop, SOURCE_SWAPS, path);
 
 	if (r < 0)
 		tell_unwatched(path, strerror(-r));
@@ -110,11 +189,19 @@ static void on_retry(uv_timer_t *timer)
 {
 	struct host_watch *w = timer->data;
 
-	if (add_file(w, timer->loop, w->mounts) < 0)
+	if (add_file(w, timer->loop, SOURCE_MOUNTS, w->mounts) < 0)
 		return;
 	uv_timer_stop(timer);
 	log_info("the host's mounts can be opened now", log_str("path", w->mounts));
-	w->fn(w->arg);
+	(void)host_state_mounts_differ(w->state);
+	w->fn(w->arg, HOST_CHANGE_SEEN);
+}
+
+static void add_timer(struct host_watch *w, struct uv_loop_s *loop, uv_timer_t *timer)
+{
+	uv_timer_init(loop, timer);
+	timer->data = w;
+	w->open++;
 }
 
 /* The host's mounts, as the helper reads them; in a pod, one's own are others. While they are
@@ -124,10 +211,8 @@ static void add_mounts(struct host_watch *w, struct uv_loop_s *loop, const char 
 	int r;
 
 	w->mounts = xasprintf("%s/1/mountinfo", proc_root);
-	uv_timer_init(loop, &w->timer);
-	w->timer.data = w;
-	w->open++;
-	r = add_file(w, loop, w->mounts);
+	add_timer(w, loop, &w->timer);
+	r = add_file(w, loop, SOURCE_MOUNTS, w->mounts);
 	if (r == 0)
 		return;
 	log_info("the host's mounts cannot be opened, trying again", log_str("path", w->mounts),
@@ -135,64 +220,12 @@ static void add_mounts(struct host_watch *w, struct uv_loop_s *loop, const char 
 	uv_timer_start(&w->timer, on_retry, HOST_WATCH_RETRY_MS, HOST_WATCH_RETRY_MS);
 }
 
-/* FNV-1a */
-static void add_bytes(uint64_t *sum, const char *bytes, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		*sum = (*sum ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
-}
-
-/* A line of ipv6_route has two counters of uses after its first six fields (rt6_native_seq_show()
- * of the kernel's net/ipv6/ip6_fib.c), all of fixed width. */
-static void add_line(uint64_t *sum, const char *line, size_t len, bool has_counters)
-{
-	enum { COUNTERS_AT = 113, COUNTERS_END = 131 };
-
-	if (has_counters && len > COUNTERS_END) {
-		add_bytes(sum, line, COUNTERS_AT);
-		line += COUNTERS_END;
-		len -= COUNTERS_END;
-	}
-	add_bytes(sum, line, len);
-}
-
-static void add_routes(uint64_t *sum, const char *net, const char *name, bool has_counters)
-{
-	auto_free char *path = xasprintf("%s/%s", net, name);
-	auto_free char *text = NULL;
-	struct err err;
-	size_t len;
-
-	if (file_read(AT_FDCWD, path, ROUTES_MAX, &text, &len, &err) < 0)
-		return;
-	for (const char *line = text; line < text + len;) {
-		size_t line_len = strcspn(line, "\n") + 1;
-
-		if (line_len > (size_t)(text + len - line))
-			line_len = (size_t)(text + len - line);
-		add_line(sum, line, line_len, has_counters);
-		line += line_len;
-	}
-}
-
-static uint64_t sum_routes(const struct host_watch *w)
-{
-	uint64_t sum = UINT64_C(14695981039346656037);
-
-	add_routes(&sum, w->net, "route", false);
-	add_routes(&sum, w->net, "fib_trie", false); /* with the addresses */
-	add_routes(&sum, w->net, "ipv6_route", true);
-	return sum;
-}
-
 static void on_routes(uv_timer_t *timer)
 {
 	struct host_watch *w = timer->data;
-	uint64_t before = w->routes;
 
-	w->routes = sum_routes(w);
-	if (w->routes != before)
-		w->fn(w->arg);
+	if (host_state_routes_differ(w->state))
+		w->fn(w->arg, HOST_CHANGE_SEEN);
 }
 
 /* Each network namespace has a file of its own behind this name (proc_net_ns_init() of the kernel's
@@ -209,14 +242,12 @@ static bool is_elsewhere(const char *net)
 
 static void poll_routes(struct host_watch *w, struct uv_loop_s *loop, const char *proc_root)
 {
-	w->net = xasprintf("%s/1/net", proc_root);
-	uv_timer_init(loop, &w->routes_timer);
-	w->routes_timer.data = w;
-	w->open++;
-	if (!is_elsewhere(w->net))
-		return;
-	w->routes = sum_routes(w);
-	uv_timer_start(&w->routes_timer, on_routes, HOST_WATCH_ROUTES_MS, HOST_WATCH_ROUTES_MS);
+	auto_free char *net = xasprintf("%s/1/net", proc_root);
+
+	add_timer(w, loop, &w->routes_timer);
+	if (is_elsewhere(net))
+		uv_timer_start(&w->routes_timer, on_routes, HOST_WATCH_ROUTES_MS,
+			       HOST_WATCH_ROUTES_MS);
 }
 
 static void add_route_socket(struct host_watch *w, struct uv_loop_s *loop)
@@ -234,20 +265,23 @@ static void add_route_socket(struct host_watch *w, struct uv_loop_s *loop)
 			 log_str("error", strerror(errno)));
 		return;
 	}
-	add_source(w, loop, take_fd(fd), NULL);
+	add_source(w, loop, take_fd(fd), SOURCE_ROUTES, "netlink");
 }
 
-struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root, host_watch_fn *fn,
-				  void *arg)
+struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root,
+				  const char *sysfs_root, host_watch_fn *fn, void *arg)
 {
 	struct host_watch *w = xcalloc(1, sizeof(*w));
 
 	w->fn = fn;
 	w->arg = arg;
+	add_timer(w, loop, &w->calm_timer);
 	add_mounts(w, loop, proc_root);
 	add_swaps(w, loop, proc_root);
 	add_route_socket(w, loop);
 	poll_routes(w, loop, proc_root);
+	/* Once all is watched, so that no change falls in between. */
+	w->state = host_state_new(proc_root, sysfs_root);
 	return w;
 }
 
@@ -255,8 +289,8 @@ static void let_go(struct host_watch *w)
 {
 	if (--w->open > 0)
 		return;
+	host_state_free(w->state);
 	free(w->mounts);
-	free(w->net);
 	free(w);
 }
 
@@ -279,6 +313,7 @@ struct host_watch *host_watch_free(struct host_watch *w)
 		return NULL;
 	uv_close((uv_handle_t *)&w->timer, on_timer_closed);
 	uv_close((uv_handle_t *)&w->routes_timer, on_timer_closed);
+	uv_close((uv_handle_t *)&w->calm_timer, on_timer_closed);
 	for (size_t i = 0; i < w->len; i++)
 		uv_close((uv_handle_t *)&w->sources[i].poll, on_closed);
 	return NULL;

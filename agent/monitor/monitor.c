@@ -165,9 +165,18 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 	monitor->fn(monitor->arg, inventory, err);
 }
 
-static void on_host_change(void *arg)
+/* Nothing that is known to have changed asks for the late scan, so it is no hint that counts. */
+static void on_host_change(void *arg, enum host_change change)
 {
-	hint(arg, RESCAN_LAZY, "host");
+	struct monitor *monitor = arg;
+
+	if (change == HOST_CHANGE_SEEN) {
+		hint(monitor, RESCAN_LAZY, "host");
+		return;
+	}
+	uv_update_time(monitor->timer.loop);
+	rescan_hint(&monitor->rescan, RESCAN_LATE, uv_now(monitor->timer.loop));
+	arm(monitor);
 }
 
 struct monitor *monitor_new(struct uv_loop_s *loop, const struct monitor_options *options,
@@ -188,7 +197,7 @@ struct monitor *monitor_new(struct uv_loop_s *loop, const struct monitor_options
 	monitor->scan = scan_new(loop, &options->scan, on_scanned, monitor);
 	uv_timer_init(loop, &monitor->timer);
 	monitor->timer.data = monitor;
-	monitor->host = host_watch_new(loop, proc_root, on_host_change, monitor);
+	monitor->host = host_watch_new(loop, proc_root, sysfs_root, on_host_change, monitor);
 	listen_to_kernel(monitor);
 	hint(monitor, RESCAN_NOW, "start");
 	return monitor;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 static const uint64_t quiet_ms[] = {
+	[RESCAN_LATE] = RESCAN_LATE_MS,
 	[RESCAN_LAZY] = RESCAN_LAZY_QUIET_MS,
 	[RESCAN_DEVICE] = RESCAN_DEVICE_QUIET_MS,
 	[RESCAN_NOW] = 0,
@@ -21,6 +22,11 @@ void rescan_hint(struct rescan *r, enum rescan_urgency urgency, uint64_t now_ms)
 {
 	uint64_t due = now_ms + quiet_ms[urgency];
 
+	if (urgency == RESCAN_LATE) {
+		r->late_ms = r->late ? r->late_ms : due;
+		r->late = true;
+		return;
+	}
 	if (!r->wanted) {
 		r->wanted = true;
 		r->first_ms = now_ms;
@@ -61,6 +67,8 @@ uint64_t rescan_due(const struct rescan *r)
 		return RESCAN_NEVER;
 	if (r->wanted)
 		due = r->due_ms;
+	if (r->late)
+		due = min_u64(due, r->late_ms);
 	if (r->failures > 0)
 		return r->last_ms + retry_delay(r->failures);
 	if (interval_ms > 0)
@@ -73,6 +81,7 @@ void rescan_begin(struct rescan *r)
 	assert(!r->running);
 	r->running = true;
 	r->wanted = false;
+	r->late = false;
 }
 
 void rescan_end(struct rescan *r, bool ok, uint64_t now_ms)

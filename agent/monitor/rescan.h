@@ -3,7 +3,8 @@
  *
  * A pure engine: hints and the time go in, the time of the next scan comes out. A burst of hints
  * leads to one scan shortly after its last one; a burst without end still gets a scan now and then;
- * hints that come while a scan runs lead to one more after it.
+ * hints that come while a scan runs lead to one more after it. Late hints only see to it that some
+ * scan comes.
  */
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 enum rescan_urgency {
+	RESCAN_LATE,   /* nothing that is known of: RESCAN_LATE_MS after the first hint */
 	RESCAN_LAZY,   /* mounts, routes, links: after RESCAN_LAZY_QUIET_MS of calm  */
 	RESCAN_DEVICE, /* a device changed: after RESCAN_DEVICE_QUIET_MS of calm     */
 	RESCAN_NOW,    /* messages were lost, or the first scan: at once             */
@@ -19,6 +21,7 @@ enum rescan_urgency {
 enum {
 	RESCAN_DEVICE_QUIET_MS = 20,
 	RESCAN_LAZY_QUIET_MS = 500,
+	RESCAN_LATE_MS = 60000,
 	RESCAN_LONGEST_MS = 5000, /* a burst that never ends waits no longer than this */
 	RESCAN_RETRY_MS = 1000,   /* after a scan that failed, doubled up to ...       */
 	RESCAN_RETRY_MAX_MS = 60000,
@@ -33,6 +36,8 @@ struct rescan {
 	bool deaf;            /* nothing tells of changes: the net is all there is */
 
 	bool running;
+	bool late;         /* late hints came that no scan has answered ... */
+	uint64_t late_ms;  /* and by then one has to */
 	bool wanted;       /* hints came that no scan has answered */
 	uint64_t first_ms; /* when the first of them came          */
 	uint64_t due_ms;   /* when they have waited long enough    */

@@ -189,8 +189,24 @@ int uevent_parse(char *data, size_t len, struct uevent *ret_event, struct err *e
 	return 0;
 }
 
+/*
+ * A network interface without hardware of its own, such as a pod's veth. What becomes of the
+ * hardware below a bridge, bond or VLAN, the route netlink socket tells (host_watch.h): the kernel
+ * sends uevents of interfaces into their network namespace alone (kobject_uevent_net_broadcast() of
+ * lib/kobject_uevent.c, since 4.18), where it also reports links.
+ */
+static bool is_virtual_interface(const struct uevent *event)
+{
+	static const char folder[] = "/devices/virtual/net/";
+
+	return strcmp(event->subsystem, "net") == 0 &&
+	       strncmp(event->devpath, folder, sizeof(folder) - 1) == 0;
+}
+
 enum uevent_hint uevent_classify(const struct uevent *event)
 {
+	if (is_virtual_interface(event))
+		return UEVENT_IGNORE;
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
 		if (strcmp(hints[i].subsystem, event->subsystem) == 0)
 			return hints[i].hint;

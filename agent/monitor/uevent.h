@@ -17,7 +17,7 @@ struct uv_loop_s;
 /* How soon a scan should follow. */
 enum uevent_hint {
 	UEVENT_IGNORE, /* says nothing about a device we list                               */
-	UEVENT_LAZY,   /* may change who uses a device (block, net): scan when things calm  */
+	UEVENT_LAZY,   /* may change who uses a device (block, net of hardware): when things calm */
 	/* a PCI, USB or mediated device came, went or changed its driver: scan at once */
 	UEVENT_DEVICE,
 };

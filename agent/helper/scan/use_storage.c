@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/helper/scan/block.h"
+#include "agent/helper/scan/host_mounts.h"
 #include "agent/helper/scan/use_scan.h"
 #include "agent/helper/sys/devpath.h"
 #include "agent/helper/sys/sysfs.h"
@@ -78,44 +79,6 @@ static void block_remote_addresses(int sysfs_fd, const char *path, struct sysfs_
 }
 
 /* clang-format off */
-/* What the node cannot do without: whatever holds these folders, and with @below also what is
- * mounted inside them. Below the kubelet's folder that would be the pods' own volumes. */
-static const struct {
-	const char *path;
-	bool below;
-} host_folders[] = {
-	{ "/",                   false },
-	{ "/boot",               true  },
-	{ "/efi",                true  },
-	{ "/usr",                false },
-	{ "/etc",                false },
-	{ "/var",                false },
-	{ "/var/lib/kubelet",    false },
-	{ "/var/lib/etcd",       true  },
-	{ "/var/lib/containerd", true  },
-	{ "/var/lib/containers", true  },
-	{ "/var/lib/crio",       true  },
-	{ "/var/lib/docker",     true  },
-	{ "/var/lib/rancher",    true  },
-	{ "/var/lib/k0s",        true  },
-	{ "/run/containerd",     true  },
-	{ "/run/k3s",            true  },
-};
-
-/* Filesystems in memory or of the kernel itself: there is no disk behind them. */
-static const char *const no_storage[] = {
-	"autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset",
-	"debugfs", "devpts", "devtmpfs", "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue",
-	"nfsd", "nsfs", "ocfs2_dlmfs", "pidfs", "proc", "pstore", "ramfs", "resctrl", "rootfs",
-	"rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sysfs", "tmpfs", "tracefs", "xenfs",
-};
-
-/* Filesystems of the network, of the hypervisor, or made of folders of other filesystems: on no
- * disk of this machine that is not mounted besides. */
-static const char *const no_disk[] = {
-	"afs", "aufs", "beegfs", "ceph", "cifs", "coda", "ecryptfs", "hostfs", "lustre", "nfs",
-	"nfs4", "orangefs", "overlay", "pvfs2", "shiftfs", "smb3", "smbfs", "vboxsf", "vmhgfs",
-};
 /* Modules of filesystems on a disk that list their disks nowhere; the type, if it has another
  * name. */
 static const struct {
@@ -257,59 +220,11 @@ static size_t add_block(struct use_scanner *scanner, size_t block, const char *t
 	return found;
 }
 
-static bool is_among(const char *const *words, size_t len, const char *word)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (strcmp(words[i], word) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool has_no_storage(const struct mount *mount)
-{
-	return is_among(no_storage, ARRAY_LEN(no_storage), mount->fstype);
-}
-
-/* The value of @key ("addr=") among a filesystem's options; NULL: it is not there. */
-static char *option_of(const struct mount *mount, const char *key)
-{
-	const char *at = mount->options;
-	size_t len = strlen(key);
-
-	while (at && strncmp(at, key, len) != 0) {
-		at = strchr(at, ',');
-		at = at ? at + 1 : NULL;
-	}
-	return at ? xstrndup(at + len, strcspn(at + len, ",")) : NULL;
-}
-
-/*
- * Is the filesystem of a kind that is on no disk of its own, and does its source not name one? Of
- * FUSE a program has the data: if that has a disk open, it is one of the processes that have
- * (agent/helper/sys/holders.h).
- */
-static bool has_no_disk(const struct mount *mount)
-{
-	auto_free char *transport = NULL;
-
-	if (has_no_storage(mount))
-		return true;
-	if (strncmp(mount->source, "/dev/", 5) == 0 && strcmp(mount->source, "/dev/fuse") != 0)
-		return false;
-	if (strcmp(mount->fstype, "fuse") == 0 || strncmp(mount->fstype, "fuse.", 5) == 0)
-		return true;
-	transport = strcmp(mount->fstype, "9p") == 0 ? option_of(mount, "trans=") : NULL;
-	if (transport)
-		return strcmp(transport, "virtio") != 0;
-	return is_among(no_disk, ARRAY_LEN(no_disk), mount->fstype);
-}
-
 /* A filesystem that is on no block device: served by a hypervisor or over the network. */
 static bool add_foreign(struct use_scanner *scanner, const struct mount *mount,
 			const struct use_cause *cause)
 {
-	auto_free char *address = option_of(mount, "addr=");
+	auto_free char *address = mount_option(mount, "addr=");
 	auto_free char *what = xasprintf("%s '%s' %s", mount->fstype, mount->source, cause->why);
 
 	if (use_served_add(scanner, mount, cause))
@@ -368,7 +283,7 @@ static void add_lost_loop(struct use_scanner *scanner, size_t block, const struc
 	if (!loop_backing(scanner, block, &file))
 		return;
 	mount = mounts_backing(&scanner->mounts, file.text);
-	if (mount && (has_no_storage(mount) || add_foreign(scanner, mount, cause)))
+	if (mount && (mount_has_no_storage(mount) || add_foreign(scanner, mount, cause)))
 		return;
 	uses_add_unknown(&scanner->uses, USE_ASK_MEMBERS,
 			 xasprintf("%s %s, and its file '%.64s' is on no disk that can be seen",
@@ -415,7 +330,7 @@ static void add_further_disks(struct use_scanner *scanner, const struct mount *m
 					   mount->point));
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		auto_free char *path = option_of(mount, keys[i]);
+		auto_free char *path = mount_option(mount, keys[i]);
 		long disk = path && !elsewhere ? blocks_by_path(scanner->blocks, path) : BLOCK_NONE;
 
 		if (!path)
@@ -465,7 +380,7 @@ static void add_host_mount(struct use_scanner *scanner, const struct mount *moun
 	auto_free char *why = xasprintf("is mounted at %s", mount->point);
 	const struct use_cause cause = { USE_HOST_FILESYSTEM, why };
 
-	if (has_no_storage(mount) || add_mount(scanner, mount, &cause) || !must_be_known ||
+	if (mount_has_no_storage(mount) || add_mount(scanner, mount, &cause) || !must_be_known ||
 	    use_served_add_hidden(scanner, mount))
 		return;
 	if (strcmp(mount->fstype, "zfs") == 0)
@@ -532,8 +447,8 @@ static void add_other_mount(struct use_scanner *scanner, const struct mount *mou
 		add_zfs_pool(scanner, mount->source);
 	else if (((elsewhere && is_named_only(scanner, mount)) ||
 		  !blocks_of_mount(scanner->blocks, mount, &set)) &&
-		 !use_served_add(scanner, mount, &cause) && !has_no_disk(mount) &&
-		 !is_repeated(scanner, mount, ARRAY_LEN(host_folders)))
+		 !use_served_add(scanner, mount, &cause) && !mount_has_no_disk(mount) &&
+		 !is_repeated(scanner, mount, HOST_FOLDERS))
 		uses_add_unknown(
 			&scanner->uses, USE_ASK_MEMBERS,
 			xasprintf("no disk is known to hold '%s'%s (%s '%s'): unmount it if it "
@@ -564,7 +479,7 @@ static void add_other_mounts(struct use_scanner *scanner)
 /* A node of a disk that is mounted on a file, as hostPath volumes are: the pod may have it open. */
 static bool may_be_on_disk(const struct use_scanner *scanner, const struct mount *mount)
 {
-	return !has_no_disk(mount) || disk_of_mount(scanner, mount) != BLOCK_NONE;
+	return !mount_has_no_disk(mount) || disk_of_mount(scanner, mount) != BLOCK_NONE;
 }
 
 /* Mounts of containers and of services that have a mount namespace of their own. */
@@ -1004,7 +919,7 @@ static void add_exported(struct use_scanner *scanner)
 
 void use_storage_collect(struct use_scanner *scanner)
 {
-	for (size_t i = 0; i < ARRAY_LEN(host_folders); i++)
+	for (size_t i = 0; i < HOST_FOLDERS; i++)
 		add_host_folder(scanner, i);
 	add_swaps(scanner);
 	add_zram_disks(scanner);

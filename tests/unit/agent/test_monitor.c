@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "agent/monitor/host_watch.h"
+#include "agent/monitor/rescan.h"
 #include "agent/monitor/uevent.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -30,6 +31,8 @@ static struct stage {
 	bool deaf;
 	unsigned tries;
 	const char *unread; /* of the scan that ends next */
+	host_watch_fn *host_fn;
+	void *host_arg;
 	char proc_root[64];
 } stage;
 
@@ -91,13 +94,14 @@ const char *inventory_unread(const struct inventory *inventory)
 	return stage.unread;
 }
 
-struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root, host_watch_fn *fn,
-				  void *arg)
+struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root,
+				  const char *sysfs_root, host_watch_fn *fn, void *arg)
 {
 	(void)loop;
+	(void)sysfs_root;
 	(void)snprintf(stage.proc_root, sizeof(stage.proc_root), "%s", proc_root);
-	(void)fn;
-	(void)arg;
+	stage.host_fn = fn;
+	stage.host_arg = arg;
 	return NULL;
 }
 
@@ -118,14 +122,28 @@ static void on_look(void *arg, struct inventory *inventory, const struct err *er
 		(*told)++;
 }
 
-static void assert_hears(const struct metrics *metrics, const char *wanted)
+static void assert_shows(const struct metrics *metrics, const char *line)
 {
 	auto_str struct str text = STR_INIT;
-	auto_free char *line = xasprintf("\nhostdev_uevents_heard %s\n", wanted);
 
 	metrics_write(metrics, &text);
 	if (!strstr(str_cstr(&text), line))
 		fail_msg("no '%s' in %s", line, str_cstr(&text));
+}
+
+static void assert_hears(const struct metrics *metrics, const char *wanted)
+{
+	auto_free char *line = xasprintf("\nhostdev_uevents_heard %s\n", wanted);
+
+	assert_shows(metrics, line);
+}
+
+static void assert_host_hints(const struct metrics *metrics, unsigned wanted)
+{
+	auto_free char *line =
+		xasprintf("\nhostdev_change_hints_total{source=\"host\"} %u\n", wanted);
+
+	assert_shows(metrics, line);
 }
 
 static struct inventory found; /* not read */
@@ -243,13 +261,40 @@ static void a_scan_is_later_than_what_it_is_to_see(void **state)
 
 		monitor_scan_again(monitor);
 		(void)usleep(25000);
-		monitor_scan_again(monitor);
+		uv_update_time(&loop);
 		ended_ms = uv_now(&loop);
+		monitor_scan_again(monitor);
 		while (stage.scan.starts == before)
 			uv_run(&loop, UV_RUN_ONCE);
 		assert_true(stage.scan.began_ms > ended_ms);
 		stage.scan.done(stage.scan.arg, &found, &(struct err){ 0 });
 	}
+	monitor_free(monitor);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* What pods do is looked at with the next scan, which then comes within RESCAN_LATE_MS. */
+static void what_may_have_changed_is_no_hint(void **state)
+{
+	struct metrics *metrics = *state;
+	struct monitor_options options = { 0 };
+	struct monitor *monitor;
+	uv_loop_t loop;
+
+	stage = (struct stage){ .deaf = false };
+	assert_int_equal(uv_loop_init(&loop), 0);
+	monitor = monitor_new(&loop, &options, metrics, on_look, NULL);
+	look_once(monitor, &loop);
+	assert_true(monitor_is_settled(monitor));
+	stage.host_fn(stage.host_arg, HOST_CHANGE_POSSIBLE);
+	assert_true(monitor_is_settled(monitor));
+	assert_host_hints(metrics, 0);
+	assert_in_range(uv_backend_timeout(&loop), RESCAN_LATE_MS - 1000, RESCAN_LATE_MS);
+	stage.host_fn(stage.host_arg, HOST_CHANGE_SEEN);
+	assert_false(monitor_is_settled(monitor));
+	assert_host_hints(metrics, 1);
+	assert_in_range(uv_backend_timeout(&loop), 0, RESCAN_LAZY_QUIET_MS);
 	monitor_free(monitor);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&loop), 0);
@@ -327,6 +372,8 @@ int main(void)
 	suite_add(&suite,
 		  "row 20: a kernel that tells nothing is asked again, and that is measured",
 		  a_kernel_that_tells_nothing_is_asked_again, NULL);
+	suite_add(&suite, "what may have changed is no hint, and is looked at within a minute",
+		  what_may_have_changed_is_no_hint, NULL);
 	suite_add(&suite, "one that tells is not asked again",
 		  a_kernel_that_tells_is_not_asked_again, NULL);
 	return suite_run(&suite, "monitor");

@@ -3,7 +3,16 @@
 #include "unit/suite.h"
 
 /* What happens, at which time, and when the next scan is due after it. */
-enum happens { END_OF_SCRIPT, HINT_LAZY, HINT_DEVICE, HINT_NOW, BEGINS, ENDS_WELL, FAILS };
+enum happens {
+	END_OF_SCRIPT,
+	HINT_LATE,
+	HINT_LAZY,
+	HINT_DEVICE,
+	HINT_NOW,
+	BEGINS,
+	ENDS_WELL,
+	FAILS
+};
 
 static struct script_case {
 	const char *name;
@@ -17,6 +26,34 @@ static struct script_case {
 	{ "the first look comes at once", 0, { { HINT_NOW, 7, 7 } } },
 	{ "a device hint waits for a short calm", 0, { { HINT_DEVICE, 100, 120 } } },
 	{ "a lazy hint waits for a long calm", 0, { { HINT_LAZY, 100, 600 } } },
+	{ "a late hint waits for a minute, whatever else is late",
+	  0,
+	  { { HINT_LATE, 100, 60100 }, { HINT_LATE, 200, 60100 }, { HINT_LATE, 60050, 60100 } } },
+	{ "a late hint delays nothing",
+	  0,
+	  { { HINT_LAZY, 100, 600 }, { HINT_LATE, 200, 600 }, { HINT_LAZY, 300, 800 } } },
+	{ "a late hint is not late for ever while others come",
+	  0,
+	  { { HINT_LATE, 0, 60000 }, { HINT_LAZY, 59900, 60000 }, { HINT_LAZY, 59990, 60000 } } },
+	{ "any scan answers late hints",
+	  0,
+	  { { HINT_LATE, 0, 60000 },
+	    { HINT_DEVICE, 100, 120 },
+	    { BEGINS, 120, RESCAN_NEVER },
+	    { ENDS_WELL, 130, RESCAN_NEVER },
+	    { HINT_LATE, 70000, 130000 } } },
+	{ "a late hint while a scan runs is answered by the next",
+	  0,
+	  { { HINT_NOW, 0, 0 },
+	    { BEGINS, 0, RESCAN_NEVER },
+	    { HINT_LATE, 10, RESCAN_NEVER },
+	    { ENDS_WELL, 20, 60010 } } },
+	{ "the net may come before what is late",
+	  1000,
+	  { { HINT_NOW, 0, 0 },
+	    { BEGINS, 0, RESCAN_NEVER },
+	    { ENDS_WELL, 30, 1030 },
+	    { HINT_LATE, 40, 1030 } } },
 	{ "every device hint restarts the short calm",
 	  0,
 	  { { HINT_DEVICE, 100, 120 }, { HINT_DEVICE, 110, 130 }, { HINT_DEVICE, 129, 149 } } },
@@ -116,6 +153,9 @@ static void do_step(struct rescan *r, enum happens what, uint64_t now_ms)
 {
 	switch (what) {
 	case END_OF_SCRIPT:
+		break;
+	case HINT_LATE:
+		rescan_hint(r, RESCAN_LATE, now_ms);
 		break;
 	case HINT_LAZY:
 		rescan_hint(r, RESCAN_LAZY, now_ms);

@@ -102,7 +102,38 @@ static void class_matches_table(void **state)
 {
 	const struct class_case *c = *state;
 	struct uevent event = {
-		.action = "add", .subsystem = c->subsystem, .devpath = "/x", .mdev_state = ""
+		.action = "add",
+		.subsystem = c->subsystem,
+		.devpath = "/devices/pci0000:00/0000:00:04.0/x",
+		.mdev_state = "",
+	};
+
+	assert_int_equal(uevent_classify(&event), c->hint);
+}
+
+static struct virtual_case {
+	const char *name;
+	const char *devpath;
+	const char *subsystem;
+	enum uevent_hint hint;
+} virtuals[] = {
+	{ "virtual: a pod's end of a link is on no hardware", "/devices/virtual/net/veth9d1c",
+	  "net", UEVENT_IGNORE },
+	{ "virtual: the route socket tells of bridges", "/devices/virtual/net/br0", "net",
+	  UEVENT_IGNORE },
+	{ "virtual: a subsystem of that name elsewhere", "/devices/virtual/netdevsim0/net/eth1",
+	  "net", UEVENT_LAZY },
+	{ "virtual: an interface is no reason to ignore what is on it",
+	  "/devices/virtual/net/br0/mdev", "mdev", UEVENT_DEVICE },
+	{ "virtual: a volume is on a disk", "/devices/virtual/block/dm-3", "block", UEVENT_LAZY },
+	{ "virtual: a loop device too", "/devices/virtual/block/loop0", "block", UEVENT_LAZY },
+};
+
+static void virtual_matches_table(void **state)
+{
+	const struct virtual_case *c = *state;
+	struct uevent event = {
+		.action = "add", .subsystem = c->subsystem, .devpath = c->devpath, .mdev_state = ""
 	};
 
 	assert_int_equal(uevent_classify(&event), c->hint);
@@ -165,6 +196,7 @@ int main(void)
 
 	suite_rows(&suite, parses, parse_matches_table);
 	suite_rows(&suite, classes, class_matches_table);
+	suite_rows(&suite, virtuals, virtual_matches_table);
 	suite_add(&suite, "a device of any kind that can be divided now is looked at at once",
 		  a_parent_of_mediated_devices_is_looked_at, NULL);
 	suite_add(&suite, "the values lie in the message, cut or spoilt", values_lie_in_the_message,

@@ -4,8 +4,8 @@
 
 #include "agent/claim/claim_plan.h"
 #include "agent/claim/claims.h"
-#include "agent/claim/loan.h"
-#include "agent/dra/lender.h"
+#include "agent/claim/on_demand_binds.h"
+#include "agent/dra/on_demand_binder.h"
 #include "agent/drm/drm.h"
 #include "agent/gpu/gpus.h"
 #include "agent/hami/hami.h"
@@ -126,7 +126,7 @@ void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
 	ret_offer->trouble = told->trouble;
 	ret_offer->group_taken = told->group_taken;
 	ret_offer->on_demand = told->on_demand;
-	ret_offer->lent_to = told->lent_to;
+	ret_offer->bound_for = told->bound_for;
 }
 
 const char *lookup_mdev_resource(void *arg, const struct mediateddevice *device)
@@ -229,14 +229,14 @@ void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_
 					   .denied = answer.denied };
 }
 
-char *lookup_borrower(void *arg, const char *address)
+char *lookup_bound_for(void *arg, const char *address)
 {
 	const struct wiring *w = arg;
 
-	return offers_borrower(w->offers, address);
+	return offers_bound_for(w->offers, address);
 }
 
-char *lookup_lend_trouble(void *arg, const char *id)
+char *lookup_on_demand_trouble(void *arg, const char *id)
 {
 	const struct wiring *w = arg;
 
@@ -244,10 +244,10 @@ char *lookup_lend_trouble(void *arg, const char *id)
 
 	if (nvidia_has(w->nvidia, id) || drm_offered(w->drm, id, &gpu))
 		return xstrdup("the agent offers it to containers as a GPU");
-	return claims_lend_trouble(w->claims, id);
+	return claims_on_demand_trouble(w->claims, id);
 }
 
-bool lookup_is_lend_moving(void *arg, const char *id)
+bool lookup_is_on_demand_moving(void *arg, const char *id)
 {
 	const struct wiring *w = arg;
 	auto_free char *name = names_pcidevice(w->node_name, id);
@@ -255,20 +255,21 @@ bool lookup_is_lend_moving(void *arg, const char *id)
 	return claims_moving(w->claims, name);
 }
 
-struct loan *lookup_lend(void *arg, const struct lend *lend,
-			 void (*lent)(void *arg, const struct err *err), void *lent_arg)
+struct on_demand_bind *lookup_bind_on_demand(void *arg, const struct on_demand_devices *devices,
+					     void (*bound)(void *arg, const struct err *err),
+					     void *bound_arg)
 {
 	const struct wiring *w = arg;
-	const struct loan_spec spec = { lend->ids, lend->uid, lend->to };
+	const struct on_demand_spec spec = { devices->ids, devices->uid, devices->to };
 
-	return claims_lend(w->claims, &spec, lent, lent_arg);
+	return claims_bind_on_demand(w->claims, &spec, bound, bound_arg);
 }
 
-bool lookup_stop_loan(void *arg, struct loan *loan, struct err *err)
+bool lookup_stop_on_demand(void *arg, struct on_demand_bind *bind, struct err *err)
 {
 	const struct wiring *w = arg;
 
-	return claims_stop_loan(w->claims, loan, err);
+	return claims_stop_on_demand(w->claims, bind, err);
 }
 
 bool lookup_is_taken(void *arg, const char *resource)

@@ -12,8 +12,8 @@ struct api_condition_value;
 struct claim_offer;
 struct err;
 struct json_strs;
-struct lend;
-struct loan;
+struct on_demand_devices;
+struct on_demand_bind;
 struct mediateddevice;
 struct pcidevice_allocations;
 struct publish_offer;
@@ -37,14 +37,15 @@ char *lookup_bind_trouble(void *arg, const char *address);
 void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_offer);
 
 /* For claims, too. */
-char *lookup_borrower(void *arg, const char *address);
+char *lookup_bound_for(void *arg, const char *address);
 
-/* For offers: struct lender (agent/dra/lender.h). */
-char *lookup_lend_trouble(void *arg, const char *id);
-bool lookup_is_lend_moving(void *arg, const char *id);
-struct loan *lookup_lend(void *arg, const struct lend *lend,
-			 void (*lent)(void *arg, const struct err *err), void *lent_arg);
-bool lookup_stop_loan(void *arg, struct loan *loan, struct err *err);
+/* For offers: struct on_demand_binder (agent/dra/on_demand_binder.h). */
+char *lookup_on_demand_trouble(void *arg, const char *id);
+bool lookup_is_on_demand_moving(void *arg, const char *id);
+struct on_demand_bind *lookup_bind_on_demand(void *arg, const struct on_demand_devices *devices,
+					     void (*bound)(void *arg, const struct err *err),
+					     void *bound_arg);
+bool lookup_stop_on_demand(void *arg, struct on_demand_bind *bind, struct err *err);
 
 /* For nvidia: struct nvidia_deps; the first also for drm. */
 char *lookup_card_claim(void *arg, const char *address);

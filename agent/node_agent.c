@@ -7,7 +7,7 @@
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/device_count.h"
-#include "agent/dra/lender.h"
+#include "agent/dra/on_demand_binder.h"
 #include "agent/dra/runtime_cdi.h"
 #include "agent/drm/drm.h"
 #include "agent/generic/generics.h"
@@ -57,8 +57,8 @@ struct node_agent {
 	struct watched devices[INVENTORY_KINDS];
 	struct watched claims[INVENTORY_KINDS];
 	struct informer *node_informer;
-	struct wiring wiring; /* the parts */
-	struct lender lender; /* of devices that claims can bind for ResourceClaims */
+	struct wiring wiring;              /* the parts */
+	struct on_demand_binder on_demand; /* of devices that claims can bind for ResourceClaims */
 	struct adopt *adopt;
 	struct node_agent_seen seen; /* until it has begun with it */
 	struct clock_timer *begins;
@@ -449,7 +449,7 @@ static void make_claims(struct node_agent *agent)
 		.is_usb_free = lookup_is_usb_free,
 		.is_held = lookup_is_held,
 		.bind_trouble = lookup_bind_trouble,
-		.borrower = lookup_borrower,
+		.bound_for = lookup_bound_for,
 		.ask_offer = lookup_claim_offer,
 		.arg = &agent->wiring,
 	};
@@ -460,7 +460,7 @@ static void make_claims(struct node_agent *agent)
 static void make_offers(struct node_agent *agent)
 {
 	const struct offers_deps deps = {
-		.lender = &agent->lender,
+		.on_demand = &agent->on_demand,
 		.claims = informer_store(agent->claims[INVENTORY_PCI].informer),
 		.devices = informer_store(agent->devices[INVENTORY_PCI].informer),
 		.mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
@@ -470,11 +470,11 @@ static void make_offers(struct node_agent *agent)
 		.arg = &agent->wiring,
 	};
 
-	agent->lender = (struct lender){ .trouble = lookup_lend_trouble,
-					 .moving = lookup_is_lend_moving,
-					 .begin = lookup_lend,
-					 .stop = lookup_stop_loan,
-					 .arg = &agent->wiring };
+	agent->on_demand = (struct on_demand_binder){ .trouble = lookup_on_demand_trouble,
+						      .moving = lookup_is_on_demand_moving,
+						      .begin = lookup_bind_on_demand,
+						      .stop = lookup_stop_on_demand,
+						      .arg = &agent->wiring };
 	agent->wiring.offers = offers_new(&agent->node, &deps);
 }
 

@@ -574,7 +574,7 @@ static void start_task(struct transition *t, const struct binder_job *job)
 	};
 
 	binder_words(job, &options, &words);
-	for (size_t i = 0; i < job->len && !job->lent; i++)
+	for (size_t i = 0; i < job->len && !job->on_demand; i++)
 		json_pairs_set(&claims, job->items[i].claim, job->items[i].uid);
 	other = tasks_find_any(binder->tasks, spec.key, spec.keys);
 	if (other)

@@ -50,8 +50,8 @@ enum binder_verb { BINDER_BIND, BINDER_RELEASE, BINDER_PLAN_BIND, BINDER_PLAN_RE
 
 struct binder_job {
 	enum binder_verb verb;
-	char *group; /* NULL: none, or not known any more */
-	bool lent;   /* for a ResourceClaim: binder_cancel() does not concern it */
+	char *group;    /* NULL: none, or not known any more */
+	bool on_demand; /* for a ResourceClaim: binder_cancel() does not concern it */
 	struct binder_function *items;
 	size_t len;
 	size_t cap;

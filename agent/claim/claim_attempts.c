@@ -34,7 +34,7 @@ struct transition {
 
 	struct attempt attempt; /* its direction is a verb of the binder */
 	bool running;
-	bool lent; /* as the job has it */
+	bool on_demand; /* as the job has it */
 	bool reported;
 	struct binder_outcome rest; /* what @attempt does not keep of the outcome         */
 	char *look;                 /* how the group looked; NULL: the next scan says so */
@@ -155,7 +155,7 @@ void claim_attempts_begin(struct claim_attempts *attempts, const struct claim_be
 		.lead = xstrdup(job->items[0].address),
 		.name = xstrdup(begin->name),
 		.running = true,
-		.lent = job->lent,
+		.on_demand = job->on_demand,
 	};
 	attempt_begin(&t->attempt, &object, ATTEMPT_CHANGES_MANY, now_ms);
 	/* Failures are the group's, whichever of its claims the attempts were begun for. */
@@ -259,7 +259,7 @@ void claim_attempts_view(const struct claim_attempts *attempts, const char *addr
 
 	*ret_view = (struct claim_view){ .lead = t ? t->lead : NULL,
 					 .running = t && t->running,
-					 .lent = t && t->lent };
+					 .on_demand = t && t->on_demand };
 	if (!t || t->running)
 		return;
 	object = wanted(t, name, claim);

@@ -53,8 +53,8 @@ void claim_attempts_unstick(struct claim_attempts *attempts, const struct binder
 struct claim_view {
 	struct claim_attempt last;
 	bool running;
-	bool lent;        /* the transition binds, or bound, for a ResourceClaim (loan.h)   */
-	bool unsure;      /* what the drivers are now, only the next inventory can say    */
+	bool on_demand; /* the transition binds, or bound, for a ResourceClaim (on_demand_binds.h)   */
+	bool unsure;    /* what the drivers are now, only the next inventory can say    */
 	uint64_t hold_ms; /* no other try before this has gone by; UINT64_MAX: not by itself */
 	const char *lead; /* a function that the transition moved; NULL: there was none   */
 };

@@ -129,7 +129,7 @@ static bool is_missing(const struct claim_case *c, const struct claim_function *
 {
 	if (f->pci)
 		return false;
-	if (c->loan)
+	if (c->on_demand)
 		return refuse(v, "DeviceNotFound", xasprintf("%s is not on the node", f->address));
 	if (was_there(f))
 		return refuse(
@@ -152,7 +152,7 @@ static char *describe(const char *id, bool same_id, const char *serial, const ch
 }
 
 /* What was bound for a ResourceClaim is given back when no pod has it any more. */
-static const char *loan_advice(void)
+static const char *on_demand_advice(void)
 {
 	return "delete the pod and its ResourceClaim, and create new ones";
 }
@@ -176,10 +176,10 @@ static bool is_different(const struct claim_case *c, const struct claim_function
 	claimed = describe(known, same_id, f->record->serial, f->record->identity);
 	return refuse(v, "DifferentDevice",
 		      xasprintf("%s is another device (%s) than the one that was %s (%s): %s",
-				f->address, now, c->loan ? "bound" : "claimed", claimed,
-				c->loan ? loan_advice()
-					: "delete the claim, and create another to claim this "
-					  "device"));
+				f->address, now, c->on_demand ? "bound" : "claimed", claimed,
+				c->on_demand ? on_demand_advice()
+					     : "delete the claim, and create another to claim this "
+					       "device"));
 }
 
 /* An address stands for a place in a numbering that a boot may have made again. */
@@ -196,7 +196,8 @@ static bool is_ambiguous(const struct claim_case *c, const struct claim_function
 			"the node has booted, and only the address distinguishes %s from %s, which "
 			"is of the same model: %s",
 			f->address, twin->address,
-			c->loan ? loan_advice()
+			c->on_demand
+				? on_demand_advice()
 				: "check which one is meant, and set the "
 				  "annotation " NAMES_ANNOTATION_BY_ADDRESS
 				  ": \"true\" on the claim, or delete it and claim the other"));
@@ -213,23 +214,23 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 	if (claims)
 		return refuse(v, "USBDevicesClaimed",
 			      xasprintf("USB devices on %s are claimed: delete %s%s", f->address,
-					claims, c->loan ? "" : ", or this claim"));
+					claims, c->on_demand ? "" : ", or this claim"));
 	if (!pod)
 		return false;
 	return refuse(v, "USBDevicesClaimed",
 		      xasprintf("USB devices on %s are in use: %s", f->address, pod));
 }
 
-/* The pods of a ResourceClaim keep the group. What the claim has bound itself is not lent. */
-static bool is_lent(const struct claim_case *c, const struct claim_function *f,
-		    struct claim_verdict *v)
+/* The pods of a ResourceClaim keep the group. What the claim has bound itself does not count. */
+static bool is_bound_on_demand(const struct claim_case *c, const struct claim_function *f,
+			       struct claim_verdict *v)
 {
-	if (!c->lent_to || claim_function_is_bound(f))
+	if (!c->bound_for || claim_function_is_bound(f))
 		return false;
 	return refuse(v, "Held",
 		      xasprintf("%s has it, bound on demand: the claim waits until the pods of "
 				"that one have ended",
-				c->lent_to));
+				c->bound_for));
 }
 
 /* A device that keeps its driver is not taken from its user. */
@@ -243,7 +244,7 @@ static bool refuse_alone(const struct claim_case *c, const struct claim_function
 			 struct claim_verdict *v)
 {
 	if (is_contradictory(c, f, v) || is_driver_refused(c, f, v) || is_missing(c, f, v) ||
-	    is_different(c, f, v) || is_ambiguous(c, f, v) || is_lent(c, f, v))
+	    is_different(c, f, v) || is_ambiguous(c, f, v) || is_bound_on_demand(c, f, v))
 		return true;
 	if (!f->verdict->claimable && !is_left_in_use(f) &&
 	    !override_applies(&f->claim->meta, f->verdict->reason))

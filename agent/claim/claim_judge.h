@@ -13,7 +13,7 @@
  *                    for each function by a claim of its own (lib/api/override.h)
  *   Held             its VFIO node would get a number that a pod may open
  *                    (agent/resource/node_numbers.h); or, first of all that the device itself is
- *                    refused for, its group is bound for a ResourceClaim (loan.h)
+ *                    refused for, its group is bound for a ResourceClaim (on_demand_binds.h)
  *   USBDevicesClaimed it is a controller, or has one in its group, whose USB devices are claimed
  *   GroupShared      others of the group are not claimed; or another user has claimed one of them,
  *                    and came first: also of a claim that is bound

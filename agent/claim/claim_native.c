@@ -17,7 +17,7 @@ bool claim_driver_allowed(const struct claim_case *c, const char *driver)
 	       (c->vfio_drivers && json_strs_has(c->vfio_drivers, driver));
 }
 
-bool claim_driver_lends(const struct claim_case *c, const char *driver)
+bool claim_driver_is_passthrough(const struct claim_case *c, const char *driver)
 {
 	return driver && (native_driver_is_passthrough(driver) || claim_driver_allowed(c, driver));
 }
@@ -25,7 +25,8 @@ bool claim_driver_lends(const struct claim_case *c, const char *driver)
 /* Texts of the API are anyone's; the helper takes only names of the right form. */
 static const char *plausible(const struct claim_case *c, const char *driver)
 {
-	return native_driver_valid(driver) && !claim_driver_lends(c, driver) ? driver : NULL;
+	return native_driver_valid(driver) && !claim_driver_is_passthrough(c, driver) ? driver
+										      : NULL;
 }
 
 /* NULL: not known. */
@@ -33,8 +34,9 @@ static const char *recorded(const struct claim_case *c, const struct claim_funct
 {
 	const char *native = f->record ? f->record->native : NULL;
 
-	return native && (!*native || claim_driver_lends(c, native)) ? native
-								     : plausible(c, native);
+	return native && (!*native || claim_driver_is_passthrough(c, native))
+		       ? native
+		       : plausible(c, native);
 }
 
 /* What the status of @claim says. Harvester writes vfio-pci of what it has bound itself; we do only
@@ -44,7 +46,7 @@ static const char *told(const struct claim_case *c, const struct pcideviceclaim 
 	const struct pcideviceclaim_status *status = &claim->status;
 	const char *native = status->kernel_driver_to_unbind;
 
-	if (claim_driver_lends(c, native) &&
+	if (claim_driver_is_passthrough(c, native) &&
 	    (status->conditions.len > 0 || !status->passthrough_enabled))
 		return native;
 	return plausible(c, native);
@@ -60,14 +62,14 @@ static bool is_untouched(const struct pcideviceclaim *claim)
 
 /* Somebody else had it on a passthrough driver before it was claimed: with driverctl, or on the
  * kernel's command line. */
-static bool is_lent_before(const struct claim_case *c, const struct claim_function *f)
+static bool is_bound_before(const struct claim_case *c, const struct claim_function *f)
 {
-	if (f->recorded || !claim_driver_lends(c, f->driver))
+	if (f->recorded || !claim_driver_is_passthrough(c, f->driver))
 		return false;
 	if (f->claim)
 		return is_untouched(f->claim);
-	return f->cover &&
-	       (!f->cover->status.passthrough_enabled || claim_driver_lends(c, told(c, f->cover)));
+	return f->cover && (!f->cover->status.passthrough_enabled ||
+			    claim_driver_is_passthrough(c, told(c, f->cover)));
 }
 
 static const char *annotated(const struct claim_case *c, const struct claim_function *f)
@@ -100,7 +102,7 @@ const char *claim_native(const struct claim_case *c, const struct claim_function
 
 	if (!native && !f->recorded)
 		native = plausible(c, f->driver);
-	if (!native && is_lent_before(c, f))
+	if (!native && is_bound_before(c, f))
 		native = f->driver;
 	if (!native && f->claim)
 		native = told(c, f->claim);

@@ -15,7 +15,7 @@ bool claim_driver_allowed(const struct claim_case *c, const char *driver);
 
 /* Is this a passthrough driver: vfio-pci, a variant of it, pci-stub, or one that claims may name?
  * False for NULL. */
-bool claim_driver_lends(const struct claim_case *c, const char *driver);
+bool claim_driver_is_passthrough(const struct claim_case *c, const char *driver);
 
 /*
  * The driver that @f goes back to; "": none; NULL: not known. Borrowed from the case.

@@ -136,11 +136,11 @@ static void claim_job_bind(const struct claim_case *c, const struct claim_group 
 }
 
 /* The passthrough driver that it is on, or was put on. */
-static const char *lending_driver(const struct claim_case *c, const struct claim_function *f)
+static const char *passthrough_driver(const struct claim_case *c, const struct claim_function *f)
 {
 	if (f->record && f->record->driver && *f->record->driver)
 		return f->record->driver;
-	if (claim_driver_lends(c, f->driver))
+	if (claim_driver_is_passthrough(c, f->driver))
 		return f->driver;
 	return claim_driver(f->claim);
 }
@@ -152,7 +152,7 @@ static void add_release(const struct claim_case *c, struct binder_job *job,
 	const struct record_facts *record = f->record;
 	const char *uid = c->claim ? c->claim->meta.uid : NULL;
 
-	out->driver = xstrdup(lending_driver(c, f));
+	out->driver = xstrdup(passthrough_driver(c, f));
 	out->driverless = claim_leaves_driverless(c, f, f->claim ? f->claim : c->claim);
 	out->claim = xstrdup(record && record->claim ? record->claim : c->name);
 	out->uid = xstrdup(record && record->uid ? record->uid : uid ? uid : "unknown");
@@ -264,8 +264,8 @@ static void rest_after(struct monitor *look, bool live)
 	const struct task_outcome *outcome = look->c->last.outcome;
 
 	look->decision->step = CLAIM_REST;
-	/* The end of its loan has the claim looked at again. */
-	if (!live && look->c->lent_to)
+	/* The end of that bind has the claim looked at again. */
+	if (!live && look->c->bound_for)
 		return;
 	if (!live && look->c->allocated) {
 		look->decision->again_ms = look->c->allocated_to ? HELD_AGAIN_MS : UNKNOWN_AGAIN_MS;
@@ -516,7 +516,7 @@ static void plan_judged(struct monitor *look, const struct claim_verdict *verdic
 	const struct claim_function *self = claim_group_self(&look->group);
 	bool ours = !pcideviceclaim_is_skipped(c->claim) || self->recorded;
 	bool due = verdict->ok && ours && is_due(&look->group);
-	bool lent = ours && (verdict->ok || claim_function_is_bound(self));
+	bool passthrough = ours && (verdict->ok || claim_function_is_bound(self));
 	struct claim_trouble trouble;
 	json_t *mark = NULL;
 
@@ -524,7 +524,7 @@ static void plan_judged(struct monitor *look, const struct claim_verdict *verdic
 		look->decision->again_ms = c->unproven_ms; /* what it says is true until then */
 		return;
 	}
-	if (lent && (!due || !claim_trouble_unpublished(c, &look->group)) &&
+	if (passthrough && (!due || !claim_trouble_unpublished(c, &look->group)) &&
 	    c->state != BINDER_IS_STUCK)
 		mark = claim_mark(c, &look->group);
 	if (mark) {
@@ -550,7 +550,7 @@ static void plan_live(struct monitor *look)
 	else
 		plan_judged(look, &verdict);
 	if (look->decision->step == CLAIM_REST && look->decision->again_ms == 0 &&
-	    ((c->usb_pods && c->usb_pods->len > 0) || c->bind_trouble || c->lent_to))
+	    ((c->usb_pods && c->usb_pods->len > 0) || c->bind_trouble || c->bound_for))
 		look->decision->again_ms = HELD_AGAIN_MS;
 	claim_verdict_done(&verdict);
 }
@@ -596,17 +596,18 @@ void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision)
 	claim_group_done(&look.group);
 }
 
-/* --- loans ------------------------------------------------------------------------------------ */
+/* --- binds on demand --------------------------------------------------------------------------- */
 
-void claim_loan_decision_done(struct claim_loan_decision *decision)
+void claim_on_demand_decision_done(struct claim_on_demand_decision *decision)
 {
 	binder_job_done(&decision->job);
 	free(decision->message);
-	*decision = (struct claim_loan_decision){ 0 };
+	*decision = (struct claim_on_demand_decision){ 0 };
 }
 
 /* Takes @message. */
-static void answer(struct claim_loan_decision *decision, enum claim_loan_step step, char *message)
+static void answer(struct claim_on_demand_decision *decision, enum claim_on_demand_step step,
+		   char *message)
 {
 	decision->step = step;
 	decision->message = message;
@@ -614,8 +615,8 @@ static void answer(struct claim_loan_decision *decision, enum claim_loan_step st
 
 /* What somebody else has to do with @f, for the caller to free; NULL: nobody has. What we have bound
  * for a ResourceClaim that is gone is taken over. */
-static char *claim_loan_other(const struct claim_case *c, const struct claim_group *group,
-			      const struct claim_function *f)
+static char *claim_on_demand_other(const struct claim_case *c, const struct claim_group *group,
+				   const struct claim_function *f)
 {
 	const char *owner = owner_of(f);
 
@@ -623,7 +624,7 @@ static char *claim_loan_other(const struct claim_case *c, const struct claim_gro
 		return xasprintf("%s has the PCIDeviceClaim '%s'", f->address, f->name);
 	if (f->record && owner && store_get(c->claims, owner))
 		return xasprintf("%s is bound for the PCIDeviceClaim '%s'", f->address, owner);
-	if (!f->recorded && claim_driver_lends(c, f->driver))
+	if (!f->recorded && claim_driver_is_passthrough(c, f->driver))
 		return xasprintf("another program has bound %s%s to %s",
 				 f == claim_group_self(group) ? "" : "its IOMMU group's ",
 				 f->address, f->driver);
@@ -636,7 +637,7 @@ static char *find_other(const struct claim_case *c, const struct claim_group *gr
 
 	for (size_t i = 0; i < group->len && !other; i++) {
 		if (claim_group_member(group, &group->items[i]))
-			other = claim_loan_other(c, group, &group->items[i]);
+			other = claim_on_demand_other(c, group, &group->items[i]);
 	}
 	return other;
 }
@@ -651,65 +652,67 @@ static char *outcome_text(const struct task_outcome *outcome)
 }
 
 /* The last try came to nothing. A helper that an agent which has ended left behind passes soon. */
-static void answer_outcome(const struct task_outcome *outcome, struct claim_loan_decision *decision)
+static void answer_outcome(const struct task_outcome *outcome,
+			   struct claim_on_demand_decision *decision)
 {
 	bool busy = outcome->result == TASK_BUSY;
 
-	answer(decision, busy ? CLAIM_LOAN_WAIT : CLAIM_LOAN_REFUSE, outcome_text(outcome));
+	answer(decision, busy ? CLAIM_ON_DEMAND_WAIT : CLAIM_ON_DEMAND_REFUSE,
+	       outcome_text(outcome));
 	decision->again_ms = busy ? BUSY_AGAIN_MS : 0;
 }
 
 /* The group may be bound; something of it is not yet. */
-static void plan_loan_bind(const struct claim_case *c, const struct claim_group *group,
-			   struct claim_loan_decision *decision)
+static void plan_on_demand_bind(const struct claim_case *c, const struct claim_group *group,
+				struct claim_on_demand_decision *decision)
 {
 	if (c->state == BINDER_IS_STUCK) {
-		answer(decision, CLAIM_LOAN_REFUSE,
+		answer(decision, CLAIM_ON_DEMAND_REFUSE,
 		       xasprintf("hostdev-helper (pid %d) does not end: see the node's kernel log",
 				 c->trouble.pid));
 	} else if (claim_trouble_holds(c, true)) {
 		answer_outcome(c->last.outcome, decision);
 	} else if (c->unproven_ms > 0) {
-		answer(decision, CLAIM_LOAN_WAIT,
+		answer(decision, CLAIM_ON_DEMAND_WAIT,
 		       xstrdup("the host used it until just now: it has to be free for a while"));
 		decision->again_ms = c->unproven_ms;
 	} else if (claim_trouble_unpublished(c, group)) {
-		answer(decision, CLAIM_LOAN_WAIT,
+		answer(decision, CLAIM_ON_DEMAND_WAIT,
 		       xasprintf("the PCIDevice %s does not say yet which driver the device goes "
 				 "back to",
 				 c->name));
 	} else if (is_puzzling(c, group)) {
-		answer(decision, CLAIM_LOAN_WAIT,
+		answer(decision, CLAIM_ON_DEMAND_WAIT,
 		       xstrdup("the node's devices have to be read again after the bind"));
 	} else {
-		decision->step = CLAIM_LOAN_BIND;
+		decision->step = CLAIM_ON_DEMAND_BIND;
 		claim_job_bind(c, group, &decision->job);
-		decision->job.lent = true;
+		decision->job.on_demand = true;
 	}
 }
 
-void claim_plan_loan(const struct claim_case *c, struct claim_loan_decision *ret_decision)
+void claim_plan_on_demand(const struct claim_case *c, struct claim_on_demand_decision *ret_decision)
 {
 	struct claim_verdict verdict = { 0 };
 	struct claim_group group;
 	char *other;
 
-	*ret_decision = (struct claim_loan_decision){ 0 };
+	*ret_decision = (struct claim_on_demand_decision){ 0 };
 	claim_group_look(c, &group);
 	claim_cover_group(c, &group);
 	claim_judge(c, &group, &verdict);
 	other = find_other(c, &group);
 	if (other)
-		answer(ret_decision, CLAIM_LOAN_REFUSE, other);
+		answer(ret_decision, CLAIM_ON_DEMAND_REFUSE, other);
 	else if (!verdict.ok)
-		answer(ret_decision, CLAIM_LOAN_REFUSE, take_ptr(verdict.message));
+		answer(ret_decision, CLAIM_ON_DEMAND_REFUSE, take_ptr(verdict.message));
 	else if (c->state == BINDER_RUNNING)
-		answer(ret_decision, CLAIM_LOAN_WAIT,
+		answer(ret_decision, CLAIM_ON_DEMAND_WAIT,
 		       xstrdup("a transition of its IOMMU group is under way"));
 	else if (is_due(&group))
-		plan_loan_bind(c, &group, ret_decision);
+		plan_on_demand_bind(c, &group, ret_decision);
 	else
-		ret_decision->step = CLAIM_LOAN_BOUND;
+		ret_decision->step = CLAIM_ON_DEMAND_BOUND;
 	claim_verdict_done(&verdict);
 	claim_group_done(&group);
 }

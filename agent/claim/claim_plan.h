@@ -66,7 +66,7 @@ struct claim_case {
 	const char *name;                   /* of the claim, and of its PCIDevice              */
 	const struct pcideviceclaim *claim; /* the newest that is known; NULL: there is none   */
 	bool fresh; /* the API server itself said so since this work began                     */
-	bool loan;  /* for a ResourceClaim, whose user reads the messages: claim_plan_loan()   */
+	bool on_demand; /* for a ResourceClaim, whose user reads the messages: claim_plan_on_demand()   */
 	const struct inventory *inventory;
 	const struct store *claims;     /* PCIDeviceClaims, of all nodes                       */
 	const struct store *usb_claims; /* USBDeviceClaims, likewise; NULL: there are none     */
@@ -81,8 +81,8 @@ struct claim_case {
 	struct claim_offer offer;
 	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
-	const char
-		*lent_to; /* the ResourceClaim for which its group is bound, loan.h; NULL: none */
+	const char *
+		bound_for; /* the ResourceClaim for which its group is bound, on_demand_binds.h; NULL: none */
 	const char *bind_trouble; /* why it must not get a VFIO node; NULL: it may, or has one  */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */
 	/* First digits of classes that a release leaves without driver */
@@ -108,29 +108,30 @@ struct claim_decision {
 void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision);
 void claim_decision_done(struct claim_decision *decision);
 
-enum claim_loan_step {
-	CLAIM_LOAN_BOUND,  /* the whole group is bound for the ResourceClaim      */
-	CLAIM_LOAN_BIND,   /* have the helper do decision->job                    */
-	CLAIM_LOAN_WAIT,   /* for something that passes soon (decision->message)  */
-	CLAIM_LOAN_REFUSE, /* it cannot be bound now (decision->message)          */
+enum claim_on_demand_step {
+	CLAIM_ON_DEMAND_BOUND,  /* the whole group is bound for the ResourceClaim      */
+	CLAIM_ON_DEMAND_BIND,   /* have the helper do decision->job                    */
+	CLAIM_ON_DEMAND_WAIT,   /* for something that passes soon (decision->message)  */
+	CLAIM_ON_DEMAND_REFUSE, /* it cannot be bound now (decision->message)          */
 };
 
-struct claim_loan_decision {
-	enum claim_loan_step step;
+struct claim_on_demand_decision {
+	enum claim_on_demand_step step;
 	struct binder_job job; /* BIND                                                     */
 	char *message;         /* WAIT, REFUSE                                             */
 	uint64_t again_ms;     /* WAIT: look again after this; 0: not before a change       */
 };
 
 /*
- * The next step to lend the function of c->name to a ResourceClaim (loan.h). c->claim is a claim that
+ * The next step to bind the function of c->name for a ResourceClaim (on_demand_binds.h). c->claim is a claim that
  * exists in memory only: with the ResourceClaim's UID, for the whole group. Nobody else may have
  * anything to do with the group: no PCIDeviceClaim, and no other program that has bound a function
- * to a passthrough driver. c->lent_to and c->allocated are not read. The caller releases
+ * to a passthrough driver. c->bound_for and c->allocated are not read. The caller releases
  * *@ret_decision.
  */
-void claim_plan_loan(const struct claim_case *c, struct claim_loan_decision *ret_decision);
-void claim_loan_decision_done(struct claim_loan_decision *decision);
+void claim_plan_on_demand(const struct claim_case *c,
+			  struct claim_on_demand_decision *ret_decision);
+void claim_on_demand_decision_done(struct claim_on_demand_decision *decision);
 
 /* Is the claim @name (NULL @claim: gone) one that the agent of @node_name has to do with? */
 bool claim_is_ours(const char *node_name, const char *name, const struct pcideviceclaim *claim);

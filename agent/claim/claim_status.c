@@ -157,10 +157,11 @@ static void set_native(struct sketch *s)
 {
 	const struct claim_function *self = claim_group_self(s->group);
 	const struct claim_verdict *verdict = s->news->verdict;
-	bool lent = self->recorded || (s->bound && !self->vendor) ||
-		    (verdict && verdict->ok && !pcideviceclaim_is_skipped(s->c->claim));
+	bool passthrough = self->recorded || (s->bound && !self->vendor) ||
+			   (verdict && verdict->ok && !pcideviceclaim_is_skipped(s->c->claim));
 
-	str_set_nonempty(&s->want.kernel_driver_to_unbind, lent ? claim_native(s->c, self) : NULL);
+	str_set_nonempty(&s->want.kernel_driver_to_unbind,
+			 passthrough ? claim_native(s->c, self) : NULL);
 }
 
 /* The functions of the group that are on drivers which do not let it go. */
@@ -172,7 +173,7 @@ static void list_natives(const struct sketch *s, struct str *out)
 		const struct claim_function *f = &s->group->items[i];
 
 		if (!claim_group_member(s->group, f) || claim_function_is_port(f) || !f->driver ||
-		    claim_driver_lends(s->c, f->driver) || len++ >= LISTED)
+		    claim_driver_is_passthrough(s->c, f->driver) || len++ >= LISTED)
 			continue;
 		str_addf(out, "%s%s is bound to %s", out->len ? ", " : "", f->address, f->driver);
 	}

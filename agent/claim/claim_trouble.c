@@ -155,7 +155,8 @@ bool claim_trouble_unpublished(const struct claim_case *c, const struct claim_gr
 		return true;
 	told = api_meta_annotation(&c->device->meta, NAMES_ANNOTATION_DRIVER);
 	/* A passthrough driver is no device's own: the PCIDevice does not say it. */
-	return native && *native && !claim_driver_lends(c, native) && !native_driver_valid(told);
+	return native && *native && !claim_driver_is_passthrough(c, native) &&
+	       !native_driver_valid(told);
 }
 
 static void set_binding(const struct claim_case *c, const struct claim_group *group,

@@ -8,7 +8,7 @@
 #include "agent/claim/claim_foreign.h"
 #include "agent/claim/claim_group.h"
 #include "agent/claim/claim_plan.h"
-#include "agent/claim/loan.h"
+#include "agent/claim/on_demand_binds.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
@@ -59,22 +59,22 @@ static char *claim_pods_find(const struct claims_deps *deps, const struct invent
 
 /* The ResourceClaim for which a function of the IOMMU group of @address (NULL: none) is bound; NULL:
  * none. The caller frees. */
-static char *claim_pods_borrower(const struct claims_deps *deps, const struct inventory *inventory,
-				 const char *address)
+static char *claim_pods_bound_for(const struct claims_deps *deps, const struct inventory *inventory,
+				  const char *address)
 {
 	struct json_strs members = { 0 };
-	char *borrower = NULL;
+	char *bound_for = NULL;
 
-	if (!address || !deps->borrower)
+	if (!address || !deps->bound_for)
 		return NULL;
 	claim_group_add_members(inventory, address, &members);
-	for (size_t i = 0; i < members.len && !borrower; i++)
-		borrower = deps->borrower(deps->arg, members.items[i]);
+	for (size_t i = 0; i < members.len && !bound_for; i++)
+		bound_for = deps->bound_for(deps->arg, members.items[i]);
 	json_strs_done(&members);
-	return borrower;
+	return bound_for;
 }
 
-static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb, bool loan,
+static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb, bool on_demand,
 		    struct json_pairs *pods)
 {
 	auto_free char *holder = NULL;
@@ -84,7 +84,7 @@ static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb,
 	    deps->is_usb_free(deps->arg, usb->port, &holder))
 		return;
 	text = holder ? xasprintf("%s has the device in port %s: delete the pod%s", holder,
-				  usb->port, loan ? "" : ", or this claim")
+				  usb->port, on_demand ? "" : ", or this claim")
 		      : xasprintf("it is not known yet whether a pod has the device in port %s",
 				  usb->port);
 	json_pairs_set(pods, usb->pci_address, text);
@@ -92,9 +92,9 @@ static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb,
 
 /* For each USB controller in the IOMMU group of @address (NULL: none) that pods have devices of,
  * the first of these: "pod default/vm has that in socket 1-2: ..." by the controller's address.
- * @loan: as struct claim_case has it. The caller releases. */
+ * @on_demand: as struct claim_case has it. The caller releases. */
 static void claim_pods_usb(const struct claims_deps *deps, const struct inventory *inventory,
-			   const char *address, bool loan, struct json_pairs *ret_pods)
+			   const char *address, bool on_demand, struct json_pairs *ret_pods)
 {
 	const struct facts *facts = inventory->facts;
 	struct json_strs members = { 0 };
@@ -107,7 +107,7 @@ static void claim_pods_usb(const struct claims_deps *deps, const struct inventor
 
 		if (usb->port && !usb->hub && usb->pci_address &&
 		    json_strs_has(&members, usb->pci_address))
-			add_usb(deps, usb, loan, ret_pods);
+			add_usb(deps, usb, on_demand, ret_pods);
 	}
 	json_strs_done(&members);
 }
@@ -128,8 +128,8 @@ struct claims {
 	struct reconcile *reconcile;
 	struct map *works; /* name of the claim -> struct work */
 	struct claim_foreign *foreign;
-	struct loans *loans;
-	struct lent *lent; /* binds for ResourceClaims that are under way */
+	struct on_demand_binds *binds;
+	struct on_demand_job *on_demand_jobs; /* binds for ResourceClaims that are under way */
 	struct reason_count *count;
 	struct metric *seconds; /* {verb}, may be NULL */
 };
@@ -457,7 +457,7 @@ static char *bind_trouble_of(const struct claims *claims, const char *address,
 /* A case, and what of it is neither the node's nor the caller's. */
 struct looked {
 	struct claim_case c;
-	char *holder, *given, *bind_trouble, *lent_to;
+	char *holder, *given, *bind_trouble, *bound_for;
 	struct json_pairs usb_pods;
 };
 
@@ -466,10 +466,10 @@ struct subject {
 	const char *name;                   /* of the claim                  */
 	const struct pcideviceclaim *claim; /* NULL: there is none           */
 	const char *address;                /* of its function; NULL: none   */
-	bool loan;                          /* as struct claim_case has it   */
+	bool on_demand;                     /* as struct claim_case has it   */
 };
 
-/* What a claim and a loan depend on alike. */
+/* What a claim and a bind on demand depend on alike. */
 static void look(const struct claims *claims, const struct subject *subject,
 		 const struct claim_view *known, struct looked *ret_looked)
 {
@@ -483,7 +483,7 @@ static void look(const struct claims *claims, const struct subject *subject,
 		.node_name = node->name,
 		.name = subject->name,
 		.claim = subject->claim,
-		.loan = subject->loan,
+		.on_demand = subject->on_demand,
 		.inventory = node->inventory,
 		.claims = informer_store(node->claims[INVENTORY_PCI]),
 		.usb_claims = usb_claims ? informer_store(usb_claims) : NULL,
@@ -496,7 +496,7 @@ static void look(const struct claims *claims, const struct subject *subject,
 	};
 	if (lead)
 		ret_looked->c.state = binder_look(claims->binder, lead, &ret_looked->c.trouble);
-	claim_pods_usb(deps, node->inventory, subject->address, subject->loan,
+	claim_pods_usb(deps, node->inventory, subject->address, subject->on_demand,
 		       &ret_looked->usb_pods);
 }
 
@@ -505,7 +505,7 @@ static void looked_done(struct looked *looked)
 	free(looked->holder);
 	free(looked->given);
 	free(looked->bind_trouble);
-	free(looked->lent_to);
+	free(looked->bound_for);
 	json_pairs_done(&looked->usb_pods);
 }
 
@@ -523,12 +523,12 @@ static void decide(const struct claims *claims, const struct reconcile_view *vie
 	     known, &looked);
 	looked.bind_trouble = bind_trouble_of(claims, address, view->object);
 	looked.given = claim_pods_find(deps, inventory, address, &looked.holder);
-	looked.lent_to = claim_pods_borrower(deps, inventory, address);
+	looked.bound_for = claim_pods_bound_for(deps, inventory, address);
 	c->fresh = view->fresh;
 	c->bind_trouble = looked.bind_trouble;
 	c->allocated = looked.given;
 	c->allocated_to = looked.holder;
-	c->lent_to = looked.lent_to;
+	c->bound_for = looked.bound_for;
 	c->now_wall_ms = view->now_wall_ms;
 	if (address && deps->ask_offer)
 		deps->ask_offer(deps->arg, address, &c->offer);
@@ -600,7 +600,8 @@ static bool is_held(const struct claims *claims, const char *address,
  * a ResourceClaim read back says nothing of the claim, also if it has been unprepared since. */
 static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
 {
-	return known->running || known->unsure || (known->last.newer && (!claim || known->lent));
+	return known->running || known->unsure ||
+	       (known->last.newer && (!claim || known->on_demand));
 }
 
 /* --- as struct reconcile_spec has them -------------------------------------------------------- */
@@ -735,7 +736,7 @@ static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 	claim_attempts_end(claims->attempts, lead, outcome);
 	work->moved = outcome->task.result == TASK_DONE;
 	enqueue_members(claims, claim_attempts_members(claims->attempts, lead), work->name);
-	loans_wake(claims->loans);
+	on_demand_binds_wake(claims->binds);
 	claims->deps.on_moved(claims->deps.arg);
 	reconcile_acted(claims->reconcile, work->name);
 }
@@ -750,7 +751,7 @@ static void on_free(void *arg, const char *group)
 	claim_attempts_unstick(claims->attempts, claims->binder, now_ms(claims), &members);
 	enqueue_members(claims, &members, NULL);
 	json_strs_done(&members);
-	loans_wake(claims->loans);
+	on_demand_binds_wake(claims->binds);
 	claims->deps.on_moved(claims->deps.arg);
 }
 
@@ -796,11 +797,11 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	return true;
 }
 
-/* --- loans ------------------------------------------------------------------------------------ */
+/* --- binds on demand --------------------------------------------------------------------------- */
 
 /* A claim of the function @name, and of its group, that no API server has. The caller frees. */
-static struct pcideviceclaim *claim_of_loan(const struct claims *claims, const char *name,
-					    const char *uid)
+static struct pcideviceclaim *claim_on_demand(const struct claims *claims, const char *name,
+					      const char *uid)
 {
 	struct pcideviceclaim *claim = api_object_new(&pcideviceclaim_kind);
 
@@ -811,16 +812,16 @@ static struct pcideviceclaim *claim_of_loan(const struct claims *claims, const c
 	return claim;
 }
 
-static void wait_loan(struct claim_loan_decision *decision, const char *what)
+static void wait_on_demand(struct claim_on_demand_decision *decision, const char *what)
 {
-	*decision =
-		(struct claim_loan_decision){ .step = CLAIM_LOAN_WAIT, .message = xstrdup(what) };
+	*decision = (struct claim_on_demand_decision){ .step = CLAIM_ON_DEMAND_WAIT,
+						       .message = xstrdup(what) };
 }
 
-/* @uid is NULL to ask whether the function could be lent: then what its VFIO node's number would be is
+/* @uid is NULL to ask whether the function could be bound: then what its VFIO node's number would be is
  * not asked, which is seldom a trouble, takes its time and is asked before the bind. */
-static void loan_step(const struct claims *claims, const char *address, const char *uid,
-		      struct claim_loan_decision *ret_decision)
+static void on_demand_step(const struct claims *claims, const char *address, const char *uid,
+			   struct claim_on_demand_decision *ret_decision)
 {
 	auto_free char *name = names_pcidevice(claims->node->name, address);
 	struct pcideviceclaim *claim;
@@ -828,59 +829,59 @@ static void loan_step(const struct claims *claims, const char *address, const ch
 	struct looked looked;
 
 	if (!is_informed(claims)) {
-		wait_loan(ret_decision, "the devices of this node have not been read yet");
+		wait_on_demand(ret_decision, "the devices of this node have not been read yet");
 		return;
 	}
-	claim = claim_of_loan(claims, name, uid ? uid : "none");
+	claim = claim_on_demand(claims, name, uid ? uid : "none");
 	claim_attempts_view(claims->attempts, address, name, claim, now_ms(claims), &known);
 	if (known.running)
-		wait_loan(ret_decision, "a transition of its IOMMU group is under way");
+		wait_on_demand(ret_decision, "a transition of its IOMMU group is under way");
 	else if (known.unsure)
-		wait_loan(ret_decision, "the node's devices have to be read again");
+		wait_on_demand(ret_decision, "the node's devices have to be read again");
 	else if (is_held(claims, address, claim))
-		wait_loan(ret_decision, "the device is still being set up");
+		wait_on_demand(ret_decision, "the device is still being set up");
 	else {
 		look(claims,
 		     &(struct subject){
-			     .name = name, .claim = claim, .address = address, .loan = true },
+			     .name = name, .claim = claim, .address = address, .on_demand = true },
 		     &known, &looked);
 		looked.bind_trouble = uid ? bind_trouble_of(claims, address, claim) : NULL;
 		looked.c.bind_trouble = looked.bind_trouble;
-		claim_plan_loan(&looked.c, ret_decision);
+		claim_plan_on_demand(&looked.c, ret_decision);
 		looked_done(&looked);
 	}
 	api_object_free(&pcideviceclaim_kind, claim);
 }
 
-static void plan_loan(void *arg, const char *address, const char *uid,
-		      struct claim_loan_decision *ret_decision)
+static void plan_on_demand(void *arg, const char *address, const char *uid,
+			   struct claim_on_demand_decision *ret_decision)
 {
-	loan_step(arg, address, uid, ret_decision);
+	on_demand_step(arg, address, uid, ret_decision);
 }
 
 /* Of a bind for a ResourceClaim, which is under way. */
-struct lent {
+struct on_demand_job {
 	struct claims *claims;
 	struct json_strs addresses; /* of the functions that it moves */
-	char *uid, *to;             /* of the ResourceClaim: as struct loan_spec */
-	struct lent *next;
+	char *uid, *to;             /* of the ResourceClaim: as struct on_demand_spec */
+	struct on_demand_job *next;
 };
 
-static void lent_free(struct lent *lent)
+static void on_demand_job_free(struct on_demand_job *running)
 {
-	json_strs_done(&lent->addresses);
-	free(lent->uid);
-	free(lent->to);
-	free(lent);
+	json_strs_done(&running->addresses);
+	free(running->uid);
+	free(running->to);
+	free(running);
 }
 
-static void record_lent(const struct claims *claims, const struct lent *lent)
+static void record_on_demand(const struct claims *claims, const struct on_demand_job *running)
 {
-	auto_free char *message = xasprintf("bound for the %s, on demand", lent->to);
+	auto_free char *message = xasprintf("bound for the %s, on demand", running->to);
 
-	for (size_t i = 0; i < lent->addresses.len; i++) {
+	for (size_t i = 0; i < running->addresses.len; i++) {
 		auto_free char *name =
-			names_pcidevice(claims->node->name, lent->addresses.items[i]);
+			names_pcidevice(claims->node->name, running->addresses.items[i]);
 
 		record_audit(claims, &(struct record){ .name = name,
 						       .result = task_result_text(TASK_DONE),
@@ -889,48 +890,48 @@ static void record_lent(const struct claims *claims, const struct lent *lent)
 	}
 }
 
-static void on_lent(void *arg, const struct binder_outcome *outcome)
+static void on_demand_job_end(void *arg, const struct binder_outcome *outcome)
 {
-	struct lent *lent = arg;
-	struct claims *claims = lent->claims;
-	struct lent **at = &claims->lent;
-	const char *lead = lent->addresses.items[0];
+	struct on_demand_job *running = arg;
+	struct claims *claims = running->claims;
+	struct on_demand_job **at = &claims->on_demand_jobs;
+	const char *lead = running->addresses.items[0];
 
 	failpoint("agent-lend-after");
-	while (*at != lent)
+	while (*at != running)
 		at = &(*at)->next;
-	*at = lent->next;
+	*at = running->next;
 	claim_attempts_end(claims->attempts, lead, outcome);
 	if (outcome->task.result == TASK_DONE)
-		record_lent(claims, lent);
+		record_on_demand(claims, running);
 	enqueue_members(claims, claim_attempts_members(claims->attempts, lead), NULL);
-	loans_wake(claims->loans);
+	on_demand_binds_wake(claims->binds);
 	claims->deps.on_moved(claims->deps.arg);
-	lent_free(lent);
+	on_demand_job_free(running);
 }
 
-static void lent_begin(struct claims *claims, const struct loan_spec *spec,
-		       const struct binder_job *job)
+static void on_demand_job_begin(struct claims *claims, const struct on_demand_spec *spec,
+				const struct binder_job *job)
 {
-	struct lent *lent = xcalloc(1, sizeof(*lent));
+	struct on_demand_job *running = xcalloc(1, sizeof(*running));
 
-	*lent = (struct lent){ .claims = claims,
-			       .uid = xstrdup(spec->uid),
-			       .to = xstrdup(spec->to),
-			       .next = claims->lent };
+	*running = (struct on_demand_job){ .claims = claims,
+					   .uid = xstrdup(spec->uid),
+					   .to = xstrdup(spec->to),
+					   .next = claims->on_demand_jobs };
 	for (size_t i = 0; i < job->len; i++)
-		json_strs_add(&lent->addresses, job->items[i].address);
-	claims->lent = lent;
+		json_strs_add(&running->addresses, job->items[i].address);
+	claims->on_demand_jobs = running;
 	failpoint("agent-lend-before");
-	binder_start(claims->binder, job, on_lent, lent);
+	binder_start(claims->binder, job, on_demand_job_end, running);
 }
 
-static bool bind_loan(void *arg, const char *address, const struct loan_spec *spec,
-		      const struct binder_job *job)
+static bool bind_on_demand(void *arg, const char *address, const struct on_demand_spec *spec,
+			   const struct binder_job *job)
 {
 	struct claims *claims = arg;
 	auto_free char *name = names_pcidevice(claims->node->name, address);
-	struct pcideviceclaim *claim = claim_of_loan(claims, name, spec->uid);
+	struct pcideviceclaim *claim = claim_on_demand(claims, name, spec->uid);
 	struct json_strs members = { 0 };
 	bool idle;
 
@@ -942,20 +943,21 @@ static bool bind_loan(void *arg, const char *address, const struct loan_spec *sp
 			&(struct claim_begin){
 				.job = job, .members = &members, .name = name, .claim = claim },
 			now_ms(claims));
-		lent_begin(claims, spec, job);
+		on_demand_job_begin(claims, spec, job);
 	}
 	json_strs_done(&members);
 	api_object_free(&pcideviceclaim_kind, claim);
 	return idle;
 }
 
-/* What is stuck has ended for the loan. */
+/* What is stuck has ended for the bind. */
 static bool is_binding(void *arg, const char *address, const char *uid)
 {
 	const struct claims *claims = arg;
 
-	for (const struct lent *lent = claims->lent; lent; lent = lent->next) {
-		if (strcmp(lent->uid, uid) == 0 && json_strs_has(&lent->addresses, address))
+	for (const struct on_demand_job *running = claims->on_demand_jobs; running;
+	     running = running->next) {
+		if (strcmp(running->uid, uid) == 0 && json_strs_has(&running->addresses, address))
 			return true;
 	}
 	return false;
@@ -971,27 +973,29 @@ static bool is_one_group(void *arg, const char *a, const char *b)
 	return one && other && str_match(one->iommu_group, other->iommu_group);
 }
 
-char *claims_lend_trouble(const struct claims *claims, const char *address)
+char *claims_on_demand_trouble(const struct claims *claims, const char *address)
 {
-	struct claim_loan_decision decision;
+	struct claim_on_demand_decision decision;
 	char *trouble = NULL;
 
-	loan_step(claims, address, NULL, &decision);
-	if (decision.step == CLAIM_LOAN_REFUSE)
+	on_demand_step(claims, address, NULL, &decision);
+	if (decision.step == CLAIM_ON_DEMAND_REFUSE)
 		trouble = take_ptr(decision.message);
-	claim_loan_decision_done(&decision);
+	claim_on_demand_decision_done(&decision);
 	return trouble;
 }
 
-struct loan *claims_lend(struct claims *claims, const struct loan_spec *spec,
-			 void (*lent)(void *arg, const struct err *err), void *arg)
+struct on_demand_bind *claims_bind_on_demand(struct claims *claims,
+					     const struct on_demand_spec *spec,
+					     void (*bound)(void *arg, const struct err *err),
+					     void *arg)
 {
-	return loans_begin(claims->loans, spec, lent, arg);
+	return on_demand_binds_begin(claims->binds, spec, bound, arg);
 }
 
-bool claims_stop_loan(struct claims *claims, struct loan *loan, struct err *err)
+bool claims_stop_on_demand(struct claims *claims, struct on_demand_bind *bind, struct err *err)
 {
-	return loans_stop(claims->loans, loan, err);
+	return on_demand_binds_stop(claims->binds, bind, err);
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -1016,7 +1020,7 @@ void claims_enqueue_all(struct claims *claims)
 	if (!is_informed(claims))
 		return;
 	enqueue_all(claims);
-	loans_wake(claims->loans);
+	on_demand_binds_wake(claims->binds);
 	claim_foreign_look(claims->foreign);
 }
 
@@ -1064,7 +1068,7 @@ void claims_enqueue(struct claims *claims, const char *name)
 	if (informed)
 		cancel_bind(claims, name);
 	reconcile_changed(claims->reconcile, name);
-	loans_wake(claims->loans);
+	on_demand_binds_wake(claims->binds);
 	if (!informed)
 		return; /* claims_enqueue_all() enqueues the others */
 	claim_foreign_hear(claims->foreign, name);
@@ -1168,12 +1172,13 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 	binder_set_late(claims->binder, on_late);
 	claims->attempts = claim_attempts_new(node);
 	claims->foreign = claim_foreign_new(node, claims->attempts);
-	claims->loans = loans_new(&(struct loans_deps){ .clock = node->clock,
-							.plan = plan_loan,
-							.bind = bind_loan,
-							.is_binding = is_binding,
-							.is_one_group = is_one_group,
-							.arg = claims });
+	claims->binds =
+		on_demand_binds_new(&(struct on_demand_binds_deps){ .clock = node->clock,
+								    .plan = plan_on_demand,
+								    .bind = bind_on_demand,
+								    .is_binding = is_binding,
+								    .is_one_group = is_one_group,
+								    .arg = claims });
 	claims->seconds = metrics_family(node->metrics, &seconds_desc);
 	metric_show(claims->seconds, (const char *const[]){ "bind" });
 	metric_show(claims->seconds, (const char *const[]){ "release" });
@@ -1183,17 +1188,17 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 
 struct claims *claims_free(struct claims *claims)
 {
-	struct lent *lent;
+	struct on_demand_job *running;
 	size_t cursor = 0;
 	void *work;
 
 	if (!claims)
 		return NULL;
-	while ((lent = claims->lent)) {
-		claims->lent = lent->next;
-		lent_free(lent);
+	while ((running = claims->on_demand_jobs)) {
+		claims->on_demand_jobs = running->next;
+		on_demand_job_free(running);
 	}
-	loans_free(claims->loans);
+	on_demand_binds_free(claims->binds);
 	binder_free(claims->binder);
 	reconcile_free(claims->reconcile);
 	while (map_next(claims->works, &cursor, NULL, &work))

@@ -13,8 +13,8 @@ struct claim_offer;
 struct claims;
 struct err;
 struct json_strs;
-struct loan;
-struct loan_spec;
+struct on_demand_bind;
+struct on_demand_spec;
 struct this_node;
 
 struct claims_deps {
@@ -37,7 +37,7 @@ struct claims_deps {
 	/* The ResourceClaim for which the device at @address is bound on demand, or is about to be:
 	 * "ResourceClaim default/nic"; NULL: none. The caller frees. When that changes,
 	 * claims_enqueue() is to follow. May be NULL. */
-	char *(*borrower)(void *arg, const char *address);
+	char *(*bound_for)(void *arg, const char *address);
 	/* Does the node's kubelet offer the device at @address (claim_plan.h)? When that
 	 * changes, claims_enqueue() is to follow. May be NULL: there is no kubelet. */
 	void (*ask_offer)(void *arg, const char *address, struct claim_offer *ret_offer);
@@ -74,11 +74,13 @@ char *claims_taker(const struct claims *claims, const char *address);
  * object is not to be written yet. */
 bool claims_moving(const struct claims *claims, const char *name);
 
-/* Why the function at @address could not be lent to a ResourceClaim now (loan.h). NULL: it could, or
+/* Why the function at @address could not be bound for a ResourceClaim now (on_demand_binds.h). NULL: it could, or
  * it is not known yet. The caller frees. */
-char *claims_lend_trouble(const struct claims *claims, const char *address);
+char *claims_on_demand_trouble(const struct claims *claims, const char *address);
 
-/* loans_begin() and loans_stop(), which frees the loan. */
-struct loan *claims_lend(struct claims *claims, const struct loan_spec *spec,
-			 void (*lent)(void *arg, const struct err *err), void *arg);
-bool claims_stop_loan(struct claims *claims, struct loan *loan, struct err *err);
+/* on_demand_binds_begin() and on_demand_binds_stop(), which frees the bind. */
+struct on_demand_bind *claims_bind_on_demand(struct claims *claims,
+					     const struct on_demand_spec *spec,
+					     void (*bound)(void *arg, const struct err *err),
+					     void *arg);
+bool claims_stop_on_demand(struct claims *claims, struct on_demand_bind *bind, struct err *err);

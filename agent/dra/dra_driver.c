@@ -498,9 +498,9 @@ const char *dra_driver_device_id(const struct dra_driver *driver, const char *ns
 	return prepare_device_id(driver->prepare, ns, name, device);
 }
 
-char *dra_driver_borrower(const struct dra_driver *driver, const char *id)
+char *dra_driver_bound_for(const struct dra_driver *driver, const char *id)
 {
-	return prepare_borrower(driver->prepare, id);
+	return prepare_bound_for(driver->prepare, id);
 }
 
 void dra_driver_ids(const struct dra_driver *driver, struct json_strs *ids)
@@ -586,7 +586,7 @@ static void make_prepare(struct dra_driver *driver)
 		.claims_dir = driver->claims_dir,
 		.boot = driver->boot,
 		.holder = holder_of,
-		.lender = driver->deps.lender,
+		.on_demand = driver->deps.on_demand,
 		.changed = on_holder_changed,
 		.arg = driver,
 	};

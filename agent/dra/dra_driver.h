@@ -18,7 +18,7 @@ struct device_type;
 struct dra_driver;
 struct json_strs;
 struct kubelet_watch;
-struct lender;
+struct on_demand_binder;
 struct plugin_resource;
 struct this_node;
 
@@ -31,7 +31,7 @@ struct dra_driver_deps {
 	/* The pod that has the device @id through its device plugin, for the caller to free; NULL:
 	 * none. May be NULL. */
 	char *(*holder)(void *arg, const char *id);
-	const struct lender *lender; /* NULL: there are no devices on demand */
+	const struct on_demand_binder *on_demand; /* NULL: there are no devices on demand */
 	/* The answer of dra_driver_holder() for @id has changed. Runs only during calls of the
 	 * kubelet. May be NULL. */
 	void (*changed)(void *arg, const char *id);
@@ -55,7 +55,7 @@ void dra_driver_select(struct dra_driver *driver, const bool selected[DRA_KINDS]
  * none. */
 char *dra_driver_holder(const struct dra_driver *driver, const char *id);
 /* The same, if the device is bound for that claim, or is about to be. */
-char *dra_driver_borrower(const struct dra_driver *driver, const char *id);
+char *dra_driver_bound_for(const struct dra_driver *driver, const char *id);
 /* As prepared_device_id(). */
 const char *dra_driver_device_id(const struct dra_driver *driver, const char *ns, const char *name,
 				 const char *device);

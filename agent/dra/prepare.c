@@ -11,7 +11,7 @@
 #include "agent/dra/device_status.h"
 #include "agent/dra/dra_codec.h"
 #include "agent/dra/dra_devices.h"
-#include "agent/dra/lender.h"
+#include "agent/dra/on_demand_binder.h"
 #include "agent/dra/prepared.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/device_type.h"
@@ -38,7 +38,7 @@ struct prepare_job {
 	bool undone;                  /* the claim was unprepared after the job began */
 	struct resourceclaim *object; /* the claim as read; NULL: it was not read yet */
 	struct prepared_claim *draft; /* whose devices are being bound; NULL: none    */
-	struct loan *loan;            /* likewise */
+	struct on_demand_bind *bind;  /* likewise */
 	struct clock_timer *deadline;
 	struct prepare_job *next;
 	struct prepare_job **link; /* the pointer to this job */
@@ -99,7 +99,7 @@ static const struct prepared_device *find_prepared(const struct prepared_claim *
 	return NULL;
 }
 
-char *prepare_borrower(const struct prepare *prepare, const char *id)
+char *prepare_bound_for(const struct prepare *prepare, const char *id)
 {
 	const struct prepared_claim *claim = prepared_holder(prepare->prepared, id);
 	const struct prepared_device *device = claim ? find_prepared(claim, id) : NULL;
@@ -237,7 +237,7 @@ static int check_device(const struct draft *draft, const struct dra_device *devi
 	if (r == 0)
 		r = check_pods(draft->prepare, device, err);
 	if (r == 0 &&
-	    (!device->type->allocate || (device->on_demand && !draft->prepare->deps.lender)))
+	    (!device->type->allocate || (device->on_demand && !draft->prepare->deps.on_demand)))
 		r = err_set(err, ERR_INVALID, -EOPNOTSUPP,
 			    "devices of type '%s' cannot be had by a ResourceClaim",
 			    device->type->name);
@@ -749,23 +749,24 @@ static bool is_on_demand(const struct prepared_claim *claim)
 }
 
 /* Does another call of the kubelet wait for the same? */
-static bool is_lent_by_other(const struct prepare_job *job)
+static bool is_bound_by_other(const struct prepare_job *job)
 {
 	for (const struct prepare_job *other = job->prepare->jobs; other; other = other->next) {
-		if (other != job && other->loan && strcmp(other->claim.uid, job->claim.uid) == 0)
+		if (other != job && other->bind && strcmp(other->claim.uid, job->claim.uid) == 0)
 			return true;
 	}
 	return false;
 }
 
 /* What is being bound stays the claim's: the kubelet asks again, or unprepares it. */
-static void stop_loan(struct prepare_job *job, struct err *err)
+static void stop_on_demand(struct prepare_job *job, struct err *err)
 {
-	const struct lender *lender = job->prepare->deps.lender;
-	struct loan *loan = job->loan;
+	const struct on_demand_binder *binder = job->prepare->deps.on_demand;
+	struct on_demand_bind *bind = job->bind;
 
-	job->loan = NULL;
-	if (loan && !lender->stop(lender->arg, loan, err) && !job->undone && !is_lent_by_other(job))
+	job->bind = NULL;
+	if (bind && !binder->stop(binder->arg, bind, err) && !job->undone &&
+	    !is_bound_by_other(job))
 		drop(job->prepare, job->claim.uid);
 }
 
@@ -777,7 +778,7 @@ static void on_deadline(void *arg)
 	if (job->get)
 		kube_call_cancel(job->get);
 	err_set(&err, ERR_RETRY, -ETIMEDOUT, "the API server does not answer");
-	stop_loan(job, &err);
+	stop_on_demand(job, &err);
 	if (job->undone)
 		undone(job, &err);
 	else
@@ -787,7 +788,7 @@ static void on_deadline(void *arg)
 }
 
 /* Another job may have prepared it meanwhile. */
-static int take_lent(struct prepare_job *job, const struct err *cause, struct err *err)
+static int take_bound(struct prepare_job *job, const struct err *cause, struct err *err)
 {
 	struct prepare *prepare = job->prepare;
 	const struct prepared_claim *claim = NULL;
@@ -802,25 +803,25 @@ static int take_lent(struct prepare_job *job, const struct err *cause, struct er
 	if (cause)
 		*err = *cause;
 	r = cause ? cause->code : complete(prepare, take_ptr(job->draft), err);
-	if (r < 0 && !is_lent_by_other(job))
+	if (r < 0 && !is_bound_by_other(job))
 		drop(prepare, job->claim.uid);
 	return r < 0 ? err_wrap(err, "ResourceClaim %s/%s", job->claim.ns, job->claim.name) : 0;
 }
 
-static void on_lent(void *arg, const struct err *cause)
+static void on_bound(void *arg, const struct err *cause)
 {
 	struct prepare_job *job = arg;
 	struct err err = { 0 };
 
-	job->loan = NULL;
-	job_finish(job, take_lent(job, cause, &err), &err);
+	job->bind = NULL;
+	job_finish(job, take_bound(job, cause, &err), &err);
 }
 
 /* Takes @draft. From the first checkpoint on the devices are the claim's. */
-static int begin_loan(struct prepare_job *job, struct prepared_claim *draft, struct err *err)
+static int begin_on_demand(struct prepare_job *job, struct prepared_claim *draft, struct err *err)
 {
 	struct prepare *prepare = job->prepare;
-	const struct lender *lender = prepare->deps.lender;
+	const struct on_demand_binder *binder = prepare->deps.on_demand;
 	struct prepared_claim *first = prepared_claim_copy(draft);
 	auto_free char *to = claim_text(draft);
 	struct json_strs all = { 0 };
@@ -841,8 +842,9 @@ static int begin_loan(struct prepare_job *job, struct prepared_claim *draft, str
 	failpoint("dra-bind-checkpoint-after");
 	if (r == 0) {
 		notify(prepare, &all);
-		job->loan = lender->begin(lender->arg, &(struct lend){ &ids, job->claim.uid, to },
-					  on_lent, job);
+		job->bind = binder->begin(binder->arg,
+					  &(struct on_demand_devices){ &ids, job->claim.uid, to },
+					  on_bound, job);
 	}
 	json_strs_done(&ids);
 	json_strs_done(&all);
@@ -851,9 +853,9 @@ static int begin_loan(struct prepare_job *job, struct prepared_claim *draft, str
 
 /* --- from the answer of the API server -------------------------------------------------------- */
 
-enum { LENDING = 1 };
+enum { BINDING = 1 };
 
-/* 0: it is prepared; LENDING: its devices are being bound. */
+/* 0: it is prepared; BINDING: its devices are being bound. */
 static int prepare_object(struct prepare_job *job, const char *text, size_t len, struct err *err)
 {
 	struct prepared_claim *claim = NULL;
@@ -862,8 +864,8 @@ static int prepare_object(struct prepare_job *job, const char *text, size_t len,
 	if (r == 0)
 		r = draft_claim(job->prepare, &job->claim, job->object, &claim, err);
 	if (r == 0 && is_on_demand(claim)) {
-		r = begin_loan(job, claim, err);
-		r = r < 0 ? r : LENDING;
+		r = begin_on_demand(job, claim, err);
+		r = r < 0 ? r : BINDING;
 	} else if (r == 0) {
 		r = complete(job->prepare, claim, err);
 	}
@@ -911,7 +913,7 @@ static void on_object(void *arg, int result, const struct kube_response *respons
 	if (cause)
 		err = *cause;
 	r = finish(job, result, response, &err);
-	if (r != LENDING)
+	if (r != BINDING)
 		job_finish(job, r, &err);
 }
 
@@ -950,7 +952,7 @@ void prepare_cancel(struct prepare_job *job)
 {
 	if (job->get)
 		kube_call_cancel(job->get);
-	stop_loan(job, NULL);
+	stop_on_demand(job, NULL);
 	job_unlink(job);
 	job_free(job);
 }
@@ -982,7 +984,7 @@ int prepare_undo(struct prepare *prepare, const char *uid, struct err *err)
 		if (strcmp(job->claim.uid, uid) != 0)
 			continue;
 		job->undone = true;
-		stop_loan(job, NULL);
+		stop_on_demand(job, NULL);
 		if (job->draft)
 			clock_timer_start(prepare->node->clock, job->deadline, 0);
 	}

@@ -8,7 +8,7 @@
  *
  * A device that is offered on demand is bound during Prepare: a first checkpoint is written before,
  * and the final one after the bind. What a crash leaves of a first checkpoint is given back
- * (lender.h); so is what a call leaves that ran out of time, if the kubelet does not ask again.
+ * (on_demand_binder.h); so is what a call leaves that ran out of time, if the kubelet does not ask again.
  * Nothing else is bound or reset here, and nothing waits for a device to become free. A claim that
  * cannot be prepared now is refused with the reason, and the kubelet retries. The reason is also told
  * in the claim's status (device_status.h).
@@ -25,7 +25,7 @@ struct dra_devices;
 struct err;
 struct json_strs;
 struct kubelet_watch;
-struct lender;
+struct on_demand_binder;
 struct prepare;
 struct prepare_job;
 struct prepared_claim;
@@ -49,7 +49,7 @@ struct prepare_deps {
 	/* The pod that has the device @id through its device plugin, for the caller to free; NULL:
 	 * none. May be NULL. */
 	char *(*holder)(void *arg, const char *id);
-	const struct lender *lender; /* NULL: there are no devices on demand */
+	const struct on_demand_binder *on_demand; /* NULL: there are no devices on demand */
 	/* The device @id was prepared or unprepared. May run during any function except
 	 * prepare_new(). */
 	void (*changed)(void *arg, const char *id);
@@ -74,7 +74,7 @@ int prepare_again(struct prepare *prepare, const char *uid, const struct prepare
 /* The claim that has the device @id: "ResourceClaim default/nic"; NULL: none. The caller frees. */
 char *prepare_holder(const struct prepare *prepare, const char *id);
 /* The same, if the device is bound for that claim, or is about to be. */
-char *prepare_borrower(const struct prepare *prepare, const char *id);
+char *prepare_bound_for(const struct prepare *prepare, const char *id);
 /* As prepared_device_id(). */
 const char *prepare_device_id(const struct prepare *prepare, const char *ns, const char *name,
 			      const char *device);

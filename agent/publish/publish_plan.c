@@ -138,10 +138,10 @@ static char *offered_text(const struct publish_offer *offer)
 {
 	const char *on_demand = offer->on_demand ? " on demand" : "";
 
-	if (offer->lent_to)
+	if (offer->bound_for)
 		return xasprintf("%s offers it as %s%s, and %s has it: it goes back to its driver "
 				 "when the pods of that one have ended",
-				 offer->by, offer->resource, on_demand, offer->lent_to);
+				 offer->by, offer->resource, on_demand, offer->bound_for);
 	if (!offer->trouble)
 		return xasprintf("%s offers it as %s%s", offer->by, offer->resource, on_demand);
 	return xasprintf("%s offers it as %s%s, but %s: %s", offer->by, offer->resource, on_demand,
@@ -165,7 +165,7 @@ static void take_offered(const struct publish_case *c, const struct shape *shape
 		message = xasprintf("%s does not offer it: %s", offer->by, offer->trouble);
 	} else if (offer->known) {
 		message = offered_text(offer);
-		value.reason = offer->lent_to ? "LentOnDemand" : "Offered";
+		value.reason = offer->bound_for ? "BoundOnDemand" : "Offered";
 		value.status = API_TRUE;
 	}
 	if (offer->known && offer->resource && offer->trouble) {

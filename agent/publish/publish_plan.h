@@ -27,13 +27,13 @@ enum publish_step {
 
 /* How a PCI or USB device is offered without a claim. */
 struct publish_offer {
-	bool known;           /* else the status keeps it                                    */
-	const char *by;       /* "the HostDeviceConfig"; NULL: nobody offers it              */
-	const char *resource; /* NULL: nobody offers it; with a trouble: another plugin does */
-	const char *trouble;  /* why it is listed as unhealthy; NULL: it is healthy          */
-	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
-	bool on_demand;       /* by DRA: it is bound when a ResourceClaim is prepared         */
-	const char *lent_to;  /* the ResourceClaim for which it is bound then; NULL: none     */
+	bool known;            /* else the status keeps it                                    */
+	const char *by;        /* "the HostDeviceConfig"; NULL: nobody offers it              */
+	const char *resource;  /* NULL: nobody offers it; with a trouble: another plugin does */
+	const char *trouble;   /* why it is listed as unhealthy; NULL: it is healthy          */
+	bool group_taken;      /* the trouble: a pod has another function of its IOMMU group  */
+	bool on_demand;        /* by DRA: it is bound when a ResourceClaim is prepared         */
+	const char *bound_for; /* the ResourceClaim for which it is bound then; NULL: none     */
 };
 
 struct publish_case {

@@ -7,7 +7,7 @@
 
 #include "agent/config/config.h"
 #include "agent/dra/dra_driver.h"
-#include "agent/dra/lender.h"
+#include "agent/dra/on_demand_binder.h"
 #include "agent/inventory/inventory.h"
 #include "agent/node/this_node.h"
 #include "agent/plugin/kubelet_watch.h"
@@ -103,9 +103,9 @@ bool offers_is_free(struct offers *offers, const char *id, char **ret_holder)
 	return !*ret_holder && is_not_allocated(offers, id, ret_holder);
 }
 
-char *offers_borrower(const struct offers *offers, const char *id)
+char *offers_bound_for(const struct offers *offers, const char *id)
 {
-	return offers->dra ? dra_driver_borrower(offers->dra, id) : NULL;
+	return offers->dra ? dra_driver_bound_for(offers->dra, id) : NULL;
 }
 
 bool offers_is_on(const struct offers *offers)
@@ -499,26 +499,27 @@ static const char *claimed_id(void *arg, const struct pod_device *device)
 	return dra_driver_device_id(offers->dra, device->namespace, device->claim, device->device);
 }
 
-static char *borrower_of(void *arg, const char *id)
+static char *bound_for_of(void *arg, const char *id)
 {
-	return offers_borrower(arg, id);
+	return offers_bound_for(arg, id);
 }
 
-/* Without a lender nothing can be bound. */
-static char *lend_trouble(void *arg, const char *id)
+/* Without a binder nothing can be bound. */
+static char *on_demand_trouble(void *arg, const char *id)
 {
 	const struct offers *offers = arg;
-	const struct lender *lender = offers->deps.lender;
+	const struct on_demand_binder *on_demand = offers->deps.on_demand;
 
-	return lender ? lender->trouble(lender->arg, id) : xstrdup("it cannot be bound on demand");
+	return on_demand ? on_demand->trouble(on_demand->arg, id)
+			 : xstrdup("it cannot be bound on demand");
 }
 
 static bool is_moving(void *arg, const char *id)
 {
 	const struct offers *offers = arg;
-	const struct lender *lender = offers->deps.lender;
+	const struct on_demand_binder *on_demand = offers->deps.on_demand;
 
-	return lender && lender->moving(lender->arg, id);
+	return on_demand && on_demand->moving(on_demand->arg, id);
 }
 
 static char *pod_of(void *arg, const char *id)
@@ -566,7 +567,7 @@ static void make_dra(struct offers *offers)
 					      .registry_dir = offers->registry_dir,
 					      .cdi_dir = dir ? dir : cdi_dir,
 					      .holder = pod_of,
-					      .lender = offers->deps.lender,
+					      .on_demand = offers->deps.on_demand,
 					      .changed = on_claim_changed,
 					      .arg = offers };
 
@@ -845,8 +846,8 @@ struct offers *offers_new(const struct this_node *node, const struct offers_deps
 					  .selected = on_selected,
 					  .same_pod = is_same_pod,
 					  .claimed = is_claimed,
-					  .borrower = borrower_of,
-					  .lend_trouble = lend_trouble,
+					  .bound_for = bound_for_of,
+					  .on_demand_trouble = on_demand_trouble,
 					  .moving = is_moving,
 					  .number = number_trouble,
 					  .start = start_trouble,

@@ -19,7 +19,7 @@ struct config;
 struct device_type;
 struct json_pairs;
 struct json_strs;
-struct lender;
+struct on_demand_binder;
 struct offers;
 struct pci_last_offer;
 struct pcidevice_allocations;
@@ -38,8 +38,8 @@ struct offers_deps {
 	const struct store *claims;  /* PCIDeviceClaims, of all nodes */
 	const struct store *devices; /* PCIDevices of this node       */
 	const struct store *mdevs;   /* its MediatedDevices; NULL: none */
-	const struct lender
-		*lender; /* of devices that DRA offers on demand; NULL: there are none */
+	const struct on_demand_binder
+		*on_demand; /* of devices that DRA offers on demand; NULL: there are none */
 	struct offers_options options;
 	/* The holder of the device @id (NULL: of any device), or its offer by the HostDeviceConfig,
 	 * changed. Never runs before the called function has returned, except in
@@ -122,7 +122,7 @@ bool offers_is_free(struct offers *offers, const char *id, char **ret_holder);
 
 /* The ResourceClaim for which the device @id is bound on demand, or is about to be: "ResourceClaim
  * default/nic"; NULL: none. The caller frees. */
-char *offers_borrower(const struct offers *offers, const char *id);
+char *offers_bound_for(const struct offers *offers, const char *id);
 
 /* Is there a kubelet's folder? Without one no pod has a device. */
 bool offers_is_on(const struct offers *offers);

@@ -75,18 +75,18 @@ static bool is_ours(const struct pci_view *view, const char *address)
 	return is_recorded(view, address) || (view->moving && view->moving(view->arg, address));
 }
 
-static bool is_lent(const struct pci_view *view, const struct pcidevice *device)
+static bool is_bound_on_demand(const struct pci_view *view, const struct pcidevice *device)
 {
-	auto_free char *borrower =
-		view->borrower ? view->borrower(view->arg, device->status.address) : NULL;
+	auto_free char *bound_for =
+		view->bound_for ? view->bound_for(view->arg, device->status.address) : NULL;
 
-	return borrower;
+	return bound_for;
 }
 
 /* Bound for a ResourceClaim, or about to be given back after one. */
-static bool is_borrowed(const struct pci_view *view, const struct pcidevice *device)
+static bool is_or_was_bound(const struct pci_view *view, const struct pcidevice *device)
 {
-	return is_lent(view, device) || is_ours(view, device->status.address);
+	return is_bound_on_demand(view, device) || is_ours(view, device->status.address);
 }
 
 const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device)
@@ -94,7 +94,7 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 	const struct config_pci *entry = entry_for(view, device);
 
 	if (!entry || entry->dra != CONFIG_DRA_OFF || !is_passthrough(view, device) ||
-	    store_get(view->claims, device->meta.name) || is_borrowed(view, device))
+	    store_get(view->claims, device->meta.name) || is_or_was_bound(view, device))
 		return NULL;
 	return entry->resource;
 }
@@ -110,7 +110,7 @@ const char *pci_selected_on_demand(const struct pci_view *view, const struct pci
 {
 	const struct config_pci *entry = entry_for(view, device);
 
-	if (entry && is_lent(view, device))
+	if (entry && is_bound_on_demand(view, device))
 		return entry->resource;
 	if (!entry || entry->dra != CONFIG_DRA_ON_DEMAND ||
 	    store_get(view->claims, device->meta.name) ||

@@ -146,7 +146,7 @@ struct pci_offer {
 	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
 	bool dra;         /* offered by DRA, not to the kubelet                   */
 	bool on_demand;   /* likewise: its driver is its own until it is prepared */
-	char *lent_to;    /* the ResourceClaim that it is; NULL: none             */
+	char *bound_for;  /* the ResourceClaim that it is; NULL: none             */
 };
 
 struct pci_offers {
@@ -158,7 +158,7 @@ static void pci_offer_done(struct pci_offer *offer)
 {
 	free(offer->resource);
 	free(offer->trouble);
-	free(offer->lent_to);
+	free(offer->bound_for);
 }
 
 static const char *driver_of(const struct pcideviceclaim *claim)
@@ -239,11 +239,12 @@ static bool find_selected_offer(const struct pci_view *view, const struct pcidev
 	return true;
 }
 
-/* While it is lent, it is healthy: its ResourceClaim has it, and the others of its group have not. */
+/* While it is bound for one, it is healthy: its ResourceClaim has it, and the others of its group have not. */
 static bool find_on_demand_offer(const struct pci_view *view, const struct pcidevice *device,
 				 struct pci_offer *ret_offer)
 {
-	const char *resource = view->lend_trouble ? pci_selected_on_demand(view, device) : NULL;
+	const char *resource =
+		view->on_demand_trouble ? pci_selected_on_demand(view, device) : NULL;
 	const char *address = device->status.address;
 
 	if (!resource)
@@ -254,10 +255,10 @@ static bool find_on_demand_offer(const struct pci_view *view, const struct pcide
 		.resource = xstrdup(resource),
 		.dra = true,
 		.on_demand = true,
-		.lent_to = view->borrower ? view->borrower(view->arg, address) : NULL,
+		.bound_for = view->bound_for ? view->bound_for(view->arg, address) : NULL,
 	};
-	if (!ret_offer->lent_to)
-		ret_offer->trouble = view->lend_trouble(view->arg, address);
+	if (!ret_offer->bound_for)
+		ret_offer->trouble = view->on_demand_trouble(view->arg, address);
 	return true;
 }
 
@@ -381,7 +382,7 @@ static void last_offers_done(struct last_offers *list)
 		free(list->items[i].address);
 		free(list->items[i].resource);
 		free(list->items[i].trouble);
-		free(list->items[i].lent_to);
+		free(list->items[i].bound_for);
 	}
 	array_done(list);
 }
@@ -403,7 +404,7 @@ static bool is_selected_alike(const struct pci_last_offer *a, const struct pci_l
 	if (!a || !b)
 		return a == b;
 	return strcmp(a->resource, b->resource) == 0 && a->on_demand == b->on_demand &&
-	       str_equal(a->trouble, b->trouble) && str_equal(a->lent_to, b->lent_to);
+	       str_equal(a->trouble, b->trouble) && str_equal(a->bound_for, b->bound_for);
 }
 
 /* Of each function in @list that @other has otherwise, or of those that it lacks if @lacks. */
@@ -440,7 +441,7 @@ static void remember_offers(struct pci_type *type, const struct pci_offers *offe
 						 .claimed = offer->claimed,
 						 .dra = offer->dra,
 						 .on_demand = offer->on_demand,
-						 .lent_to = xstrdup_or_null(offer->lent_to) };
+						 .bound_for = xstrdup_or_null(offer->bound_for) };
 		healthy += !offer->trouble && !offer->dra;
 		for (; last && from <= i; from++)
 			type->offered.items[from].healthy = healthy;

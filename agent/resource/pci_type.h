@@ -50,12 +50,12 @@ struct pci_view {
 	bool (*same_pod)(void *arg, const char *a, const char *b);
 	/* Is the function prepared for a ResourceClaim? NULL: never. */
 	bool (*claimed)(void *arg, const char *address);
-	/* As offers_borrower(). NULL: never any. */
-	char *(*borrower)(void *arg, const char *address);
+	/* As offers_bound_for(). NULL: never any. */
+	char *(*bound_for)(void *arg, const char *address);
 	/* Why the function could not be bound for a ResourceClaim now; NULL: it could. The caller
 	 * frees. NULL: none could. */
-	char *(*lend_trouble)(void *arg, const char *address);
-	/* As struct lender has it. NULL: never. */
+	char *(*on_demand_trouble)(void *arg, const char *address);
+	/* As struct on_demand_binder has it. NULL: never. */
 	bool (*moving)(void *arg, const char *address);
 	/* As node_numbers_trouble(). NULL: never any. */
 	char *(*number)(void *arg, const char *address);
@@ -84,7 +84,7 @@ struct pci_last_offer {
 	bool claimed;     /* else the HostDeviceConfig selects it                  */
 	bool dra;         /* offered by DRA: not in the kubelet's list            */
 	bool on_demand;   /* likewise: bound when it is prepared for a claim      */
-	char *lent_to;    /* the ResourceClaim that it is; NULL: none             */
+	char *bound_for;  /* the ResourceClaim that it is; NULL: none             */
 	size_t healthy;   /* functions of its resource in the kubelet's list       */
 };
 

@@ -131,7 +131,7 @@ static struct state_verdict by_itself(const struct cluster_device *device)
 	enum state_conflict conflict = device->claim_hidden ? CONFLICT_HIDDEN : device->conflict;
 
 	/* The pods of a ResourceClaim have it; not everybody may read that. */
-	if (says(offered, "True") && strcmp(str_or_empty(offered->reason), "LentOnDemand") == 0)
+	if (says(offered, "True") && strcmp(str_or_empty(offered->reason), "BoundOnDemand") == 0)
 		return by_condition(STATE_USED, offered);
 	if (says(offered, "True"))
 		return by_condition(STATE_AVAILABLE, offered);

@@ -96,7 +96,7 @@ function judgeClaim({ claim, there }) {
 function judgeDevice({ conditions, conflict, resource }) {
   const claimable = conditionOf(conditions, "Claimable");
   const offered = conditionOf(conditions, "Offered");
-  if (offered && offered.status === "True") return byCondition(offered.reason === "LentOnDemand" ? "used" : "available", offered);
+  if (offered && offered.status === "True") return byCondition(offered.reason === "BoundOnDemand" ? "used" : "available", offered);
   if (resource) return verdict("available", "Lent", "the HostDeviceConfig offers it");
   if (resource === "") return verdict("refused", "NotLent", "no entry of the HostDeviceConfig offers mediated devices of its type");
   if (!claimable || !["True", "False"].includes(claimable.status))

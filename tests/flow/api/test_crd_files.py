@@ -145,7 +145,7 @@ CLAIM_REASONS = {
 
 
 DEVICE_REASONS = {"Claimable": "Available GroupShared UseUnknown DeviceGone", "Distinguishable": "IdentityByModelOnly",
-                  "Offered": "Offered LentOnDemand Unhealthy GroupInUse OtherPlugin", "Claimed": "Claimed"}
+                  "Offered": "Offered BoundOnDemand Unhealthy GroupInUse OtherPlugin", "Claimed": "Claimed"}
 
 
 STICK_REASONS = {"Claimable": "Available InUse Hub DeviceGone", "Offered": "Offered Unhealthy"}

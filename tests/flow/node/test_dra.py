@@ -217,7 +217,7 @@ def test_a_free_device_is_bound_for_a_pod_and_given_back(node, dra, claims, pods
         assert pod.exec("ls /dev/vfio").split() == sorted([nic.group(), "vfio"])
         assert NIC in pod.environment().values()
         assert pod.query_pci(f"host={NIC}") == ["8086:10d3"]
-        offered = wait_until(lambda: condition(node.cluster.get("pcidevice", name), "LentOnDemand"), 30, "LentOnDemand")
+        offered = wait_until(lambda: condition(node.cluster.get("pcidevice", name), "BoundOnDemand"), 30, "BoundOnDemand")
         assert "ResourceClaim default/nic" in offered["message"]
 
         claims.apply(NIC)

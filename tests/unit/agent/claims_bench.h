@@ -51,7 +51,7 @@ struct bench {
 	struct claims *claims;
 	struct world world;
 	const char *pod;             /* that has 0000:01:00.0; "": not known; NULL: none */
-	const char *borrower;        /* for which 0000:01:00.0 is bound on demand; NULL: none */
+	const char *bound_for;       /* for which 0000:01:00.0 is bound on demand; NULL: none */
 	const char *usb_pod;         /* likewise, of the USB device in port 1-2 */
 	const char *bind_trouble;    /* NULL: none */
 	const char *bind_trouble_at; /* address of the device that has it; NULL: all */
@@ -113,11 +113,11 @@ static inline char *bench_bind_trouble(void *arg, const char *address)
 	return xstrdup_or_null(b->bind_trouble);
 }
 
-static inline char *bench_borrower(void *arg, const char *address)
+static inline char *bench_bound_for(void *arg, const char *address)
 {
 	const struct bench *b = arg;
 
-	return strcmp(address, "0000:01:00.0") == 0 ? xstrdup_or_null(b->borrower) : NULL;
+	return strcmp(address, "0000:01:00.0") == 0 ? xstrdup_or_null(b->bound_for) : NULL;
 }
 
 static inline void bench_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer)
@@ -184,7 +184,7 @@ static inline void bench_open(struct bench *b)
 						 .is_usb_free = bench_is_usb_free,
 						 .is_held = bench_is_held,
 						 .bind_trouble = bench_bind_trouble,
-						 .borrower = bench_borrower,
+						 .bound_for = bench_bound_for,
 						 .ask_offer = bench_ask_offer,
 						 .arg = b,
 					 });

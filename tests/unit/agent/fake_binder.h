@@ -139,7 +139,7 @@ void binder_start(struct binder *binder, const struct binder_job *job, binder_en
 
 		assert_null(fake_job_of(binder, f->address)); /* no job moves it already */
 		json_strs_add(&made->addresses, f->address);
-		if (!job->lent)
+		if (!job->on_demand)
 			json_pairs_set(&made->claims, f->claim, f->uid);
 		json_pairs_set(&made->owners, f->address, f->claim);
 		str_addf(&text, " %s %s->%s for %s/%s", f->address, f->native ? f->native : "?",

@@ -356,10 +356,10 @@ static void what_is_lent_on_demand_is_in_use(void **state)
 		 MADE_PCI("w-1", "w", "0000:01:00.0",
 			  "'conditions':[" MADE_CONDITION("Claimable", "True", "Available",
 							  "") "," MADE_CONDITION("Offered", "True",
-										 "LentOnDemand",
+										 "BoundOnDemand",
 										 "RC has it") "]"));
 	assert_int_equal(device(cluster, "w-1")->verdict.state, STATE_USED);
-	assert_string_equal(device(cluster, "w-1")->verdict.reason, "LentOnDemand");
+	assert_string_equal(device(cluster, "w-1")->verdict.reason, "BoundOnDemand");
 	assert_string_equal(device(cluster, "w-1")->verdict.message, "RC has it");
 }
 

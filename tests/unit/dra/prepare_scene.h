@@ -7,16 +7,16 @@
 #include <errno.h>
 
 #include "agent/dra/dra_codec.h"
-#include "agent/dra/lender.h"
+#include "agent/dra/on_demand_binder.h"
 #include "agent/dra/prepare.h"
 #include "agent/dra/prepared.h"
 #include "unit/dra/dra_scene.h"
 
-enum { PREPARE_SCENE_LOANS = 4 };
+enum { PREPARE_SCENE_BINDS = 4 };
 
-/* Of agent/dra/lender.h. */
-struct loan {
-	lent_fn *lent;
+/* Of agent/dra/on_demand_binder.h. */
+struct on_demand_bind {
+	on_demand_bound_fn *bound;
 	void *arg;
 };
 
@@ -24,62 +24,64 @@ struct prepare_scene {
 	struct dra_scene dra;
 	struct prepare *prepare;
 	struct prepare_job *job; /* the last one; NULL: it has ended */
-	struct lender lender;
-	struct loan *loans[PREPARE_SCENE_LOANS]; /* under way, the oldest first */
-	size_t nloans;
-	bool binding; /* something is being bound when a loan is stopped */
+	struct on_demand_binder on_demand;
+	struct on_demand_bind *binds[PREPARE_SCENE_BINDS]; /* under way, the oldest first */
+	size_t nbinds;
+	bool binding; /* something is being bound when a bind is stopped */
 };
 
-static inline struct loan *prepare_scene_lend(void *arg, const struct lend *lend, lent_fn *lent,
-					      void *lent_arg)
+static inline struct on_demand_bind *prepare_scene_bind(void *arg,
+							const struct on_demand_devices *devices,
+							on_demand_bound_fn *bound, void *bound_arg)
 {
 	struct prepare_scene *scene = arg;
-	struct loan *loan = xcalloc(1, sizeof(*loan));
+	struct on_demand_bind *bind = xcalloc(1, sizeof(*bind));
 
-	*loan = (struct loan){ lent, lent_arg };
-	assert_true(scene->nloans < PREPARE_SCENE_LOANS);
-	scene->loans[scene->nloans++] = loan;
-	str_addf(&scene->dra.stage.log, "lend");
-	for (size_t i = 0; i < lend->ids->len; i++)
-		str_addf(&scene->dra.stage.log, " %s", lend->ids->items[i]);
-	str_addf(&scene->dra.stage.log, " to %s|", lend->to);
-	return loan;
+	*bind = (struct on_demand_bind){ bound, bound_arg };
+	assert_true(scene->nbinds < PREPARE_SCENE_BINDS);
+	scene->binds[scene->nbinds++] = bind;
+	str_addf(&scene->dra.stage.log, "bind");
+	for (size_t i = 0; i < devices->ids->len; i++)
+		str_addf(&scene->dra.stage.log, " %s", devices->ids->items[i]);
+	str_addf(&scene->dra.stage.log, " to %s|", devices->to);
+	return bind;
 }
 
-static inline void prepare_scene_forget(struct prepare_scene *scene, const struct loan *loan)
+static inline void prepare_scene_forget(struct prepare_scene *scene,
+					const struct on_demand_bind *bind)
 {
 	size_t at = 0;
 
-	while (scene->loans[at] != loan)
+	while (scene->binds[at] != bind)
 		at++;
-	scene->nloans--;
-	for (; at < scene->nloans; at++)
-		scene->loans[at] = scene->loans[at + 1];
+	scene->nbinds--;
+	for (; at < scene->nbinds; at++)
+		scene->binds[at] = scene->binds[at + 1];
 }
 
-static inline bool prepare_scene_stop(void *arg, struct loan *loan, struct err *err)
+static inline bool prepare_scene_stop(void *arg, struct on_demand_bind *bind, struct err *err)
 {
 	struct prepare_scene *scene = arg;
 
 	err_set(err, ERR_RETRY, -EBUSY, "it takes long");
-	prepare_scene_forget(scene, loan);
-	free(loan);
+	prepare_scene_forget(scene, bind);
+	free(bind);
 	str_add(&scene->dra.stage.log, "stop|");
 	return scene->binding;
 }
 
-/* The oldest loan ends; @trouble (NULL: none) is why nothing is bound. */
-static inline void prepare_scene_lent(struct prepare_scene *scene, const char *trouble)
+/* The oldest bind ends; @trouble (NULL: none) is why nothing is bound. */
+static inline void prepare_scene_bound(struct prepare_scene *scene, const char *trouble)
 {
-	struct loan *loan = scene->loans[0];
+	struct on_demand_bind *bind = scene->binds[0];
 	struct err err = { 0 };
 
-	assert_true(scene->nloans > 0);
-	prepare_scene_forget(scene, loan);
+	assert_true(scene->nbinds > 0);
+	prepare_scene_forget(scene, bind);
 	if (trouble)
 		err_set(&err, ERR_RETRY, -EBUSY, "%s", trouble);
-	loan->lent(loan->arg, trouble ? &err : NULL);
-	free(loan);
+	bind->bound(bind->arg, trouble ? &err : NULL);
+	free(bind);
 }
 
 static inline void prepare_scene_open(struct prepare_scene *scene, const char *boot)
@@ -91,14 +93,14 @@ static inline void prepare_scene_open(struct prepare_scene *scene, const char *b
 		.claims_dir = scene->dra.claims_dir,
 		.boot = boot,
 		.holder = dra_scene_pod,
-		.lender = &scene->lender,
+		.on_demand = &scene->on_demand,
 		.changed = dra_scene_on_changed,
 		.arg = &scene->dra,
 	};
 
-	scene->lender = (struct lender){ .begin = prepare_scene_lend,
-					 .stop = prepare_scene_stop,
-					 .arg = scene };
+	scene->on_demand = (struct on_demand_binder){ .begin = prepare_scene_bind,
+						      .stop = prepare_scene_stop,
+						      .arg = scene };
 	scene->prepare = prepare_new(&scene->dra.node, &deps);
 }
 

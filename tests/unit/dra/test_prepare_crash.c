@@ -44,8 +44,8 @@ static void run(struct prepare_scene *scene, bool undoes)
 		return;
 	}
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	if (scene->nloans > 0)
-		prepare_scene_lent(scene, NULL);
+	if (scene->nbinds > 0)
+		prepare_scene_bound(scene, NULL);
 }
 
 static void run_killed(struct prepare_scene *scene, const struct crash_case *c)

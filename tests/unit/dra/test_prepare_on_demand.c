@@ -19,13 +19,13 @@ static const char nic[] = RESULT_OF("a", NIC_NAME);
 static const char two[] =
 	RESULT_OF("a", NIC_NAME) "," RESULT_OF("b", TOO_NAME) "," RESULT_OF("c", GPU_NAME);
 
-#define LEND "changed " NIC "|lend " NIC " to ResourceClaim default/nic|"
+#define BIND "changed " NIC "|bind " NIC " to ResourceClaim default/nic|"
 
-static void borrower_is(const struct prepare_scene *scene, const char *id, const char *expected)
+static void bound_for_is(const struct prepare_scene *scene, const char *id, const char *expected)
 {
-	auto_free char *borrower = prepare_borrower(scene->prepare, id);
+	auto_free char *bound_for = prepare_bound_for(scene->prepare, id);
 
-	assert_true(str_equal(borrower, expected));
+	assert_true(str_equal(bound_for, expected));
 }
 
 /* There is only the first checkpoint. */
@@ -42,33 +42,33 @@ static void device_is_the_claims_before_it_is_bound(void **state)
 	const struct prepared_claim *claim = NULL;
 
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	stage_settle(&scene->dra.stage, LEND);
+	stage_settle(&scene->dra.stage, BIND);
 	assert_binding(scene);
 	assert_int_equal(scene->dra.allocated.len, 0);
-	borrower_is(scene, NIC, "ResourceClaim default/nic");
-	borrower_is(scene, TOO, NULL);
+	bound_for_is(scene, NIC, "ResourceClaim default/nic");
+	bound_for_is(scene, TOO, NULL);
 	assert_int_equal(prepare_again(scene->prepare, UID1, &claim, NULL), PREPARE_UNKNOWN);
-	prepare_scene_lent(scene, NULL);
+	prepare_scene_bound(scene, NULL);
 	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
 	assert_string_equal(str_cstr(&scene->dra.allocated), "example.com/nic:" NIC "|");
 	prepare_scene_assert_files(scene, 1);
-	borrower_is(scene, NIC, "ResourceClaim default/nic");
+	bound_for_is(scene, NIC, "ResourceClaim default/nic");
 	assert_int_equal(prepare_again(scene->prepare, UID1, &claim, NULL), 0);
 }
 
-/* And what needs no bind is no part of the loan. */
-static void all_are_lent_together(void **state)
+/* And what needs no bind is no part of the bind. */
+static void all_are_bound_together(void **state)
 {
 	struct prepare_scene *scene = *state;
 
 	prepare_scene_prepare(scene, "nic", UID1, two);
-	stage_settle(&scene->dra.stage, "changed " NIC "|changed " TOO "|changed " GPU "|lend " NIC
+	stage_settle(&scene->dra.stage, "changed " NIC "|changed " TOO "|changed " GPU "|bind " NIC
 					" " TOO " to ResourceClaim default/nic|");
-	prepare_scene_lent(scene, NULL);
+	prepare_scene_bound(scene, NULL);
 	stage_settle(&scene->dra.stage, "changed " NIC "|changed " TOO "|changed " GPU
 					"|prepared nic: " NIC " " TOO " " GPU "|");
-	borrower_is(scene, TOO, "ResourceClaim default/nic");
-	borrower_is(scene, GPU, NULL);
+	bound_for_is(scene, TOO, "ResourceClaim default/nic");
+	bound_for_is(scene, GPU, NULL);
 }
 
 static void what_cannot_be_bound_is_nobodys(void **state)
@@ -77,13 +77,13 @@ static void what_cannot_be_bound_is_nobodys(void **state)
 
 	prepare_scene_prepare(scene, "nic", UID1, nic);
 	dra_scene_assert_told(&scene->dra.told, "");
-	prepare_scene_lent(scene, "process 7 (qemu) has it open");
-	stage_settle(&scene->dra.stage, LEND
+	prepare_scene_bound(scene, "process 7 (qemu) has it open");
+	stage_settle(&scene->dra.stage, BIND
 		     "changed " NIC "|ResourceClaim default/nic: process 7 (qemu) has it open|");
 	dra_scene_assert_told(&scene->dra.told, "failed nic: ResourceClaim default/nic: process 7 "
 						"(qemu) has it open|");
 	prepare_scene_assert_nothing(scene);
-	borrower_is(scene, NIC, NULL);
+	bound_for_is(scene, NIC, NULL);
 }
 
 /* Bound, but its type does not hand it out. */
@@ -93,8 +93,8 @@ static void what_cannot_be_handed_out_is_given_back(void **state)
 
 	str_add(&scene->dra.refusal, "no node");
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	prepare_scene_lent(scene, NULL);
-	stage_settle(&scene->dra.stage, LEND "changed " NIC "|ResourceClaim default/nic: no node|");
+	prepare_scene_bound(scene, NULL);
+	stage_settle(&scene->dra.stage, BIND "changed " NIC "|ResourceClaim default/nic: no node|");
 	prepare_scene_assert_nothing(scene);
 }
 
@@ -104,9 +104,9 @@ static void device_that_goes_meanwhile(void **state)
 
 	prepare_scene_prepare(scene, "nic", UID1, nic);
 	dra_scene_clear(&scene->dra);
-	prepare_scene_lent(scene, NULL);
+	prepare_scene_bound(scene, NULL);
 	stage_settle(&scene->dra.stage,
-		     LEND "changed " NIC "|ResourceClaim default/nic: device '" NIC
+		     BIND "changed " NIC "|ResourceClaim default/nic: device '" NIC
 			  "' is not offered here any more|");
 	prepare_scene_assert_nothing(scene);
 }
@@ -117,7 +117,7 @@ static void others_are_refused_while_it_is_bound(void **state)
 
 	prepare_scene_prepare(scene, "nic", UID1, nic);
 	prepare_scene_prepare(scene, "other", UID2, nic);
-	stage_settle(&scene->dra.stage, LEND
+	stage_settle(&scene->dra.stage, BIND
 		     "ResourceClaim default/other: device '" NIC
 		     "' is in use by ResourceClaim default/nic; it is free when that one's pods "
 		     "have ended|");
@@ -127,7 +127,7 @@ static void others_are_refused_while_it_is_bound(void **state)
 		     "time, and default/nic has " NIC
 		     " of it; ask for all of it in one claim, with matchAttribute "
 		     "hostdev.io/iommuGroup|");
-	prepare_scene_lent(scene, NULL);
+	prepare_scene_bound(scene, NULL);
 	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
 }
 
@@ -138,9 +138,9 @@ static void two_calls_of_one_claim(void **state)
 
 	prepare_scene_prepare(scene, "nic", UID1, nic);
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	stage_settle(&scene->dra.stage, LEND LEND);
-	prepare_scene_lent(scene, NULL);
-	prepare_scene_lent(scene, NULL);
+	stage_settle(&scene->dra.stage, BIND BIND);
+	prepare_scene_bound(scene, NULL);
+	prepare_scene_bound(scene, NULL);
 	stage_settle(&scene->dra.stage,
 		     "changed " NIC "|prepared nic: " NIC "|prepared nic: " NIC "|");
 	assert_string_equal(str_cstr(&scene->dra.allocated), "example.com/nic:" NIC "|");
@@ -152,7 +152,7 @@ static void nothing_happens_for_long(void **state)
 	struct prepare_scene *scene = *state;
 
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	stage_settle(&scene->dra.stage, LEND);
+	stage_settle(&scene->dra.stage, BIND);
 	fake_clock_advance(scene->dra.stage.fake, PREPARE_MS - 1);
 	stage_settle(&scene->dra.stage, "");
 	fake_clock_advance(scene->dra.stage.fake, 1);
@@ -169,7 +169,7 @@ static void run_out_of_time(struct prepare_scene *scene)
 {
 	scene->binding = true;
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	stage_settle(&scene->dra.stage, LEND);
+	stage_settle(&scene->dra.stage, BIND);
 	fake_clock_advance(scene->dra.stage.fake, PREPARE_MS);
 	stage_settle(&scene->dra.stage,
 		     "stop|ResourceClaim default/nic is not prepared after 10 s: it takes long|");
@@ -182,11 +182,11 @@ static void bind_outlives_the_call(void **state)
 	struct prepare_scene *scene = *state;
 
 	run_out_of_time(scene);
-	borrower_is(scene, NIC, "ResourceClaim default/nic");
+	bound_for_is(scene, NIC, "ResourceClaim default/nic");
 	dra_scene_device(&scene->dra, NIC)->trouble = xstrdup("it is prepared for a claim");
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	stage_settle(&scene->dra.stage, LEND);
-	prepare_scene_lent(scene, NULL);
+	stage_settle(&scene->dra.stage, BIND);
+	prepare_scene_bound(scene, NULL);
 	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
 	prepare_scene_assert_files(scene, 1);
 }
@@ -202,7 +202,7 @@ static void nobody_asks_again(void **state)
 	fake_clock_advance(scene->dra.stage.fake, 1);
 	stage_settle(&scene->dra.stage, "changed " NIC "|");
 	prepare_scene_assert_nothing(scene);
-	borrower_is(scene, NIC, NULL);
+	bound_for_is(scene, NIC, NULL);
 	stage_pass(&scene->dra.stage, (uint64_t)2 * PREPARE_AGAIN_MS);
 }
 
@@ -216,10 +216,10 @@ static void it_is_forgotten_later(void **state)
 	assert_int_equal(mkdir(scene->dra.cdi_dir, 0700), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
 	prepare_scene_restart(scene, BOOT);
-	borrower_is(scene, NIC, "ResourceClaim default/nic");
+	bound_for_is(scene, NIC, "ResourceClaim default/nic");
 	fake_clock_advance(scene->dra.stage.fake, PREPARE_AGAIN_MS);
 	stage_settle(&scene->dra.stage, "changed " NIC "|");
-	borrower_is(scene, NIC, NULL);
+	bound_for_is(scene, NIC, NULL);
 	assert_int_equal(rmdir(path), 0);
 }
 
@@ -240,8 +240,8 @@ static void the_kubelet_asks_again_in_time(void **state)
 	stage_pass(&scene->dra.stage, PREPARE_AGAIN_MS - 1);
 	assert_binding(scene);
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	stage_settle(&scene->dra.stage, LEND);
-	prepare_scene_lent(scene, NULL);
+	stage_settle(&scene->dra.stage, BIND);
+	prepare_scene_bound(scene, NULL);
 	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
 	/* It is prepared for as long as the pod is there. */
 	stage_pass(&scene->dra.stage, (uint64_t)2 * PREPARE_AGAIN_MS);
@@ -252,17 +252,17 @@ static void without_files_it_is_given_back(void **state)
 {
 	struct prepare_scene *scene = *state;
 	auto_free char *start =
-		xasprintf(LEND "changed " NIC "|ResourceClaim default/nic: CDI file in '%s': ",
+		xasprintf(BIND "changed " NIC "|ResourceClaim default/nic: CDI file in '%s': ",
 			  scene->dra.cdi_dir);
 
 	folder_put(&scene->dra.stage.folder, "cdi", "");
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	prepare_scene_lent(scene, NULL);
+	prepare_scene_bound(scene, NULL);
 	stage_rest(&scene->dra.stage);
 	assert_memory_equal(str_cstr(&scene->dra.stage.log), start, strlen(start));
 	str_clear(&scene->dra.stage.log);
 	prepare_scene_assert_nothing(scene);
-	borrower_is(scene, NIC, NULL);
+	bound_for_is(scene, NIC, NULL);
 }
 
 /* Since the last call the claim was allocated anew: the first device is nobody's. */
@@ -273,10 +273,10 @@ static void another_device_is_allocated(void **state)
 	run_out_of_time(scene);
 	prepare_scene_prepare(scene, "nic", UID1, RESULT_OF("a", TOO_NAME));
 	stage_settle(&scene->dra.stage,
-		     "changed " NIC "|changed " TOO "|lend " TOO " to ResourceClaim default/nic|");
-	borrower_is(scene, NIC, NULL);
-	borrower_is(scene, TOO, "ResourceClaim default/nic");
-	prepare_scene_lent(scene, NULL);
+		     "changed " NIC "|changed " TOO "|bind " TOO " to ResourceClaim default/nic|");
+	bound_for_is(scene, NIC, NULL);
+	bound_for_is(scene, TOO, "ResourceClaim default/nic");
+	prepare_scene_bound(scene, NULL);
 	stage_settle(&scene->dra.stage, "changed " TOO "|prepared nic: " TOO "|");
 }
 
@@ -286,10 +286,10 @@ static void unprepared_while_it_is_bound(void **state)
 
 	scene->binding = true;
 	prepare_scene_prepare(scene, "nic", UID1, nic);
-	stage_settle(&scene->dra.stage, LEND);
+	stage_settle(&scene->dra.stage, BIND);
 	assert_int_equal(prepare_undo(scene->prepare, UID1, NULL), 0);
 	prepare_scene_assert_nothing(scene);
-	borrower_is(scene, NIC, NULL);
+	bound_for_is(scene, NIC, NULL);
 	fake_clock_advance(scene->dra.stage.fake, 1);
 	stage_settle(&scene->dra.stage,
 		     "stop|changed " NIC "|ResourceClaim default/nic was unprepared meanwhile|");
@@ -302,11 +302,11 @@ static void kubelet_hangs_up(void **state)
 
 	prepare_scene_prepare(scene, "nic", UID1, nic);
 	prepare_cancel(scene->job);
-	stage_settle(&scene->dra.stage, LEND "stop|changed " NIC "|");
+	stage_settle(&scene->dra.stage, BIND "stop|changed " NIC "|");
 	prepare_scene_assert_nothing(scene);
 }
 
-static void nobody_can_lend(void **state)
+static void nobody_can_bind_on_demand(void **state)
 {
 	struct prepare_scene *scene = *state;
 	const struct prepare_deps deps = {
@@ -332,7 +332,7 @@ int main(void)
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "the device is the claim's before it is bound",
 		  device_is_the_claims_before_it_is_bound, NULL);
-	suite_add(&suite, "all are lent together", all_are_lent_together, NULL);
+	suite_add(&suite, "all are bound together", all_are_bound_together, NULL);
 	suite_add(&suite, "what cannot be bound is nobody's", what_cannot_be_bound_is_nobodys,
 		  NULL);
 	suite_add(&suite, "what cannot be handed out is given back",
@@ -350,6 +350,6 @@ int main(void)
 	suite_add(&suite, "another device is allocated", another_device_is_allocated, NULL);
 	suite_add(&suite, "unprepared while it is bound", unprepared_while_it_is_bound, NULL);
 	suite_add(&suite, "the kubelet hangs up", kubelet_hangs_up, NULL);
-	suite_add(&suite, "nobody can lend", nobody_can_lend, NULL);
+	suite_add(&suite, "nobody can bind on demand", nobody_can_bind_on_demand, NULL);
 	return suite_run(&suite, "prepare_on_demand");
 }

@@ -74,7 +74,7 @@ static struct selected_case {
 	const char *
 		entries; /* "8086:10d3=a.io/nic", words; "+" in front: another plugin's, "*": DRA's, "?": on demand */
 	const char *driver;  /* that counts as vfio's beside vfio-pci; NULL: none            */
-	const char *lent;    /* the function that is bound for a ResourceClaim; NULL: none */
+	const char *bound;   /* the function that is bound for a ResourceClaim; NULL: none */
 	const char *trouble; /* why others could not be bound on demand; NULL: they could  */
 	const char *moving;  /* the function that was given back since the scan began; NULL: none */
 	const char *offers;
@@ -139,12 +139,12 @@ static struct selected_case {
 	  .offers = "" },
 	{ "on demand: why it could not be bound", { FUNCTION(NIC, "e1000e", "12", "") }, { NULL }, "?8086:10d3=a.io/nic",
 	  .trouble = "eth0 is up", .offers = "a.io/nic: " NIC " on demand! (eth0 is up)" },
-	{ "on demand: a lent function is healthy, and others of its group are not",
+	{ "on demand: a bound function is healthy, and others of its group are not",
 	  { FUNCTION(NIC, "e1000e", "12", ""), FUNCTION(TWIN, "e1000e", "12", "") }, { NULL }, "?8086:10d3=a.io/nic",
-	  .lent = NIC, .trouble = "it is being bound",
+	  .bound = NIC, .trouble = "it is being bound",
 	  .offers = "a.io/nic: " NIC " on demand " TWIN " on demand! (it is being bound)" },
-	{ "a lent function stays with DRA while the mode is off", { FUNCTION(NIC, "vfio-pci", "12", ""), RECORDED(NIC) },
-	  { NULL }, "8086:10d3=a.io/nic", .lent = NIC, .offers = "a.io/nic: " NIC " on demand" },
+	{ "a bound function stays with DRA while the mode is off", { FUNCTION(NIC, "vfio-pci", "12", ""), RECORDED(NIC) },
+	  { NULL }, "8086:10d3=a.io/nic", .bound = NIC, .offers = "a.io/nic: " NIC " on demand" },
 	{ "what is given back after it is not offered to the kubelet in between",
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), RECORDED(NIC) }, { NULL }, "8086:10d3=a.io/nic", .offers = "" },
 	{ "nor if the scan saw its driver before that, and its record no more", { FUNCTION(NIC, "vfio-pci", "12", "") },
@@ -201,11 +201,11 @@ static const struct selected_case **case_now(void)
 	return &row;
 }
 
-static char *borrower(void *arg, const char *address)
+static char *bound_for(void *arg, const char *address)
 {
 	(void)arg;
-	return str_match((*case_now())->lent, address) ? xstrdup("ResourceClaim default/nic")
-						       : NULL;
+	return str_match((*case_now())->bound, address) ? xstrdup("ResourceClaim default/nic")
+							: NULL;
 }
 
 static bool is_moving(void *arg, const char *address)
@@ -214,7 +214,7 @@ static bool is_moving(void *arg, const char *address)
 	return str_match((*case_now())->moving, address);
 }
 
-static char *lend_trouble(void *arg, const char *address)
+static char *on_demand_trouble(void *arg, const char *address)
 {
 	(void)arg;
 	(void)address;
@@ -230,8 +230,8 @@ static void open_case(struct node1 *node, struct asked *asked, const struct sele
 	ask(asked, row->entries, row->driver);
 	node->view.config = &asked->config;
 	*case_now() = row;
-	node->view.borrower = borrower;
-	node->view.lend_trouble = lend_trouble;
+	node->view.bound_for = bound_for;
+	node->view.on_demand_trouble = on_demand_trouble;
 	node->view.moving = is_moving;
 	node->this_node.vfio_drivers = asked->drivers;
 }

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "agent/claim/claims.h"
-#include "agent/claim/loan.h"
+#include "agent/claim/on_demand_binds.h"
 #include "fake/fake_client.h"
 #include "unit/dra/prepare_scene.h"
 
@@ -16,54 +16,55 @@
 #include "unit/agent/claims_nic.h"
 
 #define AT   "0000:01:00.0"
-#define LEND "bind 1: " AT " e1000e->vfio-pci for " NAME "/" UID1
+#define BIND "bind 1: " AT " e1000e->vfio-pci for " NAME "/" UID1
 #define BACK "release 1: " AT " e1000e->vfio-pci for " NAME "/" UID1
 
 static const char result[] = RESULT_OF("a", "0000-01-00-0");
-static const char *const lent_nic[] = { NIC("vfio-pci"), RECORD(UID1), NULL };
+static const char *const nic_for_claim[] = { NIC("vfio-pci"), RECORD(UID1), NULL };
 
 struct scene {
 	struct prepare_scene agent; /* its ResourceClaims, whose checkpoints are in a folder */
 	struct bench bench;         /* its claims */
 	char *bound;                /* a file that is there while the node has the function bound */
-	char *borrower;
+	char *bound_for;
 };
 
 /* --- between the two halves of an agent ------------------------------------------------------- */
 
 /* What claims ask prepare for. */
-static void ask_borrower(struct scene *scene)
+static void ask_bound_for(struct scene *scene)
 {
-	free(scene->borrower);
-	scene->borrower = prepare_borrower(scene->agent.prepare, AT);
-	scene->bench.borrower = scene->bench.pod = scene->borrower;
+	free(scene->bound_for);
+	scene->bound_for = prepare_bound_for(scene->agent.prepare, AT);
+	scene->bench.bound_for = scene->bench.pod = scene->bound_for;
 	claims_enqueue(scene->bench.claims, NAME);
 }
 
 static void settle(struct scene *scene)
 {
 	stage_rest(&scene->agent.dra.stage);
-	ask_borrower(scene);
+	ask_bound_for(scene);
 	bench_settle(&scene->bench);
 	stage_rest(&scene->agent.dra.stage);
-	ask_borrower(scene);
+	ask_bound_for(scene);
 	bench_serve(&scene->bench);
 }
 
-static struct loan *lend(void *arg, const struct lend *lend, lent_fn *lent, void *lent_arg)
+static struct on_demand_bind *bind_on_demand(void *arg, const struct on_demand_devices *devices,
+					     on_demand_bound_fn *bound, void *bound_arg)
 {
 	struct scene *scene = arg;
-	const struct loan_spec spec = { lend->ids, lend->uid, lend->to };
+	const struct on_demand_spec spec = { devices->ids, devices->uid, devices->to };
 
-	ask_borrower(scene);
-	return claims_lend(scene->bench.claims, &spec, lent, lent_arg);
+	ask_bound_for(scene);
+	return claims_bind_on_demand(scene->bench.claims, &spec, bound, bound_arg);
 }
 
-static bool stop(void *arg, struct loan *loan, struct err *err)
+static bool stop(void *arg, struct on_demand_bind *bind, struct err *err)
 {
 	struct scene *scene = arg;
 
-	return claims_stop_loan(scene->bench.claims, loan, err);
+	return claims_stop_on_demand(scene->bench.claims, bind, err);
 }
 
 /* --- agents and their node -------------------------------------------------------------------- */
@@ -75,7 +76,7 @@ static bool is_bound(const struct scene *scene)
 
 static void scan(struct scene *scene)
 {
-	bench_look(&scene->bench, is_bound(scene) ? lent_nic : free_nic);
+	bench_look(&scene->bench, is_bound(scene) ? nic_for_claim : free_nic);
 	settle(scene);
 }
 
@@ -96,7 +97,8 @@ static void begin_agent(struct scene *scene)
 {
 	bench_open(&scene->bench);
 	bench_list(&scene->bench, DEVICE);
-	scene->agent.lender = (struct lender){ .begin = lend, .stop = stop, .arg = scene };
+	scene->agent.on_demand =
+		(struct on_demand_binder){ .begin = bind_on_demand, .stop = stop, .arg = scene };
 }
 
 static void scene_open(struct scene *scene)
@@ -112,7 +114,7 @@ static void scene_close(struct scene *scene)
 	bench_close(&scene->bench);
 	prepare_scene_done(&scene->agent);
 	free(scene->bound);
-	free(scene->borrower);
+	free(scene->bound_for);
 }
 
 SUITE_FIXTURE(scene, struct scene, scene_open, scene_close);
@@ -176,13 +178,13 @@ static struct death_case {
 	  false,
 	  ASKED_AT_ONCE,
 	  true,
-	  { LEND } },
+	  { BIND } },
 	{ "before the bind: asked again later",
 	  "agent-lend-before",
 	  false,
 	  ASKED_AFTER_A_SCAN,
 	  true,
-	  { LEND } },
+	  { BIND } },
 	{ "before the bind: unprepared",
 	  "agent-lend-before",
 	  false,
@@ -206,7 +208,7 @@ static struct death_case {
 	  true,
 	  ASKED_AFTER_A_SCAN,
 	  true,
-	  { BACK, LEND } },
+	  { BACK, BIND } },
 	{ "after the bind: unprepared",
 	  "agent-lend-after",
 	  true,
@@ -240,9 +242,9 @@ static void begin_next(struct scene *scene, enum next next)
 static void assert_end(struct scene *scene, bool prepared)
 {
 	assert_int_equal(is_bound(scene), prepared);
-	assert_int_equal(scene->borrower != NULL, prepared);
+	assert_int_equal(scene->bound_for != NULL, prepared);
 	if (prepared) {
-		assert_string_equal(scene->borrower, "ResourceClaim default/nic");
+		assert_string_equal(scene->bound_for, "ResourceClaim default/nic");
 		prepare_scene_assert_files(&scene->agent, 1);
 	} else {
 		prepare_scene_assert_nothing(&scene->agent);
@@ -285,5 +287,5 @@ int main(void)
 
 	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, deaths, next_agent_makes_it_good);
-	return suite_run(&suite, "lend_crash");
+	return suite_run(&suite, "on_demand_crash");
 }

@@ -1,6 +1,6 @@
 /* claims: functions that are bound for a ResourceClaim, without a PCIDeviceClaim, and given back. */
 #include "agent/claim/claims.h"
-#include "agent/claim/loan.h"
+#include "agent/claim/on_demand_binds.h"
 
 #include "api/names.h"
 #include "api/usbdeviceclaim.h"
@@ -29,12 +29,12 @@
 #define USE(reason)                                                                        \
 	"{\"kind\":\"use\",\"pci\":\"" NIC_AT "\",\"reason\":\"" reason "\",\"detail\":\"" \
 	"it says so\"}"
-#define LEND "bind 1: " NIC_AT " e1000e->vfio-pci for " NAME "/rc1"
+#define BIND "bind 1: " NIC_AT " e1000e->vfio-pci for " NAME "/rc1"
 #define BACK "release 1: " NIC_AT " e1000e->vfio-pci for " NAME "/rc1"
 
-static const char *const lent_nic[] = { NIC("vfio-pci"), RECORD("rc1"), NULL };
+static const char *const nic_for_claim[] = { NIC("vfio-pci"), RECORD("rc1"), NULL };
 
-/* What came of loans: "lent|", or their errors. */
+/* What came of the binds: "bound|", or their errors. */
 static struct str *heard(void)
 {
 	static struct str text;
@@ -45,25 +45,25 @@ static struct str *heard(void)
 static void on_end(void *arg, const struct err *err)
 {
 	(void)arg;
-	str_addf(heard(), "%s|", err ? err->msg : "lent");
+	str_addf(heard(), "%s|", err ? err->msg : "bound");
 }
 
 /* As the Prepare does it that has written its checkpoint. */
-static struct loan *lend(struct bench *b, const char *first, const char *second)
+static struct on_demand_bind *bind_on_demand(struct bench *b, const char *first, const char *second)
 {
 	struct json_strs addresses = { 0 };
-	const struct loan_spec spec = { &addresses, "rc1", RC };
-	struct loan *loan;
+	const struct on_demand_spec spec = { &addresses, "rc1", RC };
+	struct on_demand_bind *bind;
 
 	json_strs_add(&addresses, first);
 	if (second)
 		json_strs_add(&addresses, second);
-	b->pod = b->borrower = RC;
-	loan = claims_lend(b->claims, &spec, on_end, NULL);
+	b->pod = b->bound_for = RC;
+	bind = claims_bind_on_demand(b->claims, &spec, on_end, NULL);
 	assert_int_equal(heard()->len, 0);
 	json_strs_done(&addresses);
 	bench_settle(b);
-	return loan;
+	return bind;
 }
 
 static void heard_is(const char *expected)
@@ -72,40 +72,40 @@ static void heard_is(const char *expected)
 	str_done(heard());
 }
 
-static void close_loan(struct bench *b)
+static void close_on_demand(struct bench *b)
 {
 	str_done(heard());
 	bench_close(b);
 }
 
-SUITE_FIXTURE(loan, struct bench, open_free, close_loan);
+SUITE_FIXTURE(on_demand, struct bench, open_free, close_on_demand);
 
-/* The device is lent, and the node has been scanned since. */
-static void open_lent(struct bench *b)
+/* The device is bound, and the node has been scanned since. */
+static void open_bound(struct bench *b)
 {
 	open_free(b);
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	bench_end(b, BOUND);
-	heard_is("lent|");
-	bench_look(b, lent_nic);
+	heard_is("bound|");
+	bench_look(b, nic_for_claim);
 	str_clear(&b->events.said);
 	str_clear(&b->log);
 }
 
-SUITE_FIXTURE(lent, struct bench, open_lent, close_loan);
+SUITE_FIXTURE(bound, struct bench, open_bound, close_on_demand);
 
-/* --- lent ------------------------------------------------------------------------------------- */
+/* --- bound ------------------------------------------------------------------------------------ */
 
 static void a_free_device_is_bound(void **state)
 {
 	struct bench *b = *state;
 
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	assert_int_equal(fake.binder->jobs.len, 1);
-	assert_string_equal(fake.binder->jobs.items[0]->text, LEND);
+	assert_string_equal(fake.binder->jobs.items[0]->text, BIND);
 	heard_is("");
 	bench_end(b, BOUND);
-	heard_is("lent|");
+	heard_is("bound|");
 	bench_said(b, "Normal Bound of the device\n");
 	assert_int_equal(b->moves, 1);
 	assert_int_equal(b->writes, 0);
@@ -117,28 +117,28 @@ static void a_bind_goes_on_whatever_changes(void **state)
 {
 	struct bench *b = *state;
 
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	claims_enqueue(b->claims, NAME);
 	bench_look(b, free_nic);
 	bench_serve(b);
 	assert_false(fake.binder->jobs.items[0]->cancelled);
 	assert_int_equal(fake.binder->started, 1);
 	bench_end(b, BOUND);
-	heard_is("lent|");
+	heard_is("bound|");
 }
 
-static void what_is_lent_stays_bound(void **state)
+static void what_is_bound_stays_bound(void **state)
 {
 	struct bench *b = *state;
 
 	b->pod = RC;
-	bench_look(b, lent_nic);
+	bench_look(b, nic_for_claim);
 	bench_advance(b, 60000);
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
-	/* And the next loan for the same claim has nothing to do. */
-	(void)lend(b, NIC_AT, NULL);
-	heard_is("lent|");
+	/* And the next bind for the same claim has nothing to do. */
+	(void)bind_on_demand(b, NIC_AT, NULL);
+	heard_is("bound|");
 	assert_int_equal(fake.binder->started, 1);
 	assert_int_equal(b->writes, 0);
 }
@@ -148,8 +148,8 @@ static void the_device_goes_back_when_it_is_unprepared(void **state)
 	struct bench *b = *state;
 
 	b->pod = RC;
-	bench_look(b, lent_nic);
-	b->pod = b->borrower = NULL;
+	bench_look(b, nic_for_claim);
+	b->pod = b->bound_for = NULL;
 	claims_enqueue(b->claims, NAME);
 	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
@@ -166,20 +166,20 @@ static void what_nobody_has_is_given_back(void **state)
 {
 	struct bench *b = *state;
 
-	bench_look(b, lent_nic);
+	bench_look(b, nic_for_claim);
 	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, BACK);
-	/* The kubelet asks again before it is back: the loan waits, and binds it again. */
-	(void)lend(b, NIC_AT, NULL);
+	/* The kubelet asks again before it is back: it waits, and is bound again. */
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	assert_int_equal(fake.binder->started, 1);
 	bench_end(b, RETURNED);
 	assert_int_equal(fake.binder->started, 1);
 	bench_look(b, free_nic);
 	assert_int_equal(fake.binder->started, 2);
-	assert_string_equal(fake.binder->jobs.items[0]->text, LEND);
+	assert_string_equal(fake.binder->jobs.items[0]->text, BIND);
 	bench_end(b, BOUND);
-	heard_is("lent|");
+	heard_is("bound|");
 }
 
 /* The next claim comes before the device was given back after the last one. */
@@ -190,10 +190,10 @@ static void a_device_that_is_still_bound_is_taken_over(void **state)
 
 	b->pod = RC;
 	bench_look(b, left);
-	(void)lend(b, NIC_AT, NULL);
-	assert_string_equal(fake.binder->jobs.items[0]->text, LEND);
+	(void)bind_on_demand(b, NIC_AT, NULL);
+	assert_string_equal(fake.binder->jobs.items[0]->text, BIND);
 	bench_end(b, BOUND);
-	heard_is("lent|");
+	heard_is("bound|");
 }
 
 static struct binder_seen on_vfio_two[] = {
@@ -214,7 +214,7 @@ static void groups_follow_each_other(void **state)
 {
 	static const char *const three[] = { NIC("e1000e"), TWIN("e1000e"), GPU, NULL };
 	struct json_strs addresses = { 0 };
-	const struct loan_spec spec = { &addresses, "rc1", RC };
+	const struct on_demand_spec spec = { &addresses, "rc1", RC };
 	struct bench *b = *state;
 
 	bench_look(b, three);
@@ -224,13 +224,13 @@ static void groups_follow_each_other(void **state)
 	json_strs_add(&addresses, NIC_AT);
 	json_strs_add(&addresses, TWIN_AT);
 	json_strs_add(&addresses, GPU_AT);
-	b->pod = b->borrower = RC;
-	(void)claims_lend(b->claims, &spec, on_end, NULL);
+	b->pod = b->bound_for = RC;
+	(void)claims_bind_on_demand(b->claims, &spec, on_end, NULL);
 	json_strs_done(&addresses);
 	bench_settle(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text,
-			    LEND " " TWIN_AT " e1000e->vfio-pci for " NAME "/rc1");
+			    BIND " " TWIN_AT " e1000e->vfio-pci for " NAME "/rc1");
 	bench_end(b, BOUND_TWO);
 	heard_is("");
 	bench_said(b, "Normal Bound of the device\nNormal Bound of the device\n");
@@ -281,13 +281,13 @@ static void what_is_not_free_is_refused(void **state)
 
 	b->bind_trouble = row->bind_trouble;
 	bench_look(b, row->lines);
-	trouble = claims_lend_trouble(b->claims, NIC_AT);
+	trouble = claims_on_demand_trouble(b->claims, NIC_AT);
 	/* Not asked for a list. */
 	if (row->bind_trouble)
 		assert_null(trouble);
 	else
 		assert_string_equal(trouble, row->trouble);
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	heard_is(end);
 	assert_int_equal(fake.binder->started, 0);
 }
@@ -334,10 +334,10 @@ static void advice_is_for_who_uses_a_resource_claim(void **state)
 	const struct advice_case *row = suite_row(state);
 	struct bench *b = *state;
 
-	b->pod = b->borrower = RC;
+	b->pod = b->bound_for = RC;
 	b->usb_pod = row->usb_pod;
 	bench_look(b, row->lines);
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	heard_is(row->end);
 	assert_int_equal(fake.binder->started, 0);
 }
@@ -360,7 +360,7 @@ static void claimed_usb_devices_come_first(void **state)
 	assert_true(informer_synced(informer));
 	b->node.claims[INVENTORY_USB] = informer;
 	bench_look(b, controller);
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	heard_is("USB devices on " NIC_AT " are claimed: delete USBDeviceClaim 'stick'|");
 	b->node.claims[INVENTORY_USB] = NULL;
 	informer_free(informer);
@@ -371,23 +371,23 @@ static void a_free_device_has_no_trouble(void **state)
 {
 	struct bench *b = *state;
 
-	assert_null(claims_lend_trouble(b->claims, NIC_AT));
-	bench_look(b, lent_nic);
-	assert_null(claims_lend_trouble(b->claims, NIC_AT));
+	assert_null(claims_on_demand_trouble(b->claims, NIC_AT));
+	bench_look(b, nic_for_claim);
+	assert_null(claims_on_demand_trouble(b->claims, NIC_AT));
 }
 
-/* A device with a claim is never lent, whatever the claim says. */
+/* A device with a claim is never bound on demand, whatever the claim says. */
 static void a_claimed_device_is_refused(void **state)
 {
 	static const char *const both[] = { NIC("e1000e"), TWIN("e1000e"), NULL };
 	struct bench *b = *state;
 
 	bench_create(b, NAME, CLAIM);
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	heard_is(NIC_AT " has the PCIDeviceClaim '" NAME "'|");
-	b->pod = b->borrower = NULL;
+	b->pod = b->bound_for = NULL;
 	bench_look(b, both);
-	(void)lend(b, TWIN_AT, NULL);
+	(void)bind_on_demand(b, TWIN_AT, NULL);
 	heard_is(NIC_AT " has the PCIDeviceClaim '" NAME "'|");
 	bench_serve(b);
 }
@@ -396,11 +396,11 @@ static void what_the_helper_says_is_told(void **state)
 {
 	struct bench *b = *state;
 
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	bench_end(b, OUTCOME(TASK_HELD, "Held"));
 	heard_is("it did not work|");
 	/* It is not tried again at once. */
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	heard_is("it did not work|");
 	assert_int_equal(fake.binder->started, 1);
 }
@@ -412,13 +412,13 @@ static void a_device_that_was_in_use_is_waited_for(void **state)
 
 	bench_look(b, used);
 	bench_look(b, free_nic);
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	bench_advance(b, 4900);
 	assert_int_equal(fake.binder->started, 0);
 	bench_advance(b, 200);
 	assert_int_equal(fake.binder->started, 1);
 	bench_end(b, BOUND);
-	heard_is("lent|");
+	heard_is("bound|");
 }
 
 static void a_device_that_is_set_up_is_waited_for(void **state)
@@ -426,7 +426,7 @@ static void a_device_that_is_set_up_is_waited_for(void **state)
 	struct bench *b = *state;
 
 	b->held = true;
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	assert_int_equal(fake.binder->started, 0);
 	b->held = false;
 	claims_enqueue_all(b->claims);
@@ -434,67 +434,68 @@ static void a_device_that_is_set_up_is_waited_for(void **state)
 	assert_int_equal(fake.binder->started, 1);
 }
 
-static void a_loan_is_given_up(void **state)
+static void a_bind_is_given_up(void **state)
 {
 	struct bench *b = *state;
 	struct err err = { 0 };
-	struct loan *loan;
+	struct on_demand_bind *bind;
 
 	b->held = true;
-	loan = lend(b, NIC_AT, NULL);
-	assert_false(claims_stop_loan(b->claims, loan, &err));
+	bind = bind_on_demand(b, NIC_AT, NULL);
+	assert_false(claims_stop_on_demand(b->claims, bind, &err));
 	assert_string_equal(err.msg, "the device is still being set up");
 	b->held = false;
 	claims_enqueue_all(b->claims);
 	bench_settle(b);
 	assert_int_equal(fake.binder->started, 0);
-	loan = lend(b, NIC_AT, NULL);
-	assert_true(claims_stop_loan(b->claims, loan, &err));
+	bind = bind_on_demand(b, NIC_AT, NULL);
+	assert_true(claims_stop_on_demand(b->claims, bind, &err));
 	assert_string_equal(err.msg, NIC_AT " is being bound");
 	bench_end(b, BOUND);
 	heard_is("");
 	/* The next one finds it bound. */
-	(void)lend(b, NIC_AT, NULL);
-	heard_is("lent|");
+	(void)bind_on_demand(b, NIC_AT, NULL);
+	heard_is("bound|");
 	assert_int_equal(fake.binder->started, 1);
 }
 
 /* The kubelet's next calls run out of time, too, while the helper that the first one started is at
  * work. */
-static void a_bind_that_outlives_two_loans(void **state)
+static void a_job_that_outlives_two_binds(void **state)
 {
 	struct bench *b = *state;
 	struct err err = { 0 };
 
-	assert_true(claims_stop_loan(b->claims, lend(b, NIC_AT, NULL), &err));
+	assert_true(claims_stop_on_demand(b->claims, bind_on_demand(b, NIC_AT, NULL), &err));
 	for (int i = 0; i < 2; i++) {
 		err = (struct err){ 0 };
-		assert_true(claims_stop_loan(b->claims, lend(b, NIC_AT, NULL), &err));
+		assert_true(
+			claims_stop_on_demand(b->claims, bind_on_demand(b, NIC_AT, NULL), &err));
 		assert_string_equal(err.msg, NIC_AT " is being bound");
 	}
 	assert_int_equal(fake.binder->started, 1);
 	bench_end(b, BOUND);
-	(void)lend(b, NIC_AT, NULL);
-	heard_is("lent|");
+	(void)bind_on_demand(b, NIC_AT, NULL);
+	heard_is("bound|");
 	assert_int_equal(fake.binder->started, 1);
 }
 
-/* What is bound for another one does not keep the loan. */
+/* What is bound for another one does not keep the bind. */
 static void a_bind_for_another_resource_claim(void **state)
 {
 	struct json_strs addresses = { 0 };
-	const struct loan_spec other = { &addresses, "rc2", "ResourceClaim default/other" };
+	const struct on_demand_spec other = { &addresses, "rc2", "ResourceClaim default/other" };
 	struct bench *b = *state;
-	struct loan *loan;
+	struct on_demand_bind *bind;
 
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	json_strs_add(&addresses, NIC_AT);
-	loan = claims_lend(b->claims, &other, on_end, NULL);
+	bind = claims_bind_on_demand(b->claims, &other, on_end, NULL);
 	json_strs_done(&addresses);
 	bench_settle(b);
-	assert_false(claims_stop_loan(b->claims, loan, NULL));
+	assert_false(claims_stop_on_demand(b->claims, bind, NULL));
 	bench_end(b, BOUND);
-	heard_is("lent|");
+	heard_is("bound|");
 }
 
 /* An agent that was killed has left a helper behind, which ends soon. */
@@ -502,7 +503,7 @@ static void a_helper_of_the_last_agent_is_waited_for(void **state)
 {
 	struct bench *b = *state;
 
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	bench_end(b, OUTCOME(TASK_BUSY, "Busy"));
 	heard_is("");
 	bench_advance(b, 300);
@@ -511,12 +512,12 @@ static void a_helper_of_the_last_agent_is_waited_for(void **state)
 	bench_advance(b, 300);
 	assert_int_equal(fake.binder->started, 3);
 	bench_end(b, BOUND);
-	heard_is("lent|");
+	heard_is("bound|");
 }
 
 /* --- a PCIDeviceClaim comes ------------------------------------------------------------------- */
 
-static void a_claim_waits_for_what_is_lent(void **state)
+static void a_claim_waits_for_what_is_bound(void **state)
 {
 	struct bench *b = *state;
 
@@ -530,7 +531,7 @@ static void a_claim_waits_for_what_is_lent(void **state)
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
 	/* It gets the device as it is. */
-	b->pod = b->borrower = NULL;
+	b->pod = b->bound_for = NULL;
 	claims_enqueue(b->claims, NAME);
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 2);
@@ -546,14 +547,14 @@ static void a_claim_comes_while_it_is_bound(void **state)
 	struct bench *b = *state;
 
 	b->pod = RC;
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	bench_create(b, NAME, CLAIM);
 	bench_serve(b);
 	assert_false(fake.binder->jobs.items[0]->cancelled);
 	bench_end(b, BOUND);
 	bench_serve(b);
 	assert_int_equal(b->writes, 0);
-	bench_look(b, lent_nic);
+	bench_look(b, nic_for_claim);
 	bench_serve(b);
 	bench_has(b, NAME, RC " has it, bound on demand");
 	assert_int_equal(fake.binder->started, 1);
@@ -566,12 +567,12 @@ static void a_claim_of_its_group_comes_while_it_is_bound(void **state)
 	struct bench *b = *state;
 
 	bench_look(b, both);
-	(void)lend(b, NIC_AT, NULL);
+	(void)bind_on_demand(b, NIC_AT, NULL);
 	bench_create(b, TWIN_NAME, TWIN_CLAIM);
 	bench_serve(b);
 	bench_end(b, BOUND_TWO);
 	heard_is(TWIN_AT " has the PCIDeviceClaim '" TWIN_NAME "'|");
-	b->pod = b->borrower = NULL;
+	b->pod = b->bound_for = NULL;
 	claims_enqueue(b->claims, NAME);
 	bench_serve(b);
 	assert_int_equal(b->writes, 0);
@@ -582,7 +583,7 @@ int main(void)
 {
 	struct suite suite = { .len = 0 };
 
-	suite_fixture(&suite, &loan_fixture);
+	suite_fixture(&suite, &on_demand_fixture);
 	suite_add(&suite, "a free device is bound", a_free_device_is_bound, NULL);
 	suite_add(&suite, "a bind goes on whatever changes", a_bind_goes_on_whatever_changes, NULL);
 	suite_add(&suite, "what nobody has is given back", what_nobody_has_is_given_back, NULL);
@@ -599,8 +600,8 @@ int main(void)
 		  a_device_that_was_in_use_is_waited_for, NULL);
 	suite_add(&suite, "a device that is set up is waited for",
 		  a_device_that_is_set_up_is_waited_for, NULL);
-	suite_add(&suite, "a loan is given up", a_loan_is_given_up, NULL);
-	suite_add(&suite, "a bind that outlives two loans", a_bind_that_outlives_two_loans, NULL);
+	suite_add(&suite, "a bind is given up", a_bind_is_given_up, NULL);
+	suite_add(&suite, "a job that outlives two binds", a_job_that_outlives_two_binds, NULL);
 	suite_add(&suite, "a bind for another ResourceClaim", a_bind_for_another_resource_claim,
 		  NULL);
 	suite_add(&suite, "a helper of the last agent is waited for",
@@ -608,10 +609,11 @@ int main(void)
 	suite_add(&suite, "a claim comes while it is bound", a_claim_comes_while_it_is_bound, NULL);
 	suite_add(&suite, "a claim of its group comes while it is bound",
 		  a_claim_of_its_group_comes_while_it_is_bound, NULL);
-	suite_fixture(&suite, &lent_fixture);
-	suite_add(&suite, "what is lent stays bound", what_is_lent_stays_bound, NULL);
+	suite_fixture(&suite, &bound_fixture);
+	suite_add(&suite, "what is bound stays bound", what_is_bound_stays_bound, NULL);
 	suite_add(&suite, "the device goes back when it is unprepared",
 		  the_device_goes_back_when_it_is_unprepared, NULL);
-	suite_add(&suite, "a claim waits for what is lent", a_claim_waits_for_what_is_lent, NULL);
-	return suite_run(&suite, "claims_loan");
+	suite_add(&suite, "a claim waits for what is bound on demand",
+		  a_claim_waits_for_what_is_bound, NULL);
+	return suite_run(&suite, "claims_on_demand");
 }

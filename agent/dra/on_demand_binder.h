@@ -1,9 +1,9 @@
 /*
- * lender: binds devices that a ResourceClaim has for as long as it is prepared, in the words of
+ * on_demand_binder: binds devices that a ResourceClaim has for as long as it is prepared, in the words of
  * agent/dra and agent/resource. The part that binds devices implements it.
  *
  * There is no function that gives a device back: that is done for each device that is bound for a
- * ResourceClaim which has no checkpoint, whenever nobody has it any more (agent/claim/loan.h).
+ * ResourceClaim which has no checkpoint, whenever nobody has it any more (agent/claim/on_demand_binds.h).
  */
 #pragma once
 
@@ -11,20 +11,20 @@
 
 struct err;
 struct json_strs;
-struct loan;
+struct on_demand_bind;
 
-/* What is lent. Borrowed during the call. */
-struct lend {
+/* What is bound on demand. Borrowed during the call. */
+struct on_demand_devices {
 	const struct json_strs *ids; /* of the devices                           */
 	const char *uid;             /* of the ResourceClaim                     */
 	const char *to;              /* "ResourceClaim default/nic", for messages */
 };
 
-/* All devices are bound, or @err says why they are not; then some of them may be. The loan is
+/* All devices are bound, or @err says why they are not; then some of them may be. The bind is
  * gone. */
-typedef void lent_fn(void *arg, const struct err *err);
+typedef void on_demand_bound_fn(void *arg, const struct err *err);
 
-struct lender {
+struct on_demand_binder {
 	/* Why the device @id could not be bound now. NULL: it could, or is bound for a
 	 * ResourceClaim. The caller frees. */
 	char *(*trouble)(void *arg, const char *id);
@@ -32,11 +32,12 @@ struct lender {
 	 * scan may have read its driver before, and its record after. */
 	bool (*moving)(void *arg, const char *id);
 	/* Bind the devices, with all of their IOMMU groups. What will pass soon is waited for,
-	 * anything else is an error. @lent is called once, not before this has returned, unless it
+	 * anything else is an error. @bound is called once, not before this has returned, unless it
 	 * is stopped before. */
-	struct loan *(*begin)(void *arg, const struct lend *lend, lent_fn *lent, void *lent_arg);
-	/* Begin nothing more for the loan, which is gone then. True if something is being bound for
+	struct on_demand_bind *(*begin)(void *arg, const struct on_demand_devices *devices,
+					on_demand_bound_fn *bound, void *bound_arg);
+	/* Begin nothing more for the bind, which is gone then. True if something is being bound for
 	 * it now, which goes on. @err says what it was waiting for. */
-	bool (*stop)(void *arg, struct loan *loan, struct err *err);
+	bool (*stop)(void *arg, struct on_demand_bind *bind, struct err *err);
 	void *arg;
 };

@@ -5,15 +5,15 @@
 #include "base/str.h"
 #include "unit/suite.h"
 
-static const struct device_type type;
+static const struct device_type pci;
 static struct str was_set = STR_INIT;
 
 /* In place of agent/plugin/plugins.c: "a: 1 2; b, claimed: 3". */
-void plugins_set(struct plugins *plugins, const struct device_type *of, void *type_arg,
+void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
 		 const struct plugin_resource *resources, size_t len)
 {
 	assert_null(plugins);
-	assert_ptr_equal(of, &type);
+	assert_ptr_equal(type, &pci);
 	assert_ptr_equal(type_arg, &was_set);
 	str_clear(&was_set);
 	for (size_t i = 0; i < len; i++) {
@@ -52,7 +52,7 @@ static void case_matches_table(void **state)
 {
 	const struct offers_case *c = *state;
 
-	plugin_offers_set(NULL, &type, &was_set, c->offers, c->len);
+	plugin_offers_set(NULL, &pci, &was_set, c->offers, c->len);
 	assert_string_equal(str_cstr(&was_set), c->set);
 	str_done(&was_set);
 }

@@ -339,7 +339,7 @@ def test_a_container_waits_for_the_processes_of_a_former_pod(node, kubelet, clai
     pod.wait_not_started(f" of a deleted pod (UID {former.uid}) still has {IGB}")
     assert former.processes()
     former.kill()
-    pod.wait_running()
+    pod.wait_running(180)  # the kubelet backs off between its tries
     assert not former.processes()
     node.wait_allocations(IGB, "default/vm-next/main")
 

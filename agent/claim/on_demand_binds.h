@@ -3,9 +3,9 @@
  * prepared (DRA's mode OnDemand).
  *
  * To the rest of agent/claim such a function is one whose record names a claim that does not exist:
- * the record has the name of the PCIDevice, and the UID of the ResourceClaim. So it is given back as
- * soon as nobody has it, by whichever agent. A bind only has it bound: each IOMMU group as a whole,
- * judged and bound as if a PCIDeviceClaim with includeIOMMUGroup asked for it (claim_plan_on_demand()).
+ * the record has the name of the PCIDevice, and the UID of the ResourceClaim. So this agent, or the
+ * next one, gives it back once it is no longer in use. The code here only binds: each IOMMU group as
+ * a whole, judged and bound as if a PCIDeviceClaim with includeIOMMUGroup asked for it (claim_plan_on_demand()).
  *
  * What will pass by itself within seconds is waited for: another transition, the next scan, that the
  * device has been free for a while. Everything else ends the bind with the reason. Nothing is

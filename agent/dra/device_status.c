@@ -198,7 +198,7 @@ static json_t *entry_of(const struct resourceclaim_result *result, const char *s
 	return entry;
 }
 
-/* All of its devices: the containers get none of them. */
+/* One entry for each device: if one cannot be prepared, the pod gets none of them. */
 static json_t *entries_of(const struct this_node *node, const struct resourceclaim *claim,
 			  const char *since, const char *message)
 {

@@ -29,7 +29,7 @@ bool host_state_mounts_differ(struct host_state *state);
  * not count:
  *
  * - the link-local and the multicast ones of IPv6, which each interface that is up has. The helper
- *   follows none of them; those of hardware tell that it is up.
+ *   ignores these routes; on hardware they count, because they appear when it comes up.
  * - those to a single address, but for its own. Only a disk on a server in that pod would follow
  *   such a route; it is found at the next scan.
  *

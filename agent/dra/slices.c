@@ -8,6 +8,7 @@
 
 #include "agent/dra/dra_devices.h"
 #include "agent/dra/runtime_cdi.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "api/json_map.h"
 #include "api/json_map_read.h"
@@ -486,6 +487,19 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 	struct slices *slices = xcalloc(1, sizeof(*slices));
 	auto_free char *selector =
 		xasprintf("spec.driver=" DRA_DRIVER ",spec.nodeName=%s", node->name);
+	const struct reconcile_spec spec = {
+		.name = "resourceslices",
+		.kind = &resourceslice_kind,
+		.field_selector = selector,
+		.on_synced = on_synced,
+		.max_running = DRA_KINDS,
+		.is_ready = is_ready,
+		.is_ours = is_ours,
+		.plan = plan,
+		.before = before,
+		.rested = rested,
+		.arg = slices,
+	};
 
 	slices->node = node;
 	slices->devices = devices;
@@ -495,24 +509,7 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 	slices->leaving = map_new();
 	slices->applied = map_new();
 	slices->withheld = metrics_family(node->metrics, &withheld_desc);
-	slices->reconcile = reconcile_new(&(struct reconcile_spec){
-		.name = "resourceslices",
-		.kind = &resourceslice_kind,
-		.field_selector = selector,
-		.on_synced = on_synced,
-		.field_manager = "hostdev-agent",
-		.max_running = DRA_KINDS,
-		.is_ready = is_ready,
-		.is_ours = is_ours,
-		.plan = plan,
-		.before = before,
-		.rested = rested,
-		.arg = slices,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	slices->reconcile = node_reconcile_new(node, &spec);
 	return slices;
 }
 

@@ -1,9 +1,10 @@
 /*
- * on_demand_binder: binds devices that a ResourceClaim has for as long as it is prepared, in the words of
- * agent/dra and agent/resource. The part that binds devices implements it.
+ * on_demand_binder: binds devices that a ResourceClaim has for as long as it is prepared, in the
+ * words of agent/dra and agent/resource. The part that binds devices implements it.
  *
  * There is no function that gives a device back: that is done for each device that is bound for a
- * ResourceClaim which has no checkpoint, whenever nobody has it any more (agent/claim/on_demand_binds.h).
+ * ResourceClaim which has no checkpoint, whenever nobody has it any more
+ * (agent/claim/on_demand_binds.h).
  */
 #pragma once
 

@@ -51,8 +51,8 @@ struct slices {
 
 static const struct metric_desc withheld_desc = {
 	.name = "hostdev_dra_withheld",
-	.help = "1 while nothing is offered by DRA, though the HostDeviceConfig asks for it, because "
-		"the container runtime is not known to have CDI.",
+	.help = "1 while nothing is offered by DRA, though the HostDeviceConfig asks for it, "
+		"because the container runtime is not known to have CDI.",
 	.type = METRIC_GAUGE,
 };
 

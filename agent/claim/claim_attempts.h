@@ -53,10 +53,10 @@ void claim_attempts_unstick(struct claim_attempts *attempts, const struct binder
 struct claim_view {
 	struct claim_attempt last;
 	bool running;
-	bool on_demand; /* the transition binds, or bound, for a ResourceClaim (on_demand_binds.h)   */
-	bool unsure;    /* what the drivers are now, only the next inventory can say    */
-	uint64_t hold_ms; /* no other try before this has gone by; UINT64_MAX: not by itself */
-	const char *lead; /* a function that the transition moved; NULL: there was none   */
+	bool on_demand;   /* the transition is for a ResourceClaim (on_demand_binds.h)     */
+	bool unsure;      /* only the next inventory can tell the drivers                  */
+	uint64_t hold_ms; /* no other attempt before this time; UINT64_MAX: not by itself  */
+	const char *lead; /* a function that the transition moved; NULL: there was none    */
 };
 
 /* @name and @claim (NULL: none) are those that it is viewed for: an attempt for the other

@@ -11,9 +11,9 @@ struct json_strs;
 struct reconcile_view;
 struct this_node;
 
-/* A step of the claim @view was written: record the event of @decision. @bound (NULL: none) says that
- * the device is bound now, for a step whose event says something else; it also gets an event of its
- * own. @last is the claim's last attempt. */
+/* A step of the claim @view was written: record the event of @decision. @bound (NULL: none) says
+ * that the device is bound now, for a step whose event says something else; it also gets an event
+ * of its own. @last is the claim's last attempt. */
 void claim_audit_step(const struct this_node *node, const struct reconcile_view *view,
 		      const struct decision *decision, const char *bound,
 		      const struct claim_attempt *last);

@@ -596,7 +596,7 @@ void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision)
 	claim_group_done(&look.group);
 }
 
-/* --- binds on demand --------------------------------------------------------------------------- */
+/* --- binds on demand -------------------------------------------------------------------------- */
 
 void claim_on_demand_decision_done(struct claim_on_demand_decision *decision)
 {
@@ -613,8 +613,8 @@ static void answer(struct claim_on_demand_decision *decision, enum claim_on_dema
 	decision->message = message;
 }
 
-/* What somebody else has to do with @f, for the caller to free; NULL: nobody has. What we have bound
- * for a ResourceClaim that is gone is taken over. */
+/* What somebody else has to do with @f, for the caller to free; NULL: nobody has. What we have
+ * bound for a ResourceClaim that is gone is taken over. */
 static char *claim_on_demand_other(const struct claim_case *c, const struct claim_group *group,
 				   const struct claim_function *f)
 {

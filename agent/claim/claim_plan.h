@@ -65,8 +65,8 @@ struct claim_case {
 	const char *node_name;
 	const char *name;                   /* of the claim, and of its PCIDevice              */
 	const struct pcideviceclaim *claim; /* the newest that is known; NULL: there is none   */
-	bool fresh; /* the API server itself said so since this work began                     */
-	bool on_demand; /* for a ResourceClaim, whose user reads the messages: claim_plan_on_demand()   */
+	bool fresh;     /* read from the API server in this run                                */
+	bool on_demand; /* for a ResourceClaim, whose user reads the messages                  */
 	const struct inventory *inventory;
 	const struct store *claims;     /* PCIDeviceClaims, of all nodes                       */
 	const struct store *usb_claims; /* USBDeviceClaims, likewise; NULL: there are none     */
@@ -79,10 +79,9 @@ struct claim_case {
 	struct binder_trouble trouble;
 	uint64_t unproven_ms; /* until the group counts as free: use_log.h; 0: it does */
 	struct claim_offer offer;
-	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
-	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
-	const char *
-		bound_for; /* the ResourceClaim for which its group is bound, on_demand_binds.h; NULL: none */
+	const char *allocated;    /* a function of its group that a pod was given; NULL: none  */
+	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet                   */
+	const char *bound_for;    /* the ResourceClaim for which its group is bound; NULL: none */
 	const char *bind_trouble; /* why it must not get a VFIO node; NULL: it may, or has one  */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */
 	/* First digits of classes that a release leaves without driver */
@@ -123,11 +122,11 @@ struct claim_on_demand_decision {
 };
 
 /*
- * The next step to bind the function of c->name for a ResourceClaim (on_demand_binds.h). c->claim is a claim that
- * exists in memory only: with the ResourceClaim's UID, for the whole group. Nobody else may have
- * anything to do with the group: no PCIDeviceClaim, and no other program that has bound a function
- * to a passthrough driver. c->bound_for and c->allocated are not read. The caller releases
- * *@ret_decision.
+ * The next step to bind the function of c->name for a ResourceClaim (on_demand_binds.h). c->claim
+ * is a claim that exists in memory only: with the ResourceClaim's UID, for the whole group. Nobody
+ * else may have anything to do with the group: no PCIDeviceClaim, and no other program that has
+ * bound a function to a passthrough driver. c->bound_for and c->allocated are not read. The caller
+ * releases *@ret_decision.
  */
 void claim_plan_on_demand(const struct claim_case *c,
 			  struct claim_on_demand_decision *ret_decision);

@@ -55,8 +55,8 @@ static char *claim_pods_find(const struct claims_deps *deps, const struct invent
 	return found;
 }
 
-/* The ResourceClaim for which a function of the IOMMU group of @address (NULL: none) is bound; NULL:
- * none. The caller frees. */
+/* The ResourceClaim for which a function of the IOMMU group of @address (NULL: none) is bound;
+ * NULL: none. The caller frees. */
 static char *claim_pods_bound_for(const struct claims_deps *deps, const struct inventory *inventory,
 				  const char *address)
 {
@@ -448,8 +448,8 @@ static bool is_held(const struct claims *claims, const char *address,
 	       claims->deps.is_held(claims->deps.arg, address);
 }
 
-/* The one who runs a transition, or the next inventory, has the claim looked at again. What a bind for
- * a ResourceClaim read back says nothing of the claim, also if it has been unprepared since. */
+/* The one who runs a transition, or the next inventory, has the claim looked at again. What a bind
+ * for a ResourceClaim read back says nothing of the claim, also if it has been unprepared since. */
 static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
 {
 	return known->running || known->unsure ||
@@ -576,8 +576,8 @@ static void enqueue_members(struct claims *claims, const struct json_strs *membe
 	json_strs_done(&names);
 }
 
-/* Something happened to the functions @members that their claims, and binds on demand, may wait for,
- * and that only a scan can tell. */
+/* Something happened to the functions @members that their claims, and binds on demand, may wait
+ * for, and that only a scan can tell. */
 static void on_members_moved(struct claims *claims, const struct json_strs *members,
 			     const char *except)
 {

@@ -74,8 +74,8 @@ char *claims_taker(const struct claims *claims, const char *address);
  * object is not to be written yet. */
 bool claims_moving(const struct claims *claims, const char *name);
 
-/* Why the function at @address could not be bound for a ResourceClaim now (on_demand_binds.h). NULL: it could, or
- * it is not known yet. The caller frees. */
+/* Why the function at @address could not be bound for a ResourceClaim now (on_demand_binds.h).
+ * NULL: it could, or it is not known yet. The caller frees. */
 char *claims_on_demand_trouble(const struct claims *claims, const char *address);
 
 /* on_demand_binds_begin() and on_demand_binds_stop(), which frees the bind. */

@@ -4,12 +4,12 @@
  *
  * To the rest of agent/claim such a function is one whose record names a claim that does not exist:
  * the record has the name of the PCIDevice, and the UID of the ResourceClaim. So this agent, or the
- * next one, releases it once it is no longer in use. The code here only binds: each IOMMU group as a
- * whole, judged and bound as if a PCIDeviceClaim with includeIOMMUGroup asked for it
+ * next one, releases it once it is no longer in use. The code here only binds: each IOMMU group as
+ * a whole, judged and bound as if a PCIDeviceClaim with includeIOMMUGroup asked for it
  * (claim_plan_on_demand()).
  *
- * A bind waits for what passes by itself within seconds: another transition, the next scan, that the
- * device has been free for a while. Everything else ends the bind with the reason. Nothing is
+ * A bind waits for what passes by itself within seconds: another transition, the next scan, that
+ * the device has been free for a while. Everything else ends the bind with the reason. Nothing is
  * remembered beyond its end.
  */
 #pragma once
@@ -42,12 +42,13 @@ struct on_demand_binds_deps {
 	const struct this_node *node;
 	struct binder *binder;
 	struct claim_attempts *attempts;
-	/* The next step for the group of the function @address; for the caller to release. @claim is
-	 * a claim of the group that no API server has, with the UID of the ResourceClaim. @may_bind:
-	 * the step will be done; else it is only of interest whether it is a refusal. */
+	/* The next step for the group of the function @address; for the caller to release. @claim
+	 * is a claim of the group that no API server has, with the UID of the ResourceClaim.
+	 * @may_bind: the step will be done; else it is only of interest whether it is a refusal. */
 	void (*plan)(void *arg, const char *address, const struct pcideviceclaim *claim,
 		     bool may_bind, struct claim_on_demand_decision *ret_decision);
-	/* The transition of the functions @members has ended. on_demand_binds_wake() is to follow. */
+	/* The transition of the functions @members has ended. on_demand_binds_wake() is to
+	 * follow. */
 	void (*ended)(void *arg, const struct json_strs *members);
 	void *arg;
 };

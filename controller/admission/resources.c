@@ -48,7 +48,7 @@ void resources_add(struct resources *resources, const char *name)
 	++*count;
 }
 
-void resources_remove(struct resources *resources, const char *name)
+static void resources_remove(struct resources *resources, const char *name)
 {
 	size_t *count = name ? map_get(resources->counts, name) : NULL;
 

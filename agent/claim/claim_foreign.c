@@ -57,7 +57,7 @@ static bool passes_through(const struct this_node *node, const char *driver)
 	return strcmp(driver, "vfio-pci") == 0 || json_strs_has(&node->vfio_drivers, driver);
 }
 
-/* A claim of any function of the group may be about the whole of it. */
+/* A claim of any function of the group may include the group. */
 static bool is_claimed(const struct claim_foreign *foreign, const char *address)
 {
 	const struct inventory *inventory = foreign->node->inventory;

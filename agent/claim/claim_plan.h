@@ -36,7 +36,7 @@ enum claim_step {
 struct claim_attempt {
 	const struct task_outcome *outcome; /* NULL: none */
 	enum binder_verb verb;
-	bool newer; /* it ended after the inventory's scan began: it tells the drivers better */
+	bool newer;                          /* it ended after the inventory's scan began */
 	const struct binder_seen_list *seen; /* what it read back; NULL only without an outcome */
 };
 
@@ -93,8 +93,8 @@ struct claim_decision {
 	enum claim_step step;
 	json_t *body;          /* MARK, TELL, UNMARK: a merge patch with uid and resourceVersion */
 	struct binder_job job; /* BIND, RELEASE                                                 */
-	uint64_t again_ms;     /* REST: look again after this; 0: not before a change            */
-	int watch_pid;         /* REST: look again when this process ends; 0: none               */
+	uint64_t again_ms;     /* REST: run again after this time; 0: not before a change        */
+	int watch_pid;         /* REST: run again when this process ends; 0: none                */
 
 	/* An event that goes with the step; NULL reason: none. On the claim. */
 	bool warning;
@@ -110,7 +110,7 @@ void claim_decision_done(struct claim_decision *decision);
 enum claim_on_demand_step {
 	CLAIM_ON_DEMAND_BOUND,  /* the whole group is bound for the ResourceClaim      */
 	CLAIM_ON_DEMAND_BIND,   /* have the helper do decision->job                    */
-	CLAIM_ON_DEMAND_WAIT,   /* for something that passes soon (decision->message)  */
+	CLAIM_ON_DEMAND_WAIT,   /* for something that ends soon (decision->message)    */
 	CLAIM_ON_DEMAND_REFUSE, /* it cannot be bound now (decision->message)          */
 };
 
@@ -118,7 +118,7 @@ struct claim_on_demand_decision {
 	enum claim_on_demand_step step;
 	struct binder_job job; /* BIND                                                     */
 	char *message;         /* WAIT, REFUSE                                             */
-	uint64_t again_ms;     /* WAIT: look again after this; 0: not before a change       */
+	uint64_t again_ms;     /* WAIT: plan again after this time; 0: not before a change  */
 };
 
 /*
@@ -132,5 +132,5 @@ void claim_plan_on_demand(const struct claim_case *c,
 			  struct claim_on_demand_decision *ret_decision);
 void claim_on_demand_decision_done(struct claim_on_demand_decision *decision);
 
-/* Is the claim @name (NULL @claim: gone) one that the agent of @node_name has to do with? */
+/* Does the claim @name (NULL @claim: it is gone) concern the agent of @node_name? */
 bool claim_is_ours(const char *node_name, const char *name, const struct pcideviceclaim *claim);

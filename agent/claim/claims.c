@@ -131,14 +131,14 @@ struct claims {
 	struct metric *seconds; /* {verb}, may be NULL */
 };
 
-/* What is under way for a claim, and what it waits for. */
+/* The work for a claim that is not at rest, and the process that it waits for. */
 struct work {
 	struct claims *claims;
 	char *name;
-	uint64_t began_ms; /* the first step since it last was at rest; 0: it is */
+	uint64_t began_ms; /* time of the first step since it was at rest; 0: it is at rest */
 	char *lead;        /* a function that the transition moves; NULL: none is under way */
 	enum binder_verb verb;
-	bool moved; /* a transition has ended well since it last was at rest */
+	bool moved; /* a transition has succeeded since it was at rest */
 
 	int pid;                 /* of the process that it waits for; 0: none */
 	struct pid_watch *watch; /* NULL: it ended, or cannot be watched      */
@@ -151,7 +151,7 @@ struct job {
 	char *bound;   /* as claim_decision has it */
 };
 
-/* Where a test can end the program: before each step that others can see, and after it. */
+/* Failpoints before and after each step that others can see. */
 static const struct {
 	const char *before;
 	const char *after;
@@ -178,7 +178,7 @@ static uint64_t now_ms(const struct claims *claims)
 	return clock_now_ms(claims->node->clock);
 }
 
-/* Nothing can be decided before all of it is there. */
+/* Nothing is decided before all of this has been read. */
 static bool is_informed(const struct claims *claims)
 {
 	const struct this_node *node = claims->node;
@@ -189,8 +189,7 @@ static bool is_informed(const struct claims *claims)
 	       (!usb_claims || informer_synced(usb_claims));
 }
 
-/* The function that the claim @name is about; NULL: none that can be of this node. The caller
- * frees. */
+/* The function of the claim @name; NULL: none of this node. The caller frees. */
 static char *address_of(const struct claims *claims, const char *name)
 {
 	return claim_group_address(claims->node->name, claims->node->inventory, name);
@@ -231,8 +230,8 @@ static struct work *work_of(struct claims *claims, const char *name)
 	return work;
 }
 
-/* The pid stays known: a watch on the same number would fire at once again if it is a process of
- * another pid namespace. */
+/* Keep the pid: another watch on the same number would fire at once if the process is in another
+ * pid namespace. */
 static void on_holder_gone(void *arg)
 {
 	struct work *work = arg;
@@ -264,7 +263,7 @@ static void watch_holder(struct work *work, int pid)
 
 /* --- what is decided -------------------------------------------------------------------------- */
 
-/* Of the whole group; what is in use now is judged by itself. */
+/* How long the group does not count as free yet. Functions in use now are judged elsewhere. */
 static uint64_t unproven_ms(const struct claims *claims, const char *address,
 			    const struct pcideviceclaim *claim)
 {
@@ -285,8 +284,8 @@ static uint64_t unproven_ms(const struct claims *claims, const char *address,
 	return longest_ms;
 }
 
-/* Of all functions that the claim of @address (NULL: none) would have bound. NULL: there is
- * none; the caller frees. */
+/* Why a function that the claim of @address (NULL: none) would bind must not get a VFIO node; NULL:
+ * all may. The caller frees. */
 static char *bind_trouble_of(const struct claims *claims, const char *address,
 			     const struct pcideviceclaim *claim)
 {
@@ -306,7 +305,7 @@ static char *bind_trouble_of(const struct claims *claims, const char *address,
 	return trouble;
 }
 
-/* A case, and what of it is neither the node's nor the caller's. */
+/* A case, with the texts that it owns. */
 struct looked {
 	struct claim_case c;
 	char *holder, *given, *bind_trouble, *bound_for;
@@ -321,7 +320,7 @@ struct subject {
 	bool on_demand;                     /* as struct claim_case has it   */
 };
 
-/* What a claim and a bind on demand depend on alike. */
+/* Fill what the plans of claims and of binds on demand have in common. */
 static void look(const struct claims *claims, const struct subject *subject,
 		 const struct claim_view *known, struct looked *ret_looked)
 {
@@ -397,7 +396,7 @@ static void job_free(void *arg)
 	free(job);
 }
 
-/* Takes what @from has. */
+/* Takes the texts of @from. */
 static void hand_over(struct claim_decision *from, const struct reconcile_view *view,
 		      struct decision *ret_decision)
 {
@@ -428,7 +427,8 @@ static void hand_over(struct claim_decision *from, const struct reconcile_view *
 	ret_decision->event_message = take_ptr(from->event_message);
 }
 
-/* When the next attempt is due, and the failure of the last one if the queue has not been told. */
+/* Add the time of the next attempt, and the failure of the last one if it has not been reported to
+ * the queue. */
 static void add_past(const struct claims *claims, const char *address, const char *name,
 		     uint64_t hold_ms, struct decision *decision)
 {
@@ -440,7 +440,7 @@ static void add_past(const struct claims *claims, const char *address, const cha
 					     &decision->failure);
 }
 
-/* Is its device still being set up? Giving one back never waits for that. */
+/* Is its device still being set up? A release does not wait for that. */
 static bool is_held(const struct claims *claims, const char *address,
 		    const struct pcideviceclaim *claim)
 {
@@ -448,8 +448,9 @@ static bool is_held(const struct claims *claims, const char *address,
 	       claims->deps.is_held(claims->deps.arg, address);
 }
 
-/* The one who runs a transition, or the next inventory, has the claim looked at again. What a bind
- * for a ResourceClaim read back says nothing of the claim, also if it has been unprepared since. */
+/* The end of the transition, or the next inventory, enqueues the claim again. The result of a
+ * bind for a ResourceClaim does not count for the claim, also if the ResourceClaim was
+ * unprepared since. */
 static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
 {
 	return known->running || known->unsure ||
@@ -506,7 +507,7 @@ static void before_step(void *arg, const struct reconcile_view *view,
 
 	if (work->began_ms == 0)
 		work->began_ms = now_ms(claims);
-	if (decision->step != STEP_ACT) /* which may come to nothing: act() */
+	if (decision->step != STEP_ACT) /* which may not begin: act() */
 		reach(failpoints[decision->detail].before);
 }
 
@@ -560,7 +561,7 @@ static void on_rest(void *arg, const char *name, const void *object,
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* All claims that have to do with a function of @members, but for @except. */
+/* Enqueue the claims that a function of @members concerns, but not @except. */
 static void enqueue_members(struct claims *claims, const struct json_strs *members,
 			    const char *except)
 {
@@ -576,8 +577,8 @@ static void enqueue_members(struct claims *claims, const struct json_strs *membe
 	json_strs_done(&names);
 }
 
-/* Something happened to the functions @members that their claims, and binds on demand, may wait
- * for, and that only a scan can tell. */
+/* The functions @members have moved: their claims and binds on demand may go on, and only a scan
+ * shows the new state. */
 static void on_members_moved(struct claims *claims, const struct json_strs *members,
 			     const char *except)
 {
@@ -748,7 +749,8 @@ void claims_enqueue_all(struct claims *claims)
 	claim_foreign_look(claims->foreign);
 }
 
-/* A pod may have lost its device since the helper was started, which may not have begun. */
+/* A pod may have lost its device since a helper was started, so that the new VFIO node could get a
+ * number that the pod may open. Cancel binds that have not begun. */
 static void cancel_troubled(struct claims *claims)
 {
 	const struct claims_deps *deps = &claims->deps;
@@ -770,7 +772,8 @@ void claims_update_attempts(struct claims *claims)
 	cancel_troubled(claims);
 }
 
-/* A claim that is gone wants nothing bound any more: what is not begun need not be taken back. */
+/* A claim that is gone needs no bind any more. Cancel one that has not begun, so that it need not
+ * be undone. */
 static void cancel_bind(struct claims *claims, const char *name)
 {
 	const struct entry *entry =
@@ -778,7 +781,7 @@ static void cancel_bind(struct claims *claims, const char *name)
 	const struct pcideviceclaim *claim = entry ? entry->object : NULL;
 
 	if (entry && !claim)
-		return; /* it cannot be read: that says nothing */
+		return; /* it cannot be read, so nothing is known */
 	binder_cancel(claims->binder, name,
 		      claim && !claim->meta.deletion_timestamp ? claim->meta.uid : NULL);
 }
@@ -809,8 +812,7 @@ void claims_set_node_address(struct claims *claims, const char *address)
 	binder_set_node_address(claims->binder, address);
 }
 
-/* One that is held waits for the function; one that nothing has been said of yet may get it at
- * once. */
+/* A claim that is Held waits for the function; a claim without conditions may get it at once. */
 static bool takes(const struct pcideviceclaim *claim)
 {
 	const struct api_condition *accepted =

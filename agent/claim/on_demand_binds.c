@@ -36,8 +36,8 @@ struct on_demand_bind {
 	char *uid, *to;
 	on_demand_end_fn *end;
 	void *arg;
-	char *waits; /* for what; NULL: it has not been looked at */
-	bool due;    /* it is to be looked at */
+	char *waits; /* for what; NULL: it has not been planned yet */
+	bool due;    /* it is to be planned */
 	struct on_demand_bind *next;
 };
 
@@ -45,9 +45,9 @@ struct on_demand_binds {
 	struct on_demand_binds_deps deps;
 	struct on_demand_bind *all;
 	struct transition *transitions;
-	struct clock_timer *timer; /* runs while they are to be looked at */
-	bool woken;                /* by a change since the last look      */
-	uint64_t again_ms;         /* until one is to be looked at; 0: none is */
+	struct clock_timer *timer; /* runs while binds are to be planned */
+	bool woken;                /* by a change since the timer fired last */
+	uint64_t again_ms;         /* until a bind is to be planned again; 0: none is */
 };
 
 /* --- transitions ------------------------------------------------------------------------------ */
@@ -269,7 +269,7 @@ static struct on_demand_bind *next_due(const struct on_demand_binds *binds)
 	return bind;
 }
 
-/* The end of one may stop others, and begin some, which are looked at the next time. */
+/* The end of a bind may stop others, and begin new ones, which are planned the next time. */
 static void on_timer(void *arg)
 {
 	struct on_demand_binds *binds = arg;

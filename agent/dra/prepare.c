@@ -192,7 +192,7 @@ static bool is_unfinished(const struct prepare *prepare, const char *uid)
 	return claim && claim->binding;
 }
 
-/* What has been bound for it is nobody's from now on, and is given back. */
+/* The devices that were bound for it are released from now on. */
 static void drop(struct prepare *prepare, const char *uid)
 {
 	struct json_strs ids = { 0 };
@@ -280,8 +280,8 @@ static void job_unlink(struct prepare_job *job)
 		job->next->link = job->link;
 }
 
-/* Tell the result in the claim's status. Of another claim that has the name now nothing is
- * known. */
+/* Write the result into the claim's status, but not into that of another claim which has the name
+ * now. */
 static void tell(const struct prepare_job *job, const struct err *err)
 {
 	struct device_status *status = job->prepare->status;
@@ -339,7 +339,7 @@ static bool is_bound_by_other(const struct prepare_job *job)
 	return false;
 }
 
-/* What is being bound stays the claim's: the kubelet asks again, or unprepares it. */
+/* A device that is being bound stays with the claim: the kubelet asks again, or unprepares it. */
 static void stop_on_demand(struct prepare_job *job, struct err *err)
 {
 	const struct on_demand_binder *binder = job->prepare->deps.on_demand;
@@ -398,7 +398,7 @@ static void on_bound(void *arg, const struct err *cause)
 	job_finish(job, take_bound(job, cause, &err), &err);
 }
 
-/* Takes @draft. From the first checkpoint on the devices are the claim's. */
+/* Takes @draft. The claim has the devices from its first checkpoint on. */
 static int begin_on_demand(struct prepare_job *job, struct prepared_claim *draft, struct err *err)
 {
 	struct prepare *prepare = job->prepare;
@@ -411,7 +411,7 @@ static int begin_on_demand(struct prepare_job *job, struct prepared_claim *draft
 
 	job->draft = draft;
 	first->binding = true;
-	/* It may have been allocated anew since an earlier call. */
+	/* It may have been allocated again since an earlier call. */
 	ids_of(prepared_get(prepare->prepared, job->claim.uid), &all);
 	ids_of(draft, &all);
 	for (size_t i = 0; i < draft->devices.len; i++) {
@@ -639,7 +639,7 @@ struct prepare *prepare_new(const struct this_node *node, const struct prepare_d
 	prepare->guard = cdi_guard_new(deps->watch, &prepare->deps.place, node->metrics);
 	prepare->status = device_status_new(node);
 	while ((claim = prepared_next(prepare->prepared, &cursor))) {
-		/* What was bound for it is given back; the kubelet asks again. */
+		/* The devices that were bound for it are released; the kubelet asks again. */
 		if (prepared_is_stale(prepare->prepared, claim) || claim->binding)
 			forget(prepare, claim);
 		else

@@ -7,11 +7,11 @@
  * checks as for the kubelet's Allocate.
  *
  * A device that is offered on demand is bound during Prepare: a first checkpoint is written before,
- * and the final one after the bind. What a crash leaves of a first checkpoint is given back
- * (on_demand_binder.h); so is what a call leaves that ran out of time, if the kubelet does not ask
- * again. Nothing else is bound or reset here, and nothing waits for a device to become free. A
+ * and the final one after the bind. The devices of a first checkpoint are released
+ * (on_demand_binder.h) after a crash, and after a call that ran out of time if the kubelet does not
+ * ask again. Nothing else is bound or reset here, and nothing waits for a device to become free. A
  * claim that cannot be prepared now is refused with the reason, and the kubelet retries. The reason
- * is also told in the claim's status (device_status.h).
+ * is also written to the claim's status (device_status.h).
  */
 #pragma once
 

@@ -37,14 +37,9 @@ struct claim_foreign *claim_foreign_new(const struct this_node *node,
 
 struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign)
 {
-	size_t cursor = 0;
-	void *driver;
-
 	if (!foreign)
 		return NULL;
-	while (map_next(foreign->pending, &cursor, NULL, &driver))
-		free(driver);
-	map_free(foreign->pending);
+	map_free_with(foreign->pending, free);
 	map_free(foreign->told);
 	free(foreign);
 	return NULL;

@@ -517,7 +517,6 @@ struct slices *slices_free(struct slices *slices)
 {
 	size_t cursor = 0;
 	void *record = NULL;
-	void *text = NULL;
 
 	if (!slices)
 		return NULL;
@@ -526,9 +525,7 @@ struct slices *slices_free(struct slices *slices)
 		record_free(record);
 	map_free(slices->records);
 	map_free(slices->leaving);
-	for (cursor = 0; map_next(slices->applied, &cursor, NULL, &text);)
-		free(text);
-	map_free(slices->applied);
+	map_free_with(slices->applied, free);
 	free(slices);
 	return NULL;
 }

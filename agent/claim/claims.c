@@ -208,8 +208,10 @@ static struct claim_view view_of(const struct claims *claims, const char *addres
 
 /* --- what is under way ------------------------------------------------------------------------ */
 
-static void work_free(struct work *work)
+static void work_free(void *arg)
 {
+	struct work *work = arg;
+
 	if (!work)
 		return;
 	pid_watch_free(work->watch);
@@ -909,17 +911,12 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 
 struct claims *claims_free(struct claims *claims)
 {
-	size_t cursor = 0;
-	void *work;
-
 	if (!claims)
 		return NULL;
 	on_demand_binds_free(claims->binds);
 	binder_free(claims->binder);
 	reconcile_free(claims->reconcile);
-	while (map_next(claims->works, &cursor, NULL, &work))
-		work_free(work);
-	map_free(claims->works);
+	map_free_with(claims->works, work_free);
 	claim_foreign_free(claims->foreign);
 	reason_count_free(claims->count);
 	claim_attempts_free(claims->attempts);

@@ -63,8 +63,10 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 		restore(kept);
 }
 
-static void kept_free(struct kept *kept)
+static void kept_free(void *arg)
 {
+	struct kept *kept = arg;
+
 	if (!kept)
 		return;
 	kubelet_listener_free(kept->listener);
@@ -87,14 +89,9 @@ struct cdi_guard *cdi_guard_new(struct kubelet_watch *watch, const struct cdi_pl
 
 struct cdi_guard *cdi_guard_free(struct cdi_guard *guard)
 {
-	size_t cursor = 0;
-	void *kept = NULL;
-
 	if (!guard)
 		return NULL;
-	while (map_next(guard->kept, &cursor, NULL, &kept))
-		kept_free(kept);
-	map_free(guard->kept);
+	map_free_with(guard->kept, kept_free);
 	free(guard);
 	return NULL;
 }

@@ -80,8 +80,10 @@ static struct object *object_for(struct gpu_tasks *tasks, enum gpu_kind kind, co
 	return object;
 }
 
-static void object_free(struct object *object)
+static void object_free(void *arg)
 {
+	struct object *object = arg;
+
 	attempt_done(&object->attempt);
 	free(object);
 }
@@ -565,18 +567,11 @@ struct gpu_tasks *gpu_tasks_new(const struct this_node *node, const struct gpu_o
 
 struct gpu_tasks *gpu_tasks_free(struct gpu_tasks *tasks)
 {
-	size_t cursor = 0;
-	void *value;
-
 	if (!tasks)
 		return NULL;
 	map_free_with(tasks->cards, card_free);
-	for (int kind = 0; kind < GPU_KINDS; kind++) {
-		cursor = 0;
-		while (map_next(tasks->objects[kind], &cursor, NULL, &value))
-			object_free(value);
-		map_free(tasks->objects[kind]);
-	}
+	for (int kind = 0; kind < GPU_KINDS; kind++)
+		map_free_with(tasks->objects[kind], object_free);
 	free(tasks);
 	return NULL;
 }

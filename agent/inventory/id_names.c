@@ -27,8 +27,10 @@ struct id_names *id_names_new(void)
 	return names;
 }
 
-static void name_free(struct id_name *name)
+static void name_free(void *arg)
 {
+	struct id_name *name = arg;
+
 	if (!name)
 		return;
 	free(name->first);
@@ -38,14 +40,9 @@ static void name_free(struct id_name *name)
 
 struct id_names *id_names_free(struct id_names *names)
 {
-	size_t cursor = 0;
-	void *name;
-
 	if (!names)
 		return NULL;
-	while (map_next(names->map, &cursor, NULL, &name))
-		name_free(name);
-	map_free(names->map);
+	map_free_with(names->map, name_free);
 	free(names);
 	return NULL;
 }

@@ -129,8 +129,10 @@ struct starting {
 	char *resource;
 };
 
-static void starting_free(struct starting *starting)
+static void starting_free(void *arg)
 {
+	struct starting *starting = arg;
+
 	if (starting)
 		free(starting->resource);
 	free(starting);
@@ -784,9 +786,6 @@ struct ledger *ledger_new(const struct this_node *node, const struct ledger_deps
 
 struct ledger *ledger_free(struct ledger *ledger)
 {
-	size_t cursor = 0;
-	void *starting;
-
 	if (!ledger)
 		return NULL;
 	podresources_free(ledger->podresources);
@@ -799,9 +798,7 @@ struct ledger *ledger_free(struct ledger *ledger)
 	pod_allocations_free(ledger->claims);
 	gone_pods_free(ledger->gone);
 	checkpoint_free(ledger->checkpoint);
-	while (map_next(ledger->starting, &cursor, NULL, &starting))
-		starting_free(starting);
-	map_free(ledger->starting);
+	map_free_with(ledger->starting, starting_free);
 	free(ledger);
 	return NULL;
 }

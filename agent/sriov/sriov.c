@@ -347,8 +347,10 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 		});
 }
 
-static void card_free(struct card *card)
+static void card_free(void *arg)
 {
+	struct card *card = arg;
+
 	if (!card)
 		return;
 	task_abandon(card->task);
@@ -642,15 +644,10 @@ void sriov_start(struct sriov *sriov)
 
 struct sriov *sriov_free(struct sriov *sriov)
 {
-	size_t cursor = 0;
-	void *card;
-
 	if (!sriov)
 		return NULL;
 	reconcile_free(sriov->reconcile);
-	while (map_next(sriov->cards, &cursor, NULL, &card))
-		card_free(card);
-	map_free(sriov->cards);
+	map_free_with(sriov->cards, card_free);
 	map_free(sriov->above);
 	free(sriov->node_address);
 	free(sriov->label);

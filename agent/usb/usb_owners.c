@@ -102,8 +102,10 @@ static void forget(const struct usb_owners *owners, const char *port_path)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-static void owner_record_free(struct owner_record *record)
+static void owner_record_free(void *arg)
 {
+	struct owner_record *record = arg;
+
 	if (!record)
 		return;
 	free(record->device_path);
@@ -279,14 +281,9 @@ struct usb_owners *usb_owners_new(const struct usb_view *view)
 
 struct usb_owners *usb_owners_free(struct usb_owners *owners)
 {
-	size_t cursor = 0;
-	void *record;
-
 	if (!owners)
 		return NULL;
-	while (map_next(owners->items, &cursor, NULL, &record))
-		owner_record_free(record);
-	map_free(owners->items);
+	map_free_with(owners->items, owner_record_free);
 	free(owners->boot);
 	free(owners);
 	return NULL;

@@ -60,8 +60,10 @@ static struct rebind *new_rebind(struct usb_rebinds *rebinds, const char *name)
 	return rebind;
 }
 
-static void rebind_free(struct rebind *rebind)
+static void rebind_free(void *arg)
 {
+	struct rebind *rebind = arg;
+
 	if (!rebind)
 		return;
 	task_abandon(rebind->task);
@@ -200,14 +202,9 @@ struct usb_rebinds *usb_rebinds_new(const struct this_node *node,
 
 struct usb_rebinds *usb_rebinds_free(struct usb_rebinds *rebinds)
 {
-	size_t cursor = 0;
-	void *rebind;
-
 	if (!rebinds)
 		return NULL;
-	while (map_next(rebinds->items, &cursor, NULL, &rebind))
-		rebind_free(rebind);
-	map_free(rebinds->items);
+	map_free_with(rebinds->items, rebind_free);
 	free(rebinds);
 	return NULL;
 }

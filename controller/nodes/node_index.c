@@ -43,22 +43,19 @@ struct node_index *node_index_new(bool agents)
 	return index;
 }
 
-static void state_free(struct node_state *state)
+static void state_free(void *arg)
 {
+	struct node_state *state = arg;
+
 	free(state->name);
 	free(state);
 }
 
 struct node_index *node_index_free(struct node_index *index)
 {
-	size_t cursor = 0;
-	void *state;
-
 	if (!index)
 		return NULL;
-	while (map_next(index->nodes, &cursor, NULL, &state))
-		state_free(state);
-	map_free(index->nodes);
+	map_free_with(index->nodes, state_free);
 	free(index);
 	return NULL;
 }

@@ -42,8 +42,10 @@ struct pool_index *pool_index_new(void (*changed)(void *arg, const char *pool), 
 	return index;
 }
 
-static void pool_free(struct pool *pool)
+static void pool_free(void *arg)
 {
+	struct pool *pool = arg;
+
 	map_free_with(pool->parts, free);
 	free(pool->resource);
 	free(pool);
@@ -51,14 +53,9 @@ static void pool_free(struct pool *pool)
 
 struct pool_index *pool_index_free(struct pool_index *index)
 {
-	size_t cursor = 0;
-	void *pool;
-
 	if (!index)
 		return NULL;
-	while (map_next(index->pools, &cursor, NULL, &pool))
-		pool_free(pool);
-	map_free(index->pools);
+	map_free_with(index->pools, pool_free);
 	map_free(index->unreachable);
 	free(index);
 	return NULL;

@@ -18,8 +18,10 @@ struct expectation {
 	uint64_t until_ms;
 };
 
-static void expectation_free(struct expectation *expectation)
+static void expectation_free(void *arg)
 {
+	struct expectation *expectation = arg;
+
 	if (!expectation)
 		return;
 	free(expectation->version);
@@ -36,14 +38,9 @@ struct expectations *expectations_new(void)
 
 struct expectations *expectations_free(struct expectations *expectations)
 {
-	size_t cursor = 0;
-	void *expectation;
-
 	if (!expectations)
 		return NULL;
-	while (map_next(expectations->by_key, &cursor, NULL, &expectation))
-		expectation_free(expectation);
-	map_free(expectations->by_key);
+	map_free_with(expectations->by_key, expectation_free);
 	free(expectations);
 	return NULL;
 }

@@ -50,22 +50,19 @@ struct workq *workq_new(void)
 	return q;
 }
 
-static void item_free(struct item *item)
+static void item_free(void *arg)
 {
+	struct item *item = arg;
+
 	free(item->key);
 	free(item);
 }
 
 struct workq *workq_free(struct workq *q)
 {
-	size_t cursor = 0;
-	void *item;
-
 	if (!q)
 		return NULL;
-	while (map_next(q->items, &cursor, NULL, &item))
-		item_free(item);
-	map_free(q->items);
+	map_free_with(q->items, item_free);
 	array_done(&q->timed);
 	free(q);
 	return NULL;

@@ -42,8 +42,6 @@ void dra_claims_done(struct dra_claims *claims);
  * twice, or its UID, namespace or name is not valid in Kubernetes. */
 int dra_codec_read_claims(const char *data, size_t len, struct dra_claims *ret_claims,
 			  struct err *err);
-/* Append such a request; for tests. */
-int dra_codec_write_claims(const struct dra_claims *claims, struct str *out, struct err *err);
 
 /* A prepared device. Owns its members. */
 struct dra_result_device {
@@ -75,11 +73,6 @@ void dra_results_done(struct dra_results *results);
  * sanitized. -EMSGSIZE: longer than DRA_MESSAGE_MAX. */
 int dra_codec_write_prepared(const struct dra_results *results, struct str *out, struct err *err);
 int dra_codec_write_unprepared(const struct dra_results *results, struct str *out, struct err *err);
-/* Decode these responses, as the kubelet does; for tests. -EBADMSG. */
-int dra_codec_read_prepared(const char *data, size_t len, struct dra_results *ret_results,
-			    struct err *err);
-int dra_codec_read_unprepared(const char *data, size_t len, struct dra_results *ret_results,
-			      struct err *err);
 
 /* --- the health of devices -------------------------------------------------------------------- */
 
@@ -94,6 +87,3 @@ struct dra_health {
  * @valid_s seconds. */
 int dra_codec_write_health(const struct dra_health *devices, size_t len, int64_t now_s,
 			   int64_t valid_s, struct str *out, struct err *err);
-/* Decode such a message and append a line per device: "pool/device", and " trouble" if it is
- * unhealthy. For tests. -EBADMSG. */
-int dra_codec_read_health(const char *data, size_t len, struct str *out, struct err *err);

@@ -37,15 +37,6 @@ void plugin_allocations_done(struct plugin_allocations *allocations)
 	array_done(allocations);
 }
 
-void plugin_listed_done(struct plugin_listed *list)
-{
-	for (size_t i = 0; i < list->len; i++) {
-		free(list->items[i].id);
-		free(list->items[i].health);
-	}
-	array_done(list);
-}
-
 /* --- messages --------------------------------------------------------------------------------- */
 
 static void message_done(void *p)
@@ -124,21 +115,6 @@ int plugin_codec_write_options(const struct plugin_options *options, struct str 
 	return grpc_message_pack(&message.base, PLUGIN_MESSAGE_MAX, out, err);
 }
 
-int plugin_codec_read_options(const char *data, size_t len, struct plugin_options *ret_options,
-			      struct err *err)
-{
-	auto_message V1beta1__DevicePluginOptions *message = NULL;
-	int r = message_read(&v1beta1__device_plugin_options__descriptor, data, len, &message, err);
-
-	if (r < 0)
-		return r;
-	*ret_options = (struct plugin_options){
-		.pre_start_required = message->pre_start_required,
-		.preferred_allocation = message->get_preferred_allocation_available,
-	};
-	return 0;
-}
-
 static V1beta1__TopologyInfo *topology_write(int numa_node)
 {
 	V1beta1__TopologyInfo *topology = xmalloc(sizeof(*topology));
@@ -175,48 +151,6 @@ int plugin_codec_write_list(const struct plugin_device *devices, size_t ndevices
 	message->devices = pointers_new(ndevices);
 	for (size_t i = 0; i < ndevices; i++)
 		message->devices[message->n_devices++] = device_write(&w, &devices[i]);
-	return message_write(&w, &message->base, out, err);
-}
-
-int plugin_codec_read_list(const char *data, size_t len, struct plugin_listed *ret_list,
-			   struct err *err)
-{
-	auto_message V1beta1__ListAndWatchResponse *message = NULL;
-	struct plugin_listed list = { 0 };
-	int r = message_read(&v1beta1__list_and_watch_response__descriptor, data, len, &message,
-			     err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < message->n_devices; i++) {
-		const V1beta1__Device *device = message->devices[i];
-		const V1beta1__TopologyInfo *topology = device->topology;
-
-		*array_add(&list) = (struct plugin_listed_device){
-			.id = xstrdup(device->id),
-			.health = xstrdup(device->health),
-			.numa_node = topology && topology->n_nodes ? topology->nodes[0]->id : -1,
-		};
-	}
-	*ret_list = list;
-	return 0;
-}
-
-int plugin_codec_write_allocate(const struct plugin_ids *request, struct str *out, struct err *err)
-{
-	auto_message V1beta1__AllocateRequest *message = xmalloc(sizeof(*message));
-	struct writer w = { 0 };
-
-	v1beta1__allocate_request__init(message);
-	message->container_requests = pointers_new(request->len);
-	for (size_t i = 0; i < request->len; i++) {
-		V1beta1__ContainerAllocateRequest *one = xmalloc(sizeof(*one));
-
-		v1beta1__container_allocate_request__init(one);
-		one->devices_ids = texts_write(&w, &request->items[i]);
-		one->n_devices_ids = request->items[i].len;
-		message->container_requests[message->n_container_requests++] = one;
-	}
 	return message_write(&w, &message->base, out, err);
 }
 
@@ -358,68 +292,6 @@ int plugin_codec_write_allocations(const struct plugin_allocations *response, st
 	return message_write(&w, &message->base, out, err);
 }
 
-static struct allocation allocation_read(const V1beta1__ContainerAllocateResponse *message)
-{
-	struct allocation allocation = { 0 };
-
-	for (size_t i = 0; i < message->n_envs; i++)
-		json_pairs_set(&allocation.envs, message->envs[i]->key, message->envs[i]->value);
-	for (size_t i = 0; i < message->n_devices; i++)
-		allocation_add_device_as(&allocation, message->devices[i]->container_path,
-					 message->devices[i]->host_path,
-					 message->devices[i]->permissions);
-	for (size_t i = 0; i < message->n_mounts; i++)
-		allocation_add_mount(&allocation, message->mounts[i]->container_path,
-				     message->mounts[i]->host_path, message->mounts[i]->read_only);
-	for (size_t i = 0; i < message->n_annotations; i++)
-		json_pairs_set(&allocation.annotations, message->annotations[i]->key,
-			       message->annotations[i]->value);
-	for (size_t i = 0; i < message->n_cdi_devices; i++)
-		json_strs_add(&allocation.cdi_devices, message->cdi_devices[i]->name);
-	return allocation;
-}
-
-int plugin_codec_read_allocations(const char *data, size_t len,
-				  struct plugin_allocations *ret_response, struct err *err)
-{
-	auto_message V1beta1__AllocateResponse *message = NULL;
-	struct plugin_allocations response = { 0 };
-	int r = message_read(&v1beta1__allocate_response__descriptor, data, len, &message, err);
-
-	if (r == 0)
-		r = containers_check(message->n_container_responses, err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < message->n_container_responses; i++)
-		*array_add(&response) = allocation_read(message->container_responses[i]);
-	*ret_response = response;
-	return 0;
-}
-
-int plugin_codec_write_preferences(const struct plugin_preferences *request, struct str *out,
-				   struct err *err)
-{
-	auto_message V1beta1__PreferredAllocationRequest *message = xmalloc(sizeof(*message));
-	struct writer w = { 0 };
-
-	v1beta1__preferred_allocation_request__init(message);
-	message->container_requests = pointers_new(request->len);
-	for (size_t i = 0; i < request->len; i++) {
-		const struct plugin_preference *preference = &request->items[i];
-		V1beta1__ContainerPreferredAllocationRequest *one = xmalloc(sizeof(*one));
-
-		v1beta1__container_preferred_allocation_request__init(one);
-		one->available_deviceids = texts_write(&w, &preference->available);
-		one->n_available_deviceids = preference->available.len;
-		one->must_include_deviceids = texts_write(&w, &preference->must_include);
-		one->n_must_include_deviceids = preference->must_include.len;
-		one->allocation_size =
-			preference->size < INT32_MAX ? (int32_t)preference->size : INT32_MAX;
-		message->container_requests[message->n_container_requests++] = one;
-	}
-	return message_write(&w, &message->base, out, err);
-}
-
 int plugin_codec_read_preferences(const char *data, size_t len,
 				  struct plugin_preferences *ret_request, struct err *err)
 {
@@ -465,26 +337,4 @@ int plugin_codec_write_preferred(const struct plugin_ids *response, struct str *
 		message->container_responses[message->n_container_responses++] = one;
 	}
 	return message_write(&w, &message->base, out, err);
-}
-
-int plugin_codec_read_preferred(const char *data, size_t len, struct plugin_ids *ret_response,
-				struct err *err)
-{
-	auto_message V1beta1__PreferredAllocationResponse *message = NULL;
-	struct plugin_ids response = { 0 };
-	int r = message_read(&v1beta1__preferred_allocation_response__descriptor, data, len,
-			     &message, err);
-
-	if (r == 0)
-		r = containers_check(message->n_container_responses, err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < message->n_container_responses; i++) {
-		const V1beta1__ContainerPreferredAllocationResponse *one =
-			message->container_responses[i];
-
-		*array_add(&response) = texts_read(one->deviceids, one->n_deviceids);
-	}
-	*ret_response = response;
-	return 0;
 }

@@ -1,11 +1,12 @@
 /*
- * plugin_codec: the messages of the kubelet's device plugin API as C structs, and back. No I/O.
+ * plugin_codec: the messages of the kubelet's device plugin API as a plugin reads and writes them,
+ * from and to C structs. No I/O.
  *
- * Each message has a reader and a writer; a plugin uses one of them, its tests the other. Reading:
- * < 0 with *ret untouched: -EBADMSG for bytes that are no such message, -EMSGSIZE for a message
- * that takes too much memory or has more containers than PLUGIN_CONTAINERS_MAX. Release the result
- * with the matching _done. Writing appends to @out: -EMSGSIZE beyond PLUGIN_MESSAGE_MAX, -EINVAL
- * for text that is not UTF-8, which the kubelet could not read; @out is unchanged on an error.
+ * Reading: < 0 with *ret untouched: -EBADMSG for bytes that are no such message, -EMSGSIZE for a
+ * message that takes too much memory or has more containers than PLUGIN_CONTAINERS_MAX. Release the
+ * result with the matching _done. Writing appends to @out: -EMSGSIZE beyond PLUGIN_MESSAGE_MAX,
+ * -EINVAL for text that is not UTF-8, which the kubelet could not read; @out is unchanged on an
+ * error.
  */
 #pragma once
 
@@ -41,18 +42,6 @@ struct plugin_allocations {
 	size_t len, cap;
 };
 
-struct plugin_listed_device {
-	char *id;
-	char *health;
-	int64_t numa_node; /* -1: none */
-};
-
-/* What a kubelet makes of a ListAndWatchResponse. */
-struct plugin_listed {
-	struct plugin_listed_device *items;
-	size_t len, cap;
-};
-
 struct plugin_options {
 	bool pre_start_required;
 	bool preferred_allocation;
@@ -65,15 +54,8 @@ enum {
 
 int plugin_codec_write_options(const struct plugin_options *options, struct str *out,
 			       struct err *err);
-int plugin_codec_read_options(const char *data, size_t len, struct plugin_options *ret_options,
-			      struct err *err);
-
 int plugin_codec_write_list(const struct plugin_device *devices, size_t ndevices, struct str *out,
 			    struct err *err);
-int plugin_codec_read_list(const char *data, size_t len, struct plugin_listed *ret_list,
-			   struct err *err);
-
-int plugin_codec_write_allocate(const struct plugin_ids *request, struct str *out, struct err *err);
 /* The devices of a PreStartContainerRequest; the caller releases *@ret_ids. */
 int plugin_codec_read_start(const char *data, size_t len, struct json_strs *ret_ids,
 			    struct err *err);
@@ -85,19 +67,12 @@ int plugin_codec_read_allocate(const char *data, size_t len, struct plugin_ids *
 
 int plugin_codec_write_allocations(const struct plugin_allocations *response, struct str *out,
 				   struct err *err);
-int plugin_codec_read_allocations(const char *data, size_t len,
-				  struct plugin_allocations *ret_response, struct err *err);
-
-int plugin_codec_write_preferences(const struct plugin_preferences *request, struct str *out,
-				   struct err *err);
 /* A size below 0 is 0. */
 int plugin_codec_read_preferences(const char *data, size_t len,
 				  struct plugin_preferences *ret_request, struct err *err);
 
 int plugin_codec_write_preferred(const struct plugin_ids *response, struct str *out,
 				 struct err *err);
-int plugin_codec_read_preferred(const char *data, size_t len, struct plugin_ids *ret_response,
-				struct err *err);
 
 /* Release; the list is empty again. */
 void plugin_ids_done(struct plugin_ids *ids);
@@ -105,5 +80,3 @@ void plugin_ids_done(struct plugin_ids *ids);
 void plugin_preferences_done(struct plugin_preferences *preferences);
 
 void plugin_allocations_done(struct plugin_allocations *allocations);
-
-void plugin_listed_done(struct plugin_listed *list);

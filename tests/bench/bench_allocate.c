@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "fake/kubelet/plugin_client.h"
 #include "grpc/uv_client.h"
 
 enum { CALLS_MAX = 1000 * 1000 };

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "fake/kubelet/dra_client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "fake/kubelet/plugin_client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/kubelet/dra_client.h"
 #include "unit/plugin/stage.h"
 
 #define BOOT "b00t-1"

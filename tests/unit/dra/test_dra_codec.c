@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "fake/kubelet/dra_client.h"
 #include "unit/suite.h"
 
 #define UID "11111111-aaaa-4bbb-8ccc-000000000001"

@@ -5,6 +5,7 @@
 #include "agent/plugin/plugin_codec.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "fake/kubelet/plugin_client.h"
 #include "grpc/uv_client.h"
 #include "unit/plugin/stage.h"
 

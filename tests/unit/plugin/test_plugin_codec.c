@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "fake/kubelet/plugin_client.h"
 #include "unit/suite.h"
 
 /* Field numbers and types are those of the kubelet's api.proto; written by hand. */

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/kubelet/dra_client.h"
 #include "unit/resource/offers_scene.h"
 
 #define UID      "11111111-aaaa-4bbb-8ccc-000000000001"

@@ -11,10 +11,10 @@
 #include "agent/hami/hami_pod.h"
 #include "agent/hami/hami_request.h"
 #include "agent/hami/hami_serve.h"
-#include "agent/hami/hami_units.h"
 #include "agent/node/this_node.h"
 #include "agent/nvidia/nvidia.h"
 #include "agent/nvidia/nvidia_devices.h"
+#include "agent/nvidia/nvidia_gpus.h"
 #include "agent/nvidia/nvidia_type.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
@@ -27,7 +27,7 @@
 #include "base/str.h"
 #include "kube/clock.h"
 
-enum { LATER_MS = 5000 };
+enum { LATER_MS = 5000, PERCENT = 100 };
 
 struct hami {
 	const struct this_node *node;
@@ -152,6 +152,106 @@ static void on_look(void *arg)
 		hami->deps.changed(hami->deps.arg);
 }
 
+/* --- units ------------------------------------------------------------------------------------ */
+
+/* The GPUs to divide, in the order of their addresses. The strings are borrowed from them. */
+struct units {
+	struct hami_gpu *items;
+	size_t len, cap;
+};
+
+/* Why @gpu is not divided; NULL: it is. */
+static const char *exclusion(const struct nvidia_gpu *gpu, uint64_t memory_mib)
+{
+	if (gpu->has_mig)
+		return "it is in MIG mode, which this agent does not divide for HAMi";
+	if (memory_mib == 0)
+		return "NVIDIA's library does not tell its memory; set preConfiguredDeviceMemory";
+	return NULL;
+}
+
+/* The GPUs of @type to divide: all except those in MIG mode, those that the configuration excludes,
+ * and those whose UUID or memory is unknown. GPUs in MIG mode or without known memory are added to
+ * @left_out ("GPU-...: it is in MIG mode"), which may be NULL. */
+static void units_make(const struct nvidia_type *type, const struct hami_config *config,
+		       struct units *ret_units, struct json_strs *left_out)
+{
+	struct units units = { 0 };
+
+	for (size_t i = 0; i < type->gpus->len; i++) {
+		const struct nvidia_gpu *gpu = &type->gpus->items[i];
+		const struct nvidia_device device = { .gpu = gpu, .uuid = gpu->uuid };
+		uint64_t mib = gpu->memory_mib > 0 ? (uint64_t)gpu->memory_mib : config->memory_mib;
+		const char *excluded;
+
+		if (!gpu->uuid || hami_config_filters(config, gpu->uuid, gpu->index) ||
+		    (mib == 0 && !gpu->looked))
+			continue;
+		excluded = exclusion(gpu, mib);
+		if (excluded && left_out) {
+			auto_free char *text = xasprintf("%s: %s", gpu->uuid, excluded);
+
+			json_strs_add(left_out, text);
+		}
+		if (excluded)
+			continue;
+		*array_add(&units) = (struct hami_gpu){
+			.uuid = gpu->uuid,
+			.name = gpu->name,
+			.index = gpu->index,
+			.numa_node = gpu->numa_node,
+			.count = config->split,
+			.memory_mib = mib * config->memory / HAMI_WHOLE,
+			.cores = (uint64_t)PERCENT * config->cores / HAMI_WHOLE,
+			.trouble = nvidia_type_trouble(type, &device),
+		};
+	}
+	*ret_units = units;
+}
+
+static const struct hami_gpu *find_gpu(const struct units *units, const char *uuid)
+{
+	for (size_t i = 0; i < units->len; i++) {
+		if (strcmp(units->items[i].uuid, uuid) == 0)
+			return &units->items[i];
+	}
+	return NULL;
+}
+
+static int check_share(const struct hami_gpu *gpu, const struct hami_share *share, struct err *err)
+{
+	if (!gpu)
+		return err_set(err, ERR_INVALID, -ENODEV, "the node offers no GPU '%s'",
+			       share->uuid);
+	if (gpu->trouble)
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "GPU '%s' is not available: %s",
+			       share->uuid, gpu->trouble);
+	if (share->memory_mib > gpu->memory_mib)
+		return err_set(err, ERR_INVALID, -ERANGE,
+			       "%llu MiB of the GPU '%s', which has %llu",
+			       (unsigned long long)share->memory_mib, share->uuid,
+			       (unsigned long long)gpu->memory_mib);
+	if (share->cores > gpu->cores)
+		return err_set(err, ERR_INVALID, -ERANGE,
+			       "%llu percent of the GPU '%s', which has %llu",
+			       (unsigned long long)share->cores, share->uuid,
+			       (unsigned long long)gpu->cores);
+	return 0;
+}
+
+/* 0 if every share of @entry is of a healthy GPU of @units and no larger than the GPU; else
+ * ERR_INVALID. */
+static int units_check(const struct units *units, const struct hami_entry *entry, struct err *err)
+{
+	for (size_t i = 0; i < entry->len; i++) {
+		const struct hami_share *share = &entry->items[i];
+
+		if (check_share(find_gpu(units, share->uuid), share, err) < 0)
+			return err->code;
+	}
+	return 0;
+}
+
 /* --- the offer -------------------------------------------------------------------------------- */
 
 static const struct device_type device_type;
@@ -167,8 +267,8 @@ static void log_left_out(struct hami *hami, struct json_strs *now)
 	*now = (struct json_strs){ 0 };
 }
 
-/* The units of all GPUs, in the order of @ids. */
-static void offer_units(struct hami *hami, const struct hami_units *units, struct plugins *plugins)
+/* The kubelet gets several units of each GPU: "UUID-0", "UUID-1" and so on. */
+static void offer_units(struct hami *hami, const struct units *units, struct plugins *plugins)
 {
 	ARRAY(struct plugin_device) devices = { 0 };
 	struct json_strs ids = { 0 };
@@ -177,7 +277,7 @@ static void offer_units(struct hami *hami, const struct hami_units *units, struc
 	for (size_t i = 0; i < units->len * hami->config.split; i++) {
 		const struct hami_gpu *gpu = &units->items[i / hami->config.split];
 
-		*array_add(&ids) = hami_unit_id(gpu, (unsigned)(i % hami->config.split));
+		*array_add(&ids) = xasprintf("%s-%zu", gpu->uuid, i % hami->config.split);
 		*array_add(&devices) = (struct plugin_device){
 			.id = ids.items[i],
 			.healthy = !gpu->trouble,
@@ -197,7 +297,7 @@ void hami_offer(void *arg, struct plugins *plugins)
 {
 	struct hami *hami = arg;
 	struct json_strs left_out = { 0 };
-	struct hami_units units;
+	struct units units;
 	bool elsewhere = false;
 	const struct nvidia_type *type;
 
@@ -210,12 +310,12 @@ void hami_offer(void *arg, struct plugins *plugins)
 	}
 	if (!type || !hami->is_read)
 		return;
-	hami_units_make(type, &hami->config, &units, &left_out);
+	units_make(type, &hami->config, &units, &left_out);
 	log_left_out(hami, &left_out);
 	offer_units(hami, &units, plugins);
 	hami_node_set(hami->annotations, units.len > 0 ? units.items : &(struct hami_gpu){ 0 },
 		      units.len);
-	hami_units_done(&units);
+	array_done(&units);
 }
 
 /* --- Allocate --------------------------------------------------------------------------------- */
@@ -267,16 +367,16 @@ static int grant(void *arg, const struct hami_entry *entry, const struct hami_po
 		 struct err *err)
 {
 	struct hami *hami = arg;
-	struct hami_units units;
+	struct units units;
 	bool elsewhere = false;
 	const struct nvidia_type *type = nvidia_view(hami->deps.nvidia, &elsewhere);
 	int r;
 
 	if (!type)
 		return err_set(err, ERR_RETRY, -EAGAIN, "the GPUs of the node are not known");
-	hami_units_make(type, &hami->config, &units, NULL);
-	r = hami_units_check(&units, entry, err);
-	hami_units_done(&units);
+	units_make(type, &hami->config, &units, NULL);
+	r = units_check(&units, entry, err);
+	array_done(&units);
 	if (r == 0)
 		r = add_gpus(type, entry, allocation, err);
 	if (r == 0)

@@ -2,10 +2,9 @@
  * hami: the node side of HAMi, in place of HAMi's device plugin: divides NVIDIA's GPUs among
  * containers by memory (MiB) and compute (percent), as HAMi's scheduler decides.
  *
- * It lists the GPUs for the scheduler (hami_node.h), offers units of them to the kubelet
- * (hami_units.h), and allocates to each container what the scheduler chose (hami_serve.h), together
- * with HAMi-core (hami_hook.h). HAMi-core limits only programs that load it: it is not a security
- * boundary.
+ * It lists the GPUs for the scheduler (hami_node.h), offers several units of each to the kubelet,
+ * and allocates to each container what the scheduler chose (hami_serve.h), together with HAMi-core
+ * (hami_hook.h). HAMi-core limits only programs that load it: it is not a security boundary.
  */
 #pragma once
 

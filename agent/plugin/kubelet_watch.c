@@ -1,6 +1,9 @@
 #include "agent/plugin/kubelet_watch.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <uv.h>
 
 #include "base/log.h"
@@ -37,6 +40,30 @@ struct kubelet_watch {
 	unsigned notifying;
 	bool warned; /* that inotify does not work */
 };
+
+/* --- socket files ----------------------------------------------------------------------------- */
+
+struct socket_id socket_id_of(const char *path)
+{
+	const unsigned mask = STATX_INO | STATX_CTIME | STATX_BTIME;
+	struct statx_timestamp time;
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, mask, &st) < 0)
+		return (struct socket_id){ 0 };
+	time = (st.stx_mask & STATX_BTIME) ? st.stx_btime : st.stx_ctime;
+	return (struct socket_id){ .there = true,
+				   .dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+				   .ino = st.stx_ino,
+				   .s = time.tv_sec,
+				   .ns = time.tv_nsec };
+}
+
+bool socket_id_same(const struct socket_id *a, const struct socket_id *b)
+{
+	return a->there == b->there && a->dev == b->dev && a->ino == b->ino && a->s == b->s &&
+	       a->ns == b->ns;
+}
 
 /* --- listeners -------------------------------------------------------------------------------- */
 

@@ -9,7 +9,8 @@
  */
 #pragma once
 
-#include "agent/plugin/socket_id.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct clock;
 struct kubelet_listener;
@@ -26,6 +27,22 @@ enum kubelet_event {
 	KUBELET_TOOK_OWN, /* the listener's own socket is gone or replaced; comes first */
 	KUBELET_POLLED,   /* five seconds passed: check what has no events here */
 };
+
+/* Distinguishes a file from a later file of the same name. The inode number is not enough, because
+ * file systems reuse it immediately. So the birth time counts too, or the time of the last status
+ * change on file systems without a birth time. Zero: there is no such file. */
+struct socket_id {
+	bool there;
+	uint64_t dev;
+	uint64_t ino;
+	int64_t s;
+	uint32_t ns;
+};
+
+/* Identify the file at @path. A file that cannot be read counts as absent. */
+struct socket_id socket_id_of(const char *path);
+
+bool socket_id_same(const struct socket_id *a, const struct socket_id *b);
 
 /* @arg may be freed in it, and so may the listener. Never runs before a function below has
  * returned, but for kubelet_watch_check(). */

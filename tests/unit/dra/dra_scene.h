@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "unit/dra/made_claim.h"
 #include "unit/plugin/stage.h"
 
 #define BOOT "b00t-1"
@@ -282,9 +283,7 @@ static inline struct dra_device *dra_scene_add(struct dra_scene *scene, const ch
 				       .name = dra_scene_name(id),
 				       .pool = xstrdup("node1"),
 				       .iommu_group = xstrdup_or_null(group),
-				       .attributes = json_object() };
-	json_put(device->attributes, "resource.kubernetes.io/pciBusID",
-		 json_pack("{s:s}", "string", id));
+				       .attributes = made_attributes(id) };
 	return device;
 }
 
@@ -309,7 +308,7 @@ static inline void dra_scene_clear(struct dra_scene *scene)
 		free(device->pool);
 		free(device->iommu_group);
 		free(device->trouble);
-		json_decref(device->attributes);
+		free(device->attributes);
 	}
 	scene->devices.len = 0;
 }

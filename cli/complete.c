@@ -64,6 +64,19 @@ static void read_namespaces(const struct session_settings *settings, struct json
 	session_free(session);
 }
 
+/* Append @name, with the description @words (may be NULL), if it begins with @prefix. */
+static void add_offer(struct str *to, const char *prefix, const char *name, const char *words)
+{
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return;
+	out_text(to, name);
+	if (words && words[0]) {
+		str_add_char(to, '\t');
+		out_text(to, words);
+	}
+	str_add_char(to, '\n');
+}
+
 /* Append the values of the wanted flag that begin with the prefix. */
 static void complete_values(const struct complete_want *want,
 			    const struct session_settings *settings, const char *prefix,
@@ -78,7 +91,7 @@ static void complete_values(const struct complete_want *want,
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *word = xasprintf("%s%s", want->before, names.items[i]);
 
-		complete_offer(to, prefix, word, NULL);
+		add_offer(to, prefix, word, NULL);
 	}
 	json_strs_done(&names);
 }
@@ -86,18 +99,6 @@ static void complete_values(const struct complete_want *want,
 /* --- words ------------------------------------------------------------------------------------ */
 
 enum { TIMEOUT_MS = 3000 }; /* time limit for the cluster while a shell waits */
-
-void complete_offer(struct str *to, const char *prefix, const char *name, const char *words)
-{
-	if (strncmp(name, prefix, strlen(prefix)) != 0)
-		return;
-	out_text(to, name);
-	if (words && words[0]) {
-		str_add_char(to, '\t');
-		out_text(to, words);
-	}
-	str_add_char(to, '\n');
-}
 
 static const struct option_row cluster_rows[] = { COMMAND_CLUSTER_ROWS };
 
@@ -137,9 +138,9 @@ static void offer_flags(const struct command *command, const char *prefix, struc
 		auto_free char *words = xstrndup(row->help, sentence_len(row->help));
 
 		if (!row->unsuggested)
-			complete_offer(to, prefix, flag, words);
+			add_offer(to, prefix, flag, words);
 	}
-	complete_offer(to, prefix, "--help", "Show the command's help");
+	add_offer(to, prefix, "--help", "Show the command's help");
 }
 
 /* What completes the value of a flag, if the kubeconfig or the cluster has names for it. */
@@ -173,7 +174,7 @@ static int offer_values(const struct option_row *row, const char *before, const 
 	for (size_t i = 0; row->choices && row->choices[i]; i++) {
 		auto_free char *word = xasprintf("%s%s", before, row->choices[i]);
 
-		complete_offer(to, prefix, word, NULL);
+		add_offer(to, prefix, word, NULL);
 	}
 	want->words = names_of(row);
 	if (want->words != COMPLETE_NOTHING) {
@@ -188,7 +189,7 @@ static void offer_commands(const struct command *const *commands, const char *pr
 {
 	for (size_t i = 0; commands[i]; i++) {
 		if (!commands[i]->hidden)
-			complete_offer(to, prefix, commands[i]->word, commands[i]->summary);
+			add_offer(to, prefix, commands[i]->word, commands[i]->summary);
 	}
 }
 
@@ -238,8 +239,8 @@ static void offer_words(const struct complete_line *line, struct complete_want *
 	else if (want->taken_len < want->command->words_max)
 		want->words = want->command->completes;
 	if (want->words == COMPLETE_SHELLS) {
-		complete_offer(to, prefix, "bash", NULL);
-		complete_offer(to, prefix, "zsh", NULL);
+		add_offer(to, prefix, "bash", NULL);
+		add_offer(to, prefix, "zsh", NULL);
 		want->words = COMPLETE_NOTHING;
 	}
 }
@@ -321,7 +322,7 @@ static void offer_value(const struct complete_want *want, const char *value, con
 {
 	auto_free char *word = xasprintf("%s%s", want->before ? want->before : "", value);
 
-	complete_offer(to, prefix, word, words);
+	add_offer(to, prefix, word, words);
 }
 
 static bool may_be_claimed(const struct cluster_device *device)
@@ -364,13 +365,13 @@ static void offer_device(const struct complete_want *want, const struct cluster_
 	auto_free char *words =
 		xasprintf("%s: %s", state_look(device->verdict.state)->word, device->description);
 
-	complete_offer(to, prefix, device->name, words);
+	add_offer(to, prefix, device->name, words);
 	/* Complete addresses only after a slash. */
 	if (strchr(prefix, '/') && device->node[0] && device->address[0]) {
 		auto_free char *place = xasprintf("%s/%s", device->node, device->address);
 
 		if (!is_taken(want, place))
-			complete_offer(to, prefix, place, words);
+			add_offer(to, prefix, place, words);
 	}
 }
 

@@ -60,8 +60,5 @@ void complete_want_done(struct complete_want *want);
 void complete_names(struct cluster *cluster, const struct complete_want *want, const char *prefix,
 		    struct str *to);
 
-/* Append @name, with the description @words (may be NULL), if it begins with @prefix. */
-void complete_offer(struct str *to, const char *prefix, const char *name, const char *words);
-
 /* Run `kubectl hostdev __complete WORD...`. Returns the exit status. */
 int complete_run(const struct complete_line *line);

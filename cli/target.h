@@ -24,7 +24,8 @@ struct targets {
 };
 
 /* 0, or the exit status; then the cause has been printed. Reads @kinds in addition to
- * CLUSTER_DEVICES; ResourceClaims only if ResourceSlices show that DRA offers devices. In either case targets_done() releases. */
+ * CLUSTER_DEVICES; ResourceClaims only if ResourceSlices show that DRA offers devices. In either
+ * case targets_done() releases. */
 int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_targets);
 
 /* The same for devices with a claim or a pod; with --namespace, only those that a pod of that

@@ -1,5 +1,6 @@
 /* why_claims: what is allocated to the ResourceClaims of a pod, or what they wait for, as far as
- * objects of the API server say: which device a CEL expression accepts, only the scheduler knows. */
+ * objects of the API server say: which device a CEL expression accepts, only the scheduler
+ * knows. */
 #pragma once
 
 #include <jansson.h>

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* How long nothing is tried again. */
+/* How long no other attempt is made, by the result of the last one. */
 static const struct attempt_backoff backoff = {
 	.held_ms = 5000,
 	.refused_ms = 30000,
@@ -36,8 +36,8 @@ struct transition {
 	bool running;
 	bool on_demand; /* as the job has it */
 	bool reported;
-	struct binder_outcome rest; /* what @attempt does not keep of the outcome         */
-	char *look;                 /* how the group looked; NULL: the next scan says so */
+	struct binder_outcome rest; /* the part of the outcome that @attempt does not keep */
+	char *look; /* state of the group to compare with; NULL: that of the next scan */
 };
 
 struct claim_attempts {
@@ -112,7 +112,7 @@ static void supersede(struct claim_attempts *attempts, const char *address)
 	}
 }
 
-/* All that a try depends on, of the functions of @t. */
+/* The state of the functions of @t, as far as the result of an attempt depends on it. */
 static char *look_of(const struct transition *t, const struct inventory *inventory)
 {
 	struct str text = STR_INIT;
@@ -158,7 +158,7 @@ void claim_attempts_begin(struct claim_attempts *attempts, const struct claim_be
 		.on_demand = job->on_demand,
 	};
 	attempt_begin(&t->attempt, &object, ATTEMPT_CHANGES_MANY, now_ms);
-	/* Failures are the group's, whichever of its claims the attempts were begun for. */
+	/* Failures are counted per group, not per claim. */
 	if (before && before->attempt.direction == object.direction)
 		t->attempt.failures = before->attempt.failures;
 	for (size_t i = 0; i < job->len; i++)
@@ -226,8 +226,8 @@ static bool is_newer(const struct claim_attempts *attempts, const struct transit
 	return !inventory || attempt_is_newer(&t->attempt, inventory->began_ms);
 }
 
-/* What the claim @name wants, as an object of the attempt: the claims of a group share it, and only
- * the one that it was begun for tells whether it is still of that one. */
+/* What the claim @name wants, as an object of the attempt. The claims of a group share an attempt;
+ * UID and generation are compared only for the claim that it was begun for. */
 static struct attempt_object wanted(const struct transition *t, const char *name,
 				    const struct pcideviceclaim *claim)
 {
@@ -241,8 +241,8 @@ static struct attempt_object wanted(const struct transition *t, const char *name
 	};
 }
 
-/* The attempt is of the same claim, or of another one of the group, and to the same end; an edit
- * since does not matter. */
+/* The attempt is of the same claim, or of another one of the group, in the same direction. Edits
+ * since then do not matter. */
 static bool is_of(const struct transition *t, const struct attempt_object *object)
 {
 	return t->attempt.direction == object->direction &&
@@ -317,8 +317,8 @@ void claim_attempts_wake(struct claim_attempts *attempts, const char *address)
 		attempt_wake(&t->attempt);
 }
 
-/* A refused attempt changed nothing: a group that differs from what was seen before it is a reason
- * to try again. After any other, the first scan is what later ones are compared with. */
+/* A refused attempt changed nothing, so if the group differs from its state before the attempt, try
+ * again. After any other attempt, later scans are compared with the first one. */
 static void compare(struct transition *t, const struct inventory *inventory)
 {
 	auto_free char *look = look_of(t, inventory);
@@ -329,7 +329,7 @@ static void compare(struct transition *t, const struct inventory *inventory)
 	t->look = take_ptr(look);
 }
 
-/* True if nothing that @t came to matters any more. */
+/* The result of @t does not matter any more. */
 static bool is_over(const struct claim_attempts *attempts, const struct transition *t)
 {
 	return !t->running && !is_newer(attempts, t) &&

@@ -23,16 +23,16 @@ struct claim_attempts *claim_attempts_new(const struct this_node *node);
 /* Takes NULL, returns NULL. */
 struct claim_attempts *claim_attempts_free(struct claim_attempts *attempts);
 
-/* What a transition is begun for; borrowed during the call. */
+/* A transition that begins. Borrowed during the call. */
 struct claim_begin {
 	const struct binder_job *job;
 	const struct json_strs *members;    /* addresses of the whole group       */
-	const char *name;                   /* of the claim whose work it is      */
+	const char *name;                   /* of the claim that it is begun for  */
 	const struct pcideviceclaim *claim; /* NULL: there is none any more       */
 };
 
-/* A transition begins. What earlier ones came to on its functions matters no more, but for how
- * often in a row it has failed. */
+/* A transition begins. It replaces earlier ones of its functions, except for the number of failures
+ * in a row. */
 void claim_attempts_begin(struct claim_attempts *attempts, const struct claim_begin *begin,
 			  uint64_t now_ms);
 
@@ -40,7 +40,7 @@ void claim_attempts_begin(struct claim_attempts *attempts, const struct claim_be
 bool claim_attempts_idle(const struct claim_attempts *attempts, const struct binder *binder,
 			 const struct json_strs *members);
 
-/* The running transition of @address came to @outcome, which is copied. */
+/* The running transition of @address has ended with @outcome, which is copied. */
 void claim_attempts_end(struct claim_attempts *attempts, const char *address,
 			const struct binder_outcome *outcome);
 
@@ -53,14 +53,14 @@ void claim_attempts_unstick(struct claim_attempts *attempts, const struct binder
 struct claim_view {
 	struct claim_attempt last;
 	bool running;
-	bool on_demand; /* the transition binds, or bound, for a ResourceClaim (on_demand_binds.h)   */
-	bool unsure;    /* what the drivers are now, only the next inventory can say    */
-	uint64_t hold_ms; /* no other try before this has gone by; UINT64_MAX: not by itself */
-	const char *lead; /* a function that the transition moved; NULL: there was none   */
+	bool on_demand;   /* the transition is for a ResourceClaim (on_demand_binds.h)     */
+	bool unsure;      /* only the next inventory can tell the drivers                  */
+	uint64_t hold_ms; /* no other attempt before this time; UINT64_MAX: not by itself  */
+	const char *lead; /* a function that the transition moved; NULL: there was none    */
 };
 
-/* @name and @claim (NULL: none) are those that it is viewed for: an attempt for the other
- * direction, or for an older generation of the claim, holds nothing back. */
+/* The view of the claim @name, @claim (NULL: none). An attempt in the other direction, or for an
+ * older generation of the claim, delays nothing. */
 void claim_attempts_view(const struct claim_attempts *attempts, const char *address,
 			 const char *name, const struct pcideviceclaim *claim, uint64_t now_ms,
 			 struct claim_view *ret_view);
@@ -72,10 +72,11 @@ int claim_attempts_failure(const struct claim_attempts *attempts, const char *ad
 /* It has been reported. */
 void claim_attempts_report(struct claim_attempts *attempts, const char *address);
 
-/* What stood in the way of the group of @address is gone: the next try may begin. */
+/* What hindered the group of @address is gone: the next attempt may begin. */
 void claim_attempts_wake(struct claim_attempts *attempts, const char *address);
 
-/* The node has a new inventory: forget what it supersedes, wake what it shows to have changed. */
+/* The node has a new inventory: forget attempts that are older, and allow another attempt for
+ * groups that have changed. */
 void claim_attempts_update(struct claim_attempts *attempts);
 
 /* use_log_unproven_ms() of the function. */

@@ -37,14 +37,9 @@ struct claim_foreign *claim_foreign_new(const struct this_node *node,
 
 struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign)
 {
-	size_t cursor = 0;
-	void *driver;
-
 	if (!foreign)
 		return NULL;
-	while (map_next(foreign->pending, &cursor, NULL, &driver))
-		free(driver);
-	map_free(foreign->pending);
+	map_free_with(foreign->pending, free);
 	map_free(foreign->told);
 	free(foreign);
 	return NULL;
@@ -57,7 +52,7 @@ static bool passes_through(const struct this_node *node, const char *driver)
 	return strcmp(driver, "vfio-pci") == 0 || json_strs_has(&node->vfio_drivers, driver);
 }
 
-/* A claim of any function of the group may be about the whole of it. */
+/* A claim of any function of the group may include the group. */
 static bool is_claimed(const struct claim_foreign *foreign, const char *address)
 {
 	const struct inventory *inventory = foreign->node->inventory;

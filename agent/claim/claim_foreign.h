@@ -16,9 +16,8 @@ struct claim_foreign *claim_foreign_new(const struct this_node *node,
 /* Takes NULL, returns NULL. */
 struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign);
 
-/* Look at all devices. The inventory and the lists of claims and devices must be there. What the
- * inventory says of a device that hostdev has moved since its scan began, or moves now, is not
- * believed. */
+/* Check all devices. The inventory and the lists of claims and devices must be there. Devices that
+ * hostdev moves now, or has moved since the scan began, are skipped. */
 void claim_foreign_look(struct claim_foreign *foreign);
 
 /* The PCIDevice @name is there, or has changed. */

@@ -17,15 +17,15 @@
 #include "base/str.h"
 #include "kube/store.h"
 
-/* By serial number, else by what else is known of both. */
+/* Compare the serial numbers, else what else is known of both. */
 static enum device_identity_match claim_twin_compare(const struct pci_facts *pci,
 						     const struct record_facts *record)
 {
 	return lookalike_compare(pci->serial, pci->identity, record->serial, record->identity);
 }
 
-/* A function of the same model that the record of @f may as well be about, as far as can be told;
- * NULL: there is none, or @f is known. */
+/* Another function of the same model to which the record of @f may belong; NULL: there is none, or
+ * @f is identified. */
 static const struct pci_facts *claim_twin_find(const struct claim_case *c,
 					       const struct claim_function *f)
 {
@@ -57,8 +57,8 @@ static bool is_asked(const struct claim_function *f)
 	return f->claim && !claim_function_recorded_for(f, f->claim);
 }
 
-/* What earlier versions have bound may be bound since before an upgrade: their records say only
- * under which boot they were written first. */
+/* Records of earlier versions may be older than the upgrade; they have only the boot in which they
+ * were written first. */
 static bool has_booted(const struct claim_function *f)
 {
 	return f->record->bound || (f->record->boot && !claim_function_is_bound(f));
@@ -83,8 +83,8 @@ bool claim_is_ours(const char *node_name, const char *name, const struct pcidevi
 	return names_pcidevice_address(node_name, name, address) == 0;
 }
 
-/* Two agents may have to do with a claim that contradicts itself: both say so in the same words,
- * and neither takes it for one of a function of its own. */
+/* A claim that contradicts itself may concern two agents. Both report it with the same words, and
+ * neither takes it for a claim of one of its functions. */
 static bool is_for_another(const struct claim_case *c)
 {
 	const char *node = c->claim ? c->claim->spec.node_name : NULL;
@@ -116,7 +116,7 @@ static bool is_driver(const char *a, const char *b)
 	return str_match(a, b) || (!a && !b);
 }
 
-/* What one side cannot read says nothing. */
+/* A value that one side cannot read is not compared. */
 static bool is_different(const struct pci_facts *pci, const struct record_facts *record)
 {
 	auto_free char *id = NULL;
@@ -138,7 +138,8 @@ static void take_release(struct claim_function *f)
 	f->record = NULL;
 }
 
-/* What the last transition read back after the scan. One that failed may have left a record. */
+/* What the last transition read back after the scan. A transition that failed may have left a
+ * record. */
 static void take_last(struct claim_function *f, const struct claim_attempt *last)
 {
 	const struct binder_seen *seen;
@@ -148,7 +149,7 @@ static void take_last(struct claim_function *f, const struct claim_attempt *last
 		return;
 	seen = find_seen(last, f->address);
 	done = last->outcome->result == TASK_DONE;
-	/* Of a function that has gone nothing can be read back. */
+	/* Nothing can be read back from a function that is gone. */
 	if (!seen && !f->pci && last->verb == BINDER_RELEASE && done)
 		take_release(f);
 	if (!seen)

@@ -24,7 +24,7 @@ struct verdict;
 /* All but @name is borrowed from the case. */
 struct claim_function {
 	char *name;          /* of its PCIDevice and of a claim of it             */
-	const char *address; /* "" only for a claim whose name stands for nothing */
+	const char *address; /* "" only for a claim whose name is that of no function */
 	const char *group;   /* NULL: none                                        */
 
 	const struct pci_facts *pci;        /* NULL: it is not on the node                */
@@ -34,7 +34,7 @@ struct claim_function {
 	const char *driver;                 /* now; NULL: none                             */
 
 	bool recorded;  /* there is a record, seen or not                                  */
-	bool rewritten; /* the record says what the last bind was told, not what @record says */
+	bool rewritten; /* the record has the values of the last bind, not those of @record */
 	bool released;  /* the last transition gave it back after the scan                     */
 	bool told;      /* @driver was read back by a transition after the scan            */
 	bool different; /* another device than the recorded one is at the address          */

@@ -22,7 +22,7 @@
 
 /* --- USBDeviceClaims on a controller ---------------------------------------------------------- */
 
-/* One that has no device yet looks at the controller's claim itself. */
+/* A claim without a device yet checks the controller's claim itself. */
 static bool is_on(const struct claim_case *c, const struct usbdeviceclaim *claim,
 		  const char *address)
 {
@@ -117,7 +117,7 @@ static bool is_driver_refused(const struct claim_case *c, const struct claim_fun
 				shown, shown));
 }
 
-/* It was marked only when the device was there. */
+/* The finalizer was added only when the device was there. */
 static bool was_there(const struct claim_function *f)
 {
 	return f->recorded || f->claim->status.passthrough_enabled ||
@@ -151,7 +151,7 @@ static char *describe(const char *id, bool same_id, const char *serial, const ch
 			 identity ? ", " : "", identity ? identity : "");
 }
 
-/* What was bound for a ResourceClaim is given back when no pod has it any more. */
+/* A function that was bound for a ResourceClaim is released when no pod has it any more. */
 static const char *on_demand_advice(void)
 {
 	return "delete the pod and its ResourceClaim, and create new ones";
@@ -182,7 +182,7 @@ static bool is_different(const struct claim_case *c, const struct claim_function
 					       "device"));
 }
 
-/* An address stands for a place in a numbering that a boot may have made again. */
+/* A boot may have assigned the addresses differently. */
 static bool is_ambiguous(const struct claim_case *c, const struct claim_function *f,
 			 struct claim_verdict *v)
 {
@@ -203,7 +203,7 @@ static bool is_ambiguous(const struct claim_case *c, const struct claim_function
 				  ": \"true\" on the claim, or delete it and claim the other"));
 }
 
-/* Bound, it has no USB devices any more; what was begun is brought to its end. */
+/* A bound controller has no USB devices any more, and a bind that has begun is completed. */
 static bool is_usb_claimed(const struct claim_case *c, const struct claim_function *f,
 			   struct claim_verdict *v)
 {
@@ -221,7 +221,8 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 		      xasprintf("USB devices on %s are in use: %s", f->address, pod));
 }
 
-/* The pods of a ResourceClaim keep the group. What the claim has bound itself does not count. */
+/* The pods of a ResourceClaim keep the group. Functions that the claim has bound itself do not
+ * count. */
 static bool is_bound_on_demand(const struct claim_case *c, const struct claim_function *f,
 			       struct claim_verdict *v)
 {
@@ -239,7 +240,7 @@ static bool is_left_in_use(const struct claim_function *f)
 	return pcideviceclaim_is_skipped(f->claim) && strcmp(f->verdict->reason, "InUse") == 0;
 }
 
-/* What speaks against the claim of @f, its group left aside. */
+/* Why the claim of @f is refused, apart from its group. */
 static bool refuse_alone(const struct claim_case *c, const struct claim_function *f,
 			 struct claim_verdict *v)
 {
@@ -407,7 +408,7 @@ static bool counts(const struct claim_function *f)
 	return f->recorded || (f->driver && !claim_function_is_port(f));
 }
 
-/* The annotation is for the device of its claim, as the verb `override` is. A reason of the group
+/* The annotation is for the device of its claim, like the verb `override`. A reason of the group
  * names another function, which is judged itself. */
 static bool is_sibling_spared(const struct claim_function *f)
 {
@@ -418,7 +419,7 @@ static bool is_sibling_spared(const struct claim_function *f)
 	       override_applies(&f->cover->meta, f->verdict->reason);
 }
 
-/* For who has overridden it for the claim that takes it along. */
+/* For an administrator who has overridden it for the claim that includes it. */
 static const char *sibling_advice(const struct claim_function *f)
 {
 	if (!f->cover || !override_applies(&f->cover->meta, f->verdict->reason))
@@ -427,7 +428,7 @@ static const char *sibling_advice(const struct claim_function *f)
 	       " is for the claimed device only, so claim this one too, with the annotation";
 }
 
-/* The others of the group that count must be fit to be moved too. */
+/* The other functions of the group that are moved must be claimable, too. */
 static bool is_sibling_refused(const struct claim_case *c, const struct claim_function *f,
 			       struct claim_verdict *v)
 {

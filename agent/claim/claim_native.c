@@ -22,7 +22,7 @@ bool claim_driver_is_passthrough(const struct claim_case *c, const char *driver)
 	return driver && (native_driver_is_passthrough(driver) || claim_driver_allowed(c, driver));
 }
 
-/* Texts of the API are anyone's; the helper takes only names of the right form. */
+/* Anybody may have written a text of the API; the helper takes only valid names. */
 static const char *plausible(const struct claim_case *c, const char *driver)
 {
 	return native_driver_valid(driver) && !claim_driver_is_passthrough(c, driver) ? driver
@@ -39,8 +39,8 @@ static const char *recorded(const struct claim_case *c, const struct claim_funct
 		       : plausible(c, native);
 }
 
-/* What the status of @claim says. Harvester writes vfio-pci of what it has bound itself; we do only
- * of what was on it before, and our statuses have conditions. */
+/* The driver in the status of @claim. Harvester writes vfio-pci for devices that it has bound
+ * itself. We write it only for devices that were on it before, and our statuses have conditions. */
 static const char *told(const struct claim_case *c, const struct pcideviceclaim *claim)
 {
 	const struct pcideviceclaim_status *status = &claim->status;
@@ -60,8 +60,8 @@ static bool is_untouched(const struct pcideviceclaim *claim)
 	return !claim->status.passthrough_enabled && (!native || !*native);
 }
 
-/* Somebody else had it on a passthrough driver before it was claimed: with driverctl, or on the
- * kernel's command line. */
+/* Another program had bound it to a passthrough driver before it was claimed, for example driverctl
+ * or the kernel's command line. */
 static bool is_bound_before(const struct claim_case *c, const struct claim_function *f)
 {
 	if (f->recorded || !claim_driver_is_passthrough(c, f->driver))

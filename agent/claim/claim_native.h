@@ -26,6 +26,7 @@ bool claim_driver_is_passthrough(const struct claim_case *c, const char *driver)
  */
 const char *claim_native(const struct claim_case *c, const struct claim_function *f);
 
-/* Is @f to have no driver when @claim (NULL: not known) ends: does that say so, or the node? */
+/* Will @f have no driver after @claim (NULL: not known) ends, by the claim or by the node's
+ * settings? */
 bool claim_leaves_driverless(const struct claim_case *c, const struct claim_function *f,
 			     const struct pcideviceclaim *claim);

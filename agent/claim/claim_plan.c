@@ -31,7 +31,7 @@ static bool claim_job_takes(const struct claim_group *group, const struct claim_
 	return f->cover == f->claim || f->driver || f->recorded;
 }
 
-/* Is everything of it done: on the driver of its cover, and recorded for it? */
+/* Is it bound: on the driver of its cover, and recorded for it? */
 static bool claim_job_has(const struct claim_function *f)
 {
 	if (!claim_function_on_driver(f, f->cover) || !claim_function_recorded_for(f, f->cover))
@@ -39,7 +39,7 @@ static bool claim_job_has(const struct claim_function *f)
 	return f->rewritten || !f->record || str_match(f->record->driver, claim_driver(f->cover));
 }
 
-/* Bound, but not by us, for a claim that says it was: Harvester's. */
+/* Harvester has bound it, and its claim says so. */
 static bool gives_adopted(const struct claim_case *c, const struct claim_group *group,
 			  const struct claim_function *f)
 {
@@ -60,8 +60,8 @@ static const char *owner_of(const struct claim_function *f)
 	return f->record ? f->record->claim : NULL;
 }
 
-/* Has the claim anything to give back at @f? For a claim that is gone (c->claim NULL) too. A
- * function whose record names another claim is released by that claim. */
+/* Does the claim have to release @f? Also for a claim that is gone (c->claim NULL). A function
+ * whose record names another claim is released by that claim. */
 static bool claim_job_gives(const struct claim_case *c, const struct claim_group *group,
 			    const struct claim_function *f)
 {
@@ -168,15 +168,14 @@ static const struct claim_function *first_given(const struct claim_case *c,
 	return NULL;
 }
 
-/* Those of one group go together. */
+/* Functions of one group are released together. */
 static bool goes_with(const struct claim_function *f, const struct claim_function *lead)
 {
 	return f == lead || str_match(f->group, lead->group) || (!f->group && !lead->group);
 }
 
-/* What is to be given back: the whole group of the first function that has something to give.
- * Release the claim's own functions last: as long as their records exist, the release is not
- * complete. */
+/* The functions to release: the whole group of the first one that must be released. The claim's own
+ * functions come last: while their records exist, the release is not complete. */
 static void claim_job_release(const struct claim_case *c, const struct claim_group *group,
 			      struct binder_job *ret_job)
 {
@@ -205,12 +204,12 @@ static void claim_job_release(const struct claim_case *c, const struct claim_gro
 enum {
 	UNKNOWN_AGAIN_MS = 500,
 	HELD_AGAIN_MS = 5000,
-	BUSY_AGAIN_MS = 250, /* as long as a bind is held back */
+	BUSY_AGAIN_MS = 250, /* while a bind is delayed */
 	REFUSED_AGAIN_MS = 30000,
 	SIBLINGS_AGAIN_MS = 5000
 };
 
-/* One look at one claim. */
+/* One pass for one claim. */
 struct monitor {
 	const struct claim_case *c;
 	struct claim_group group;
@@ -258,13 +257,13 @@ static bool tell(struct monitor *look, const struct claim_verdict *verdict,
 	return true;
 }
 
-/* What the last transition came to says when it is worth another. */
+/* The outcome of the last transition says when to try again. */
 static void rest_after(struct monitor *look, bool live)
 {
 	const struct task_outcome *outcome = look->c->last.outcome;
 
 	look->decision->step = CLAIM_REST;
-	/* The end of that bind has the claim looked at again. */
+	/* The end of that bind enqueues the claim. */
 	if (!live && look->c->bound_for)
 		return;
 	if (!live && look->c->allocated) {
@@ -281,13 +280,14 @@ static void rest_after(struct monitor *look, bool live)
 	look->decision->watch_pid = outcome->holder_pid;
 }
 
-/* Nothing is released while it is stuck, a pod has the device, or the last try came to nothing. */
+/* Nothing is released while a helper is stuck, a pod has the device, or the last attempt delays
+ * another one. */
 static bool must_keep(const struct claim_case *c)
 {
 	return c->state == BINDER_IS_STUCK || c->allocated || claim_trouble_holds(c, false);
 }
 
-/* Whether a pod has the device will be known in a moment: nothing to tell of yet. */
+/* It will be known in a moment whether a pod has the device, so write no status yet. */
 static bool is_unclear(const struct claim_case *c)
 {
 	return c->state != BINDER_IS_STUCK && c->allocated && !c->allocated_to;
@@ -323,8 +323,8 @@ static void tell_released(struct monitor *look)
 		(void)tell(look, NULL, &released);
 }
 
-/* There is no claim any more that we could write on; functions that another claim covers are bound
- * for that one. */
+/* There is no claim any more to write to. Functions that another claim covers are bound for that
+ * claim. */
 static void plan_orphans(struct monitor *look)
 {
 	if (!gives_any(look, true)) {
@@ -338,7 +338,7 @@ static void plan_orphans(struct monitor *look)
 		release(look);
 }
 
-/* The record that shows it is gone after the release; what the claim said last is still there. */
+/* The record is gone after the release; the claim's status still has what it said last. */
 static bool is_replaced(const struct claim_function *self, const struct pcideviceclaim *claim)
 {
 	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
@@ -382,7 +382,7 @@ static void plan_deleted(struct monitor *look)
 
 	bool stuck = c->state == BINDER_IS_STUCK;
 
-	/* A helper that still runs may yet bind it: the record tells only what has been. */
+	/* A helper that still runs may bind it later; the record shows only the past. */
 	if (!stuck && !gives_any(look, false)) {
 		unmark(look);
 		return;
@@ -432,7 +432,7 @@ static bool is_amiss(const struct claim_case *c, const struct claim_group *group
 	return !claim_function_recorded_for(self, c->claim);
 }
 
-/* What the last bind says it did is not so: only a new scan can tell. */
+/* The last bind reported something that is not true; only a new scan can tell. */
 static bool is_puzzling(const struct claim_case *c, const struct claim_group *group)
 {
 	const struct task_outcome *outcome = c->last.outcome;
@@ -449,7 +449,7 @@ static bool is_puzzling(const struct claim_case *c, const struct claim_group *gr
 	return false;
 }
 
-/* The others whose device moves along must be marked and have told their intent, too. */
+/* The other claims whose devices are moved need their finalizer and their intent written, too. */
 static bool are_siblings_told(const struct monitor *look)
 {
 	const struct claim_group *group = &look->group;
@@ -487,14 +487,14 @@ static void plan_bind(struct monitor *look)
 }
 
 /*
- * The claim is refused, and a record is left over: of a claim of the same name that is gone and
- * that this one does not take over, or of a group that was given back but for this.
+ * The claim is refused, and a record is left: that of an earlier claim of the same name which this
+ * one does not take over, or the last of a group that was released.
  */
 static bool is_left_over(const struct monitor *look, const struct claim_verdict *verdict)
 {
 	const struct claim_function *self = claim_group_self(&look->group);
 
-	/* What may be another's is not given back either: the record is what there is to
+	/* A device that may be another one is not released either: its record is needed to
 	 * compare. */
 	if (!verdict->ok && strcmp(verdict->reason, "IdentityByModelOnly") == 0)
 		return false;
@@ -521,7 +521,7 @@ static void plan_judged(struct monitor *look, const struct claim_verdict *verdic
 	json_t *mark = NULL;
 
 	if (due && c->unproven_ms > 0) {
-		look->decision->again_ms = c->unproven_ms; /* what it says is true until then */
+		look->decision->again_ms = c->unproven_ms; /* its status is true until then */
 		return;
 	}
 	if (passthrough && (!due || !claim_trouble_unpublished(c, &look->group)) &&
@@ -532,7 +532,7 @@ static void plan_judged(struct monitor *look, const struct claim_verdict *verdic
 		return;
 	}
 	if (verdict->ok && !due && claim_status_awaits_device(c, &look->group))
-		return; /* a change of the PCIDevice has the claim looked at again */
+		return; /* a change of the PCIDevice enqueues the claim */
 	claim_trouble_bind(c, &look->group, verdict, due && is_amiss(c, &look->group), &trouble);
 	if (!tell(look, verdict, &trouble) && due && c->state != BINDER_IS_STUCK)
 		plan_bind(look);
@@ -555,7 +555,7 @@ static void plan_live(struct monitor *look)
 	claim_verdict_done(&verdict);
 }
 
-/* A transition runs: all there is to do is to say that it takes long. */
+/* A transition runs: only report that it takes long. */
 static void plan_running(struct monitor *look)
 {
 	const struct claim_case *c = look->c;
@@ -596,7 +596,7 @@ void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision)
 	claim_group_done(&look.group);
 }
 
-/* --- binds on demand --------------------------------------------------------------------------- */
+/* --- binds on demand -------------------------------------------------------------------------- */
 
 void claim_on_demand_decision_done(struct claim_on_demand_decision *decision)
 {
@@ -613,7 +613,7 @@ static void answer(struct claim_on_demand_decision *decision, enum claim_on_dema
 	decision->message = message;
 }
 
-/* What somebody else has to do with @f, for the caller to free; NULL: nobody has. What we have bound
+/* Who else uses or claims @f, for the caller to free; NULL: nobody. A function that we have bound
  * for a ResourceClaim that is gone is taken over. */
 static char *claim_on_demand_other(const struct claim_case *c, const struct claim_group *group,
 				   const struct claim_function *f)
@@ -651,7 +651,7 @@ static char *outcome_text(const struct task_outcome *outcome)
 					      : xstrdup(message);
 }
 
-/* The last try came to nothing. A helper that an agent which has ended left behind passes soon. */
+/* The last attempt has failed. A helper that an earlier agent has left running will end soon. */
 static void answer_outcome(const struct task_outcome *outcome,
 			   struct claim_on_demand_decision *decision)
 {
@@ -662,7 +662,7 @@ static void answer_outcome(const struct task_outcome *outcome,
 	decision->again_ms = busy ? BUSY_AGAIN_MS : 0;
 }
 
-/* The group may be bound; something of it is not yet. */
+/* The group may be bound, and a part of it is not bound yet. */
 static void plan_on_demand_bind(const struct claim_case *c, const struct claim_group *group,
 				struct claim_on_demand_decision *decision)
 {

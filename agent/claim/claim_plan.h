@@ -36,7 +36,7 @@ enum claim_step {
 struct claim_attempt {
 	const struct task_outcome *outcome; /* NULL: none */
 	enum binder_verb verb;
-	bool newer; /* it ended after the inventory's scan began: it tells the drivers better */
+	bool newer;                          /* it ended after the inventory's scan began */
 	const struct binder_seen_list *seen; /* what it read back; NULL only without an outcome */
 };
 
@@ -65,8 +65,8 @@ struct claim_case {
 	const char *node_name;
 	const char *name;                   /* of the claim, and of its PCIDevice              */
 	const struct pcideviceclaim *claim; /* the newest that is known; NULL: there is none   */
-	bool fresh; /* the API server itself said so since this work began                     */
-	bool on_demand; /* for a ResourceClaim, whose user reads the messages: claim_plan_on_demand()   */
+	bool fresh;     /* read from the API server in this run                                */
+	bool on_demand; /* for a ResourceClaim, whose user reads the messages                  */
 	const struct inventory *inventory;
 	const struct store *claims;     /* PCIDeviceClaims, of all nodes                       */
 	const struct store *usb_claims; /* USBDeviceClaims, likewise; NULL: there are none     */
@@ -79,10 +79,9 @@ struct claim_case {
 	struct binder_trouble trouble;
 	uint64_t unproven_ms; /* until the group counts as free: use_log.h; 0: it does */
 	struct claim_offer offer;
-	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
-	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
-	const char *
-		bound_for; /* the ResourceClaim for which its group is bound, on_demand_binds.h; NULL: none */
+	const char *allocated;    /* a function of its group that a pod was given; NULL: none  */
+	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet                   */
+	const char *bound_for;    /* the ResourceClaim for which its group is bound; NULL: none */
 	const char *bind_trouble; /* why it must not get a VFIO node; NULL: it may, or has one  */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */
 	/* First digits of classes that a release leaves without driver */
@@ -94,8 +93,8 @@ struct claim_decision {
 	enum claim_step step;
 	json_t *body;          /* MARK, TELL, UNMARK: a merge patch with uid and resourceVersion */
 	struct binder_job job; /* BIND, RELEASE                                                 */
-	uint64_t again_ms;     /* REST: look again after this; 0: not before a change            */
-	int watch_pid;         /* REST: look again when this process ends; 0: none               */
+	uint64_t again_ms;     /* REST: run again after this time; 0: not before a change        */
+	int watch_pid;         /* REST: run again when this process ends; 0: none                */
 
 	/* An event that goes with the step; NULL reason: none. On the claim. */
 	bool warning;
@@ -111,7 +110,7 @@ void claim_decision_done(struct claim_decision *decision);
 enum claim_on_demand_step {
 	CLAIM_ON_DEMAND_BOUND,  /* the whole group is bound for the ResourceClaim      */
 	CLAIM_ON_DEMAND_BIND,   /* have the helper do decision->job                    */
-	CLAIM_ON_DEMAND_WAIT,   /* for something that passes soon (decision->message)  */
+	CLAIM_ON_DEMAND_WAIT,   /* for something that ends soon (decision->message)    */
 	CLAIM_ON_DEMAND_REFUSE, /* it cannot be bound now (decision->message)          */
 };
 
@@ -119,19 +118,19 @@ struct claim_on_demand_decision {
 	enum claim_on_demand_step step;
 	struct binder_job job; /* BIND                                                     */
 	char *message;         /* WAIT, REFUSE                                             */
-	uint64_t again_ms;     /* WAIT: look again after this; 0: not before a change       */
+	uint64_t again_ms;     /* WAIT: plan again after this time; 0: not before a change  */
 };
 
 /*
- * The next step to bind the function of c->name for a ResourceClaim (on_demand_binds.h). c->claim is a claim that
- * exists in memory only: with the ResourceClaim's UID, for the whole group. Nobody else may have
- * anything to do with the group: no PCIDeviceClaim, and no other program that has bound a function
- * to a passthrough driver. c->bound_for and c->allocated are not read. The caller releases
- * *@ret_decision.
+ * The next step to bind the function of c->name for a ResourceClaim (on_demand_binds.h). c->claim
+ * is a claim that exists in memory only: with the ResourceClaim's UID, for the whole group. Nobody
+ * else may have anything to do with the group: no PCIDeviceClaim, and no other program that has
+ * bound a function to a passthrough driver. c->bound_for and c->allocated are not read. The caller
+ * releases *@ret_decision.
  */
 void claim_plan_on_demand(const struct claim_case *c,
 			  struct claim_on_demand_decision *ret_decision);
 void claim_on_demand_decision_done(struct claim_on_demand_decision *decision);
 
-/* Is the claim @name (NULL @claim: gone) one that the agent of @node_name has to do with? */
+/* Does the claim @name (NULL @claim: it is gone) concern the agent of @node_name? */
 bool claim_is_ours(const char *node_name, const char *name, const struct pcideviceclaim *claim);

@@ -62,7 +62,7 @@ json_t *claim_mark(const struct claim_case *c, const struct claim_group *group)
 	body = patch_new(&c->claim->meta);
 	if (!claim_is_marked(c->claim))
 		patch_add_finalizer(body, &c->claim->meta, finalizer);
-	if (owner) /* the first: Harvester's controller looks at no other */
+	if (owner) /* the first: Harvester's controller reads no other */
 		patch_add_owner(body, &c->claim->meta, &pcidevice_kind, &c->device->meta,
 				PATCH_FIRST);
 	if (json_object_size(spec) > 0)
@@ -117,17 +117,17 @@ enum {
 static const char *const our_types[] = { "Accepted", "GroupViable", "DriverBound", "Offered",
 					 "Ready" };
 
-/* One status in the making. */
+/* A status under construction. */
 struct sketch {
 	const struct claim_case *c;
 	const struct claim_group *group;
 	const struct claim_news *news;
 	struct pcideviceclaim_status want;
-	struct patch_status status; /* that says @want */
+	struct patch_status status; /* builds @want */
 	bool bound;
 	bool viable;           /* meant only if it is bound */
 	const char *unoffered; /* why Ready waits for the kubelet; NULL: it does not */
-	bool lapsed;           /* what was Ready stays so all the same               */
+	bool lapsed;           /* a claim that was Ready stays Ready */
 };
 
 static void say(struct sketch *s, const char *type, enum api_truth truth, const char *reason,
@@ -152,7 +152,7 @@ static void set_group(struct sketch *s)
 	json_strs_sort(members);
 }
 
-/* Only if it is true: a device that is not bound has no driver to go back to. */
+/* Only for a bound device: the others have no driver to return to. */
 static void set_native(struct sketch *s)
 {
 	const struct claim_function *self = claim_group_self(s->group);
@@ -164,7 +164,7 @@ static void set_native(struct sketch *s)
 			 passthrough ? claim_native(s->c, self) : NULL);
 }
 
-/* The functions of the group that are on drivers which do not let it go. */
+/* The functions of the group on drivers that prevent passthrough. */
 static void list_natives(const struct sketch *s, struct str *out)
 {
 	size_t len = 0;
@@ -342,8 +342,8 @@ static void say_unreadable(struct sketch *s)
 			      s->c->node_name, s->c->offer.denied ? s->c->offer.denied : "denied"));
 }
 
-/* An agent that begins does not know what it tells the kubelet before it has: what was in the way
- * stays told. */
+/* At its start an agent does not know yet what it will offer to the kubelet, so the last reason is
+ * kept. */
 static bool keep_trouble(struct sketch *s)
 {
 	const struct api_condition *old = old_offered(s);
@@ -356,9 +356,9 @@ static bool keep_trouble(struct sketch *s)
 	return true;
 }
 
-/* A kubelet that restarts changes nothing of what was offered, nor does a device of the same
- * resource that it does not count yet. A device that it must not give to a pod, and that no pod
- * has, is offered no more. */
+/* A device stays Offered while the kubelet restarts, or while the kubelet does not count another
+ * device of the resource yet. A device that the kubelet must not allocate, and that no pod has, is
+ * not Offered any more. */
 static void say_bound_offered(struct sketch *s)
 {
 	const struct claim_offer *offer = &s->c->offer;
@@ -407,8 +407,8 @@ static void say_unoffered(struct sketch *s)
 	say(s, "Ready", API_FALSE, s->unoffered, message);
 }
 
-/* The first that is missing speaks for the whole. What was Ready stays so while the kubelet or the
- * Node is away. */
+/* The first condition that is missing gives the reason. A claim that was Ready stays Ready while
+ * the kubelet or the Node is not there. */
 static void say_ready(struct sketch *s, const char *natives)
 {
 	const struct claim_verdict *v = s->news->verdict;
@@ -461,8 +461,7 @@ static bool is_reason(const struct api_condition *condition, const char *reason)
 	return condition && condition->reason && strcmp(condition->reason, reason) == 0;
 }
 
-/* Has it been told that the device is bound? What a warning said of a claim that is not deleted
- * hides it. */
+/* Has the event Bound been recorded? A warning about a claim that is not deleted hides it. */
 static bool is_bound_told(const struct sketch *s, bool warning)
 {
 	const struct pcideviceclaim *claim = s->c->claim;
@@ -473,8 +472,8 @@ static bool is_bound_told(const struct sketch *s, bool warning)
 	       (warning || pcideviceclaim_is_ready_to_offer(claim));
 }
 
-/* What was on the driver before the claim counts when it is recorded, and never for a claim in
- * another owner's group. */
+/* A device that was on the driver before its claim counts when it is recorded, and never for a
+ * claim in another owner's group. */
 static bool is_bound_now(const struct sketch *s, bool warning)
 {
 	const struct claim_function *self = claim_group_self(s->group);
@@ -505,7 +504,7 @@ static const char *reason_of_unready(const struct sketch *s, const struct api_co
 	return s->news->reason ? s->news->reason : s->unoffered;
 }
 
-/* What a step on the way tells. */
+/* The event of a step before the claim is Ready. */
 static void tell_progress(const struct sketch *s, struct claim_change *change)
 {
 	const struct api_conditions *old = &s->c->claim->status.conditions;
@@ -518,7 +517,7 @@ static void tell_progress(const struct sketch *s, struct claim_change *change)
 		change->reason = "Healthy";
 }
 
-/* One for each change of what Ready says, and one when the device is bound. */
+/* An event for each change of the reason or message of Ready, and one when the device is bound. */
 static void tell_change(const struct sketch *s, struct claim_change *change)
 {
 	const struct api_conditions *old = &s->c->claim->status.conditions;

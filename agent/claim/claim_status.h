@@ -1,10 +1,10 @@
 /*
- * claim_status: the status that a claim should have, and the text that makes it so; and what is
- * written on a claim before its device is touched, and taken off when the device is given back.
+ * claim_status: the status that a claim should have, and the patch that writes it; and the patches
+ * that add what a claim needs before its device is moved, and that remove the finalizer after the
+ * release.
  *
  * Conditions: Accepted, GroupViable, DriverBound, Offered, Ready; those of others are kept. A
- * status that says all of it already gives no text: this is where "an unchanged claim writes
- * nothing" is decided.
+ * status that is up to date gives no patch: an unchanged claim writes nothing.
  */
 #pragma once
 
@@ -17,17 +17,17 @@ struct claim_verdict;
 struct pcideviceclaim;
 struct pcideviceclaim_status;
 
-/* What is to be said beside the facts. All borrowed. */
+/* What the status says beside the facts. All borrowed. */
 struct claim_news {
 	const struct claim_verdict *verdict; /* NULL: Accepted stays as it is           */
 	const char *reason;                  /* what Ready waits for; NULL: nothing     */
 	const char *message;                 /* with a reason                           */
-	bool unclear;       /* whether the driver is bound cannot be told: it counts as not bound */
+	bool unclear;                        /* the driver is not known: it counts as not bound */
 	const char *step;   /* NULL: nothing is being done                              */
 	const char *holder; /* NULL: the device has no holder                           */
 };
 
-/* What writing it would tell people. */
+/* The event of a status that is written. */
 struct claim_change {
 	bool warning;
 	const char *reason; /* NULL: nothing; static, or part of the case and its news */
@@ -39,7 +39,7 @@ struct claim_change {
  * PCIDevice first, so that a client that waited for the claim finds the driver there. */
 bool claim_status_awaits_device(const struct claim_case *c, const struct claim_group *group);
 
-/* The patch; NULL, and no change, if the status is so already. The caller releases both. */
+/* The patch; NULL, and no change, if the status is up to date. The caller releases both. */
 json_t *claim_status_patch(const struct claim_case *c, const struct claim_group *group,
 			   const struct claim_news *news, struct claim_change *ret_change);
 

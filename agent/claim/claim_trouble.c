@@ -48,7 +48,8 @@ static const struct api_condition *find_stuck(const struct claim_case *c)
 	return bound && strcmp(str_or_empty(bound->reason), "Stuck") == 0 ? bound : NULL;
 }
 
-/* The message says since when, not for how long, and stays the same while the same wait lasts. */
+/* The message has the start of the wait, not its length, so it does not change while the wait
+ * lasts. */
 static void set_stuck(const struct claim_case *c, struct claim_trouble *trouble)
 {
 	const struct binder_trouble *t = &c->trouble;
@@ -117,8 +118,8 @@ bool claim_trouble_holds(const struct claim_case *c, bool live)
 	       c->last.verb == (live ? BINDER_BIND : BINDER_RELEASE);
 }
 
-/* The next try begins: what the last one came to stays told until this one is at its end, so that
- * tries which fail alike write nothing. */
+/* The next attempt begins. The status keeps the result of the last one until this one has ended, so
+ * attempts that fail in the same way write nothing. */
 static bool keep_told(const struct claim_case *c, struct claim_trouble *trouble)
 {
 	static const char *const passing[] = { "Bound",
@@ -154,7 +155,7 @@ bool claim_trouble_unpublished(const struct claim_case *c, const struct claim_gr
 	if (!c->device)
 		return true;
 	told = api_meta_annotation(&c->device->meta, NAMES_ANNOTATION_DRIVER);
-	/* A passthrough driver is no device's own: the PCIDevice does not say it. */
+	/* A PCIDevice never has a passthrough driver as its native driver. */
 	return native && *native && !claim_driver_is_passthrough(c, native) &&
 	       !native_driver_valid(told);
 }
@@ -214,8 +215,8 @@ static bool is_deleted(const char *holder)
 	return strstr(holder, "a deleted pod") != NULL;
 }
 
-/* The pod of another function of the group may be somebody else's, who has claimed that one.
- * Holders that are named by a UID are in no list. */
+/* The pod of another function of the group may belong to another user, who has claimed that
+ * function. Holders with a UID in place of a name are in no list. */
 static void set_allocated(const struct claim_case *c, struct claim_trouble *trouble)
 {
 	auto_free char *name = names_pcidevice(c->node_name, c->allocated);

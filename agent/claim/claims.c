@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/claim/claim_attempts.h"
+#include "agent/claim/claim_audit.h"
 #include "agent/claim/claim_foreign.h"
 #include "agent/claim/claim_group.h"
 #include "agent/claim/claim_plan.h"
@@ -12,13 +13,12 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "agent/process/pid_watch.h"
 #include "api/condition.h"
 #include "api/json_values.h"
 #include "api/names.h"
-#include "api/object.h"
-#include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/reason.h"
 #include "base/err.h"
@@ -27,9 +27,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "kube/audit.h"
 #include "kube/clock.h"
-#include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"
 #include "kube/reason_count.h"
@@ -57,8 +55,8 @@ static char *claim_pods_find(const struct claims_deps *deps, const struct invent
 	return found;
 }
 
-/* The ResourceClaim for which a function of the IOMMU group of @address (NULL: none) is bound; NULL:
- * none. The caller frees. */
+/* The ResourceClaim for which a function of the IOMMU group of @address (NULL: none) is bound;
+ * NULL: none. The caller frees. */
 static char *claim_pods_bound_for(const struct claims_deps *deps, const struct inventory *inventory,
 				  const char *address)
 {
@@ -129,19 +127,18 @@ struct claims {
 	struct map *works; /* name of the claim -> struct work */
 	struct claim_foreign *foreign;
 	struct on_demand_binds *binds;
-	struct on_demand_job *on_demand_jobs; /* binds for ResourceClaims that are under way */
 	struct reason_count *count;
 	struct metric *seconds; /* {verb}, may be NULL */
 };
 
-/* What is under way for a claim, and what it waits for. */
+/* The work for a claim that is not at rest, and the process that it waits for. */
 struct work {
 	struct claims *claims;
 	char *name;
-	uint64_t began_ms; /* the first step since it last was at rest; 0: it is */
+	uint64_t began_ms; /* time of the first step since it was at rest; 0: it is at rest */
 	char *lead;        /* a function that the transition moves; NULL: none is under way */
 	enum binder_verb verb;
-	bool moved; /* a transition has ended well since it last was at rest */
+	bool moved; /* a transition has succeeded since it was at rest */
 
 	int pid;                 /* of the process that it waits for; 0: none */
 	struct pid_watch *watch; /* NULL: it ended, or cannot be watched      */
@@ -154,7 +151,7 @@ struct job {
 	char *bound;   /* as claim_decision has it */
 };
 
-/* Where a test can end the program: before each step that others can see, and after it. */
+/* Failpoints before and after each step that others can see. */
 static const struct {
 	const char *before;
 	const char *after;
@@ -181,7 +178,7 @@ static uint64_t now_ms(const struct claims *claims)
 	return clock_now_ms(claims->node->clock);
 }
 
-/* Nothing can be decided before all of it is there. */
+/* Nothing is decided before all of this has been read. */
 static bool is_informed(const struct claims *claims)
 {
 	const struct this_node *node = claims->node;
@@ -192,8 +189,7 @@ static bool is_informed(const struct claims *claims)
 	       (!usb_claims || informer_synced(usb_claims));
 }
 
-/* The function that the claim @name is about; NULL: none that can be of this node. The caller
- * frees. */
+/* The function of the claim @name; NULL: none of this node. The caller frees. */
 static char *address_of(const struct claims *claims, const char *name)
 {
 	return claim_group_address(claims->node->name, claims->node->inventory, name);
@@ -234,8 +230,8 @@ static struct work *work_of(struct claims *claims, const char *name)
 	return work;
 }
 
-/* The pid stays known: a watch on the same number would fire at once again if it is a process of
- * another pid namespace. */
+/* Keep the pid: another watch on the same number would fire at once if the process is in another
+ * pid namespace. */
 static void on_holder_gone(void *arg)
 {
 	struct work *work = arg;
@@ -265,154 +261,9 @@ static void watch_holder(struct work *work, int pid)
 			  log_str("reason", err.msg));
 }
 
-/* --- what is recorded ------------------------------------------------------------------------- */
-
-/* What to record of a function that was moved or that the claim's status names. Borrowed. */
-struct record {
-	const char *name; /* of its PCIDevice       */
-	const char *user; /* for whom; NULL: no user */
-	bool release;     /* it goes back           */
-	const char *result;
-	const char *reason;
-	const char *message;
-	bool warning;
-};
-
-static void record_audit(const struct claims *claims, const struct record *record)
-{
-	const struct pcidevice *device =
-		store_object(informer_store(claims->node->devices[INVENTORY_PCI]), record->name);
-
-	audit_record(claims->node->events,
-		     &(struct events_about){ &pcidevice_kind, device ? &device->meta : NULL },
-		     &(struct audit){
-			     .action = record->release ? "release" : "bind",
-			     .result = record->result,
-			     .user = record->user,
-			     .kind = pcidevice_kind.kind,
-			     .device = record->name,
-			     .node = claims->node->name,
-			     .reason = record->reason,
-			     .message = record->message,
-			     .warning = record->warning,
-		     });
-}
-
-/* Of the last transition, if the event says what that came to. */
-static const char *result_of(const struct claims *claims, const struct reconcile_view *view,
-			     const struct decision *decision)
-{
-	auto_free char *address = address_of(claims, view->key);
-	struct claim_view known = view_of(claims, address, view);
-	const struct task_outcome *outcome = known.last.outcome;
-
-	if (decision->warning && outcome && outcome->reason &&
-	    strcmp(outcome->reason, decision->event_reason) == 0)
-		return task_result_text(outcome->result);
-	return audit_result(decision->event_reason, decision->warning);
-}
-
-/* That the device is bound, when the event of the step says what hinders the claim. */
-static void record_bound(const struct claims *claims, const struct reconcile_view *view,
-			 const char *message)
-{
-	const struct pcideviceclaim *claim = view->object;
-
-	record_audit(claims, &(struct record){
-				     .name = view->key,
-				     .user = claim->spec.user_name,
-				     .result = task_result_text(TASK_DONE),
-				     .reason = "Bound",
-				     .message = message,
-			     });
-	events_record(claims->node->events,
-		      &(struct events_about){ &pcideviceclaim_kind, &claim->meta }, EVENTS_NORMAL,
-		      "Bound", "%s", message);
-}
-
-static void record_step(const struct claims *claims, const struct reconcile_view *view,
-			const struct decision *decision)
-{
-	const struct pcideviceclaim *claim = view->object;
-	const struct job *job = decision->job;
-
-	if (job && job->bound)
-		record_bound(claims, view, job->bound);
-	if (!decision->event_reason)
-		return;
-	record_audit(claims, &(struct record){
-				     .name = view->key,
-				     .user = claim->spec.user_name,
-				     .release = claim->meta.deletion_timestamp &&
-						strcmp(decision->event_reason, "Bound") != 0,
-				     .result = result_of(claims, view, decision),
-				     .reason = decision->event_reason,
-				     .message = decision->event_message,
-				     .warning = decision->warning,
-			     });
-}
-
-/* Does the status of a claim say what became of the device @name? */
-static bool has_claim(const struct claims *claims, const struct reconcile_view *view,
-		      const char *name)
-{
-	if (strcmp(name, view->key) == 0)
-		return view->object != NULL;
-	return store_get(informer_store(claims->node->claims[INVENTORY_PCI]), name) != NULL;
-}
-
-/* What the helper saw of a function at the end of the last transition. NULL: nothing. */
-static const struct binder_seen *seen_after(const struct claim_attempt *last, const char *address)
-{
-	for (size_t i = 0; last->outcome && i < last->seen->len; i++) {
-		if (strcmp(last->seen->items[i].address, address) == 0)
-			return &last->seen->items[i];
-	}
-	return NULL;
-}
-
-static char *moved_message(const struct claim_attempt *last, const struct binder_function *f,
-			   bool release)
-{
-	const struct binder_seen *seen = seen_after(last, f->address);
-
-	if (!release)
-		return xasprintf("bound to %s for the claim %s", f->driver, f->claim);
-	if (!seen)
-		return xasprintf("%s was released", f->address);
-	return seen->driver ? xasprintf("%s is back on %s", f->address, seen->driver)
-			    : xasprintf("%s has no driver now", f->address);
-}
-
-/* The functions that were moved and have no claim of their own, or none any more. */
-static void record_moved(const struct claims *claims, const struct reconcile_view *view,
-			 const struct binder_job *job)
-{
-	const struct pcideviceclaim *claim = view->object;
-	bool release = job->verb == BINDER_RELEASE;
-	auto_free char *address = address_of(claims, view->key);
-	struct claim_view known = view_of(claims, address, view);
-
-	for (size_t i = 0; i < job->len; i++) {
-		const struct binder_function *f = &job->items[i];
-		auto_free char *name = names_pcidevice(claims->node->name, f->address);
-		auto_free char *message = moved_message(&known.last, f, release);
-
-		if (!has_claim(claims, view, name))
-			record_audit(claims, &(struct record){
-						     .name = name,
-						     .user = claim ? claim->spec.user_name : NULL,
-						     .release = release,
-						     .result = task_result_text(TASK_DONE),
-						     .reason = release ? "Released" : "Bound",
-						     .message = message,
-					     });
-	}
-}
-
 /* --- what is decided -------------------------------------------------------------------------- */
 
-/* Of the whole group; what is in use now is judged by itself. */
+/* How long the group does not count as free yet. Functions in use now are judged elsewhere. */
 static uint64_t unproven_ms(const struct claims *claims, const char *address,
 			    const struct pcideviceclaim *claim)
 {
@@ -433,8 +284,8 @@ static uint64_t unproven_ms(const struct claims *claims, const char *address,
 	return longest_ms;
 }
 
-/* Of all functions that the claim of @address (NULL: none) would have bound. NULL: there is
- * none; the caller frees. */
+/* Why a function that the claim of @address (NULL: none) would bind must not get a VFIO node; NULL:
+ * all may. The caller frees. */
 static char *bind_trouble_of(const struct claims *claims, const char *address,
 			     const struct pcideviceclaim *claim)
 {
@@ -454,7 +305,7 @@ static char *bind_trouble_of(const struct claims *claims, const char *address,
 	return trouble;
 }
 
-/* A case, and what of it is neither the node's nor the caller's. */
+/* A case, with the texts that it owns. */
 struct looked {
 	struct claim_case c;
 	char *holder, *given, *bind_trouble, *bound_for;
@@ -469,7 +320,7 @@ struct subject {
 	bool on_demand;                     /* as struct claim_case has it   */
 };
 
-/* What a claim and a bind on demand depend on alike. */
+/* Fill what the plans of claims and of binds on demand have in common. */
 static void look(const struct claims *claims, const struct subject *subject,
 		 const struct claim_view *known, struct looked *ret_looked)
 {
@@ -545,7 +396,7 @@ static void job_free(void *arg)
 	free(job);
 }
 
-/* Takes what @from has. */
+/* Takes the texts of @from. */
 static void hand_over(struct claim_decision *from, const struct reconcile_view *view,
 		      struct decision *ret_decision)
 {
@@ -576,7 +427,8 @@ static void hand_over(struct claim_decision *from, const struct reconcile_view *
 	ret_decision->event_message = take_ptr(from->event_message);
 }
 
-/* When the next attempt is due, and the failure of the last one if the queue has not been told. */
+/* Add the time of the next attempt, and the failure of the last one if it has not been reported to
+ * the queue. */
 static void add_past(const struct claims *claims, const char *address, const char *name,
 		     uint64_t hold_ms, struct decision *decision)
 {
@@ -588,7 +440,7 @@ static void add_past(const struct claims *claims, const char *address, const cha
 					     &decision->failure);
 }
 
-/* Is its device still being set up? Giving one back never waits for that. */
+/* Is its device still being set up? A release does not wait for that. */
 static bool is_held(const struct claims *claims, const char *address,
 		    const struct pcideviceclaim *claim)
 {
@@ -596,8 +448,9 @@ static bool is_held(const struct claims *claims, const char *address,
 	       claims->deps.is_held(claims->deps.arg, address);
 }
 
-/* The one who runs a transition, or the next inventory, has the claim looked at again. What a bind for
- * a ResourceClaim read back says nothing of the claim, also if it has been unprepared since. */
+/* The end of the transition, or the next inventory, enqueues the claim again. The result of a
+ * bind for a ResourceClaim does not count for the claim, also if the ResourceClaim was
+ * unprepared since. */
 static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
 {
 	return known->running || known->unsure ||
@@ -654,7 +507,7 @@ static void before_step(void *arg, const struct reconcile_view *view,
 
 	if (work->began_ms == 0)
 		work->began_ms = now_ms(claims);
-	if (decision->step != STEP_ACT) /* which may come to nothing: act() */
+	if (decision->step != STEP_ACT) /* which may not begin: act() */
 		reach(failpoints[decision->detail].before);
 }
 
@@ -664,12 +517,15 @@ static void after_step(void *arg, const struct reconcile_view *view,
 	struct claims *claims = arg;
 	const struct job *job = decision->job;
 
+	auto_free char *address = address_of(claims, view->key);
+	struct claim_view known = view_of(claims, address, view);
+
 	if (decision->step == STEP_ACT) {
 		if (work_of(claims, view->key)->moved)
-			record_moved(claims, view, &job->binder);
+			claim_audit_moved(claims->node, view, &job->binder, &known.last);
 		return;
 	}
-	record_step(claims, view, decision);
+	claim_audit_step(claims->node, view, decision, job ? job->bound : NULL, &known.last);
 	reach(failpoints[decision->detail].after);
 }
 
@@ -705,7 +561,7 @@ static void on_rest(void *arg, const char *name, const void *object,
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* All claims that have to do with a function of @members, but for @except. */
+/* Enqueue the claims that a function of @members concerns, but not @except. */
 static void enqueue_members(struct claims *claims, const struct json_strs *members,
 			    const char *except)
 {
@@ -719,6 +575,16 @@ static void enqueue_members(struct claims *claims, const struct json_strs *membe
 			reconcile_enqueue(claims->reconcile, names.items[i]);
 	}
 	json_strs_done(&names);
+}
+
+/* The functions @members have moved: their claims and binds on demand may go on, and only a scan
+ * shows the new state. */
+static void on_members_moved(struct claims *claims, const struct json_strs *members,
+			     const char *except)
+{
+	enqueue_members(claims, members, except);
+	on_demand_binds_wake(claims->binds);
+	claims->deps.on_moved(claims->deps.arg);
 }
 
 static enum claim_step step_of(enum binder_verb verb)
@@ -735,9 +601,7 @@ static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 	reach(failpoints[step_of(work->verb)].after);
 	claim_attempts_end(claims->attempts, lead, outcome);
 	work->moved = outcome->task.result == TASK_DONE;
-	enqueue_members(claims, claim_attempts_members(claims->attempts, lead), work->name);
-	on_demand_binds_wake(claims->binds);
-	claims->deps.on_moved(claims->deps.arg);
+	on_members_moved(claims, claim_attempts_members(claims->attempts, lead), work->name);
 	reconcile_acted(claims->reconcile, work->name);
 }
 
@@ -749,10 +613,8 @@ static void on_free(void *arg, const char *group)
 
 	log_info("stuck helper has ended", log_str("group", group));
 	claim_attempts_unstick(claims->attempts, claims->binder, now_ms(claims), &members);
-	enqueue_members(claims, &members, NULL);
+	on_members_moved(claims, &members, NULL);
 	json_strs_done(&members);
-	on_demand_binds_wake(claims->binds);
-	claims->deps.on_moved(claims->deps.arg);
 }
 
 static void on_late(void *arg, const char *address)
@@ -797,20 +659,7 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 	return true;
 }
 
-/* --- binds on demand --------------------------------------------------------------------------- */
-
-/* A claim of the function @name, and of its group, that no API server has. The caller frees. */
-static struct pcideviceclaim *claim_on_demand(const struct claims *claims, const char *name,
-					      const char *uid)
-{
-	struct pcideviceclaim *claim = api_object_new(&pcideviceclaim_kind);
-
-	claim->meta.name = xstrdup(name);
-	claim->meta.uid = xstrdup(uid);
-	claim->spec.node_name = xstrdup(claims->node->name);
-	claim->spec.include_iommu_group = true;
-	return claim;
-}
+/* --- binds on demand -------------------------------------------------------------------------- */
 
 static void wait_on_demand(struct claim_on_demand_decision *decision, const char *what)
 {
@@ -818,13 +667,13 @@ static void wait_on_demand(struct claim_on_demand_decision *decision, const char
 						       .message = xstrdup(what) };
 }
 
-/* @uid is NULL to ask whether the function could be bound: then what its VFIO node's number would be is
- * not asked, which is seldom a trouble, takes its time and is asked before the bind. */
-static void on_demand_step(const struct claims *claims, const char *address, const char *uid,
-			   struct claim_on_demand_decision *ret_decision)
+/* As struct on_demand_binds_deps has it. The number of the future VFIO node is only checked before
+ * a bind: the check is slow, and it seldom finds anything. */
+static void plan_on_demand(void *arg, const char *address, const struct pcideviceclaim *claim,
+			   bool may_bind, struct claim_on_demand_decision *ret_decision)
 {
-	auto_free char *name = names_pcidevice(claims->node->name, address);
-	struct pcideviceclaim *claim;
+	const struct claims *claims = arg;
+	const char *name = claim->meta.name;
 	struct claim_view known;
 	struct looked looked;
 
@@ -832,157 +681,33 @@ static void on_demand_step(const struct claims *claims, const char *address, con
 		wait_on_demand(ret_decision, "the devices of this node have not been read yet");
 		return;
 	}
-	claim = claim_on_demand(claims, name, uid ? uid : "none");
 	claim_attempts_view(claims->attempts, address, name, claim, now_ms(claims), &known);
-	if (known.running)
+	if (known.running) {
 		wait_on_demand(ret_decision, "a transition of its IOMMU group is under way");
-	else if (known.unsure)
+	} else if (known.unsure) {
 		wait_on_demand(ret_decision, "the node's devices have to be read again");
-	else if (is_held(claims, address, claim))
+	} else if (is_held(claims, address, claim)) {
 		wait_on_demand(ret_decision, "the device is still being set up");
-	else {
+	} else {
 		look(claims,
 		     &(struct subject){
 			     .name = name, .claim = claim, .address = address, .on_demand = true },
 		     &known, &looked);
-		looked.bind_trouble = uid ? bind_trouble_of(claims, address, claim) : NULL;
+		looked.bind_trouble = may_bind ? bind_trouble_of(claims, address, claim) : NULL;
 		looked.c.bind_trouble = looked.bind_trouble;
 		claim_plan_on_demand(&looked.c, ret_decision);
 		looked_done(&looked);
 	}
-	api_object_free(&pcideviceclaim_kind, claim);
 }
 
-static void plan_on_demand(void *arg, const char *address, const char *uid,
-			   struct claim_on_demand_decision *ret_decision)
+static void on_demand_ended(void *arg, const struct json_strs *members)
 {
-	on_demand_step(arg, address, uid, ret_decision);
-}
-
-/* Of a bind for a ResourceClaim, which is under way. */
-struct on_demand_job {
-	struct claims *claims;
-	struct json_strs addresses; /* of the functions that it moves */
-	char *uid, *to;             /* of the ResourceClaim: as struct on_demand_spec */
-	struct on_demand_job *next;
-};
-
-static void on_demand_job_free(struct on_demand_job *running)
-{
-	json_strs_done(&running->addresses);
-	free(running->uid);
-	free(running->to);
-	free(running);
-}
-
-static void record_on_demand(const struct claims *claims, const struct on_demand_job *running)
-{
-	auto_free char *message = xasprintf("bound for the %s, on demand", running->to);
-
-	for (size_t i = 0; i < running->addresses.len; i++) {
-		auto_free char *name =
-			names_pcidevice(claims->node->name, running->addresses.items[i]);
-
-		record_audit(claims, &(struct record){ .name = name,
-						       .result = task_result_text(TASK_DONE),
-						       .reason = "Bound",
-						       .message = message });
-	}
-}
-
-static void on_demand_job_end(void *arg, const struct binder_outcome *outcome)
-{
-	struct on_demand_job *running = arg;
-	struct claims *claims = running->claims;
-	struct on_demand_job **at = &claims->on_demand_jobs;
-	const char *lead = running->addresses.items[0];
-
-	failpoint("agent-lend-after");
-	while (*at != running)
-		at = &(*at)->next;
-	*at = running->next;
-	claim_attempts_end(claims->attempts, lead, outcome);
-	if (outcome->task.result == TASK_DONE)
-		record_on_demand(claims, running);
-	enqueue_members(claims, claim_attempts_members(claims->attempts, lead), NULL);
-	on_demand_binds_wake(claims->binds);
-	claims->deps.on_moved(claims->deps.arg);
-	on_demand_job_free(running);
-}
-
-static void on_demand_job_begin(struct claims *claims, const struct on_demand_spec *spec,
-				const struct binder_job *job)
-{
-	struct on_demand_job *running = xcalloc(1, sizeof(*running));
-
-	*running = (struct on_demand_job){ .claims = claims,
-					   .uid = xstrdup(spec->uid),
-					   .to = xstrdup(spec->to),
-					   .next = claims->on_demand_jobs };
-	for (size_t i = 0; i < job->len; i++)
-		json_strs_add(&running->addresses, job->items[i].address);
-	claims->on_demand_jobs = running;
-	failpoint("agent-lend-before");
-	binder_start(claims->binder, job, on_demand_job_end, running);
-}
-
-static bool bind_on_demand(void *arg, const char *address, const struct on_demand_spec *spec,
-			   const struct binder_job *job)
-{
-	struct claims *claims = arg;
-	auto_free char *name = names_pcidevice(claims->node->name, address);
-	struct pcideviceclaim *claim = claim_on_demand(claims, name, spec->uid);
-	struct json_strs members = { 0 };
-	bool idle;
-
-	claim_group_add_members(claims->node->inventory, address, &members);
-	idle = claim_attempts_idle(claims->attempts, claims->binder, &members);
-	if (idle) {
-		claim_attempts_begin(
-			claims->attempts,
-			&(struct claim_begin){
-				.job = job, .members = &members, .name = name, .claim = claim },
-			now_ms(claims));
-		on_demand_job_begin(claims, spec, job);
-	}
-	json_strs_done(&members);
-	api_object_free(&pcideviceclaim_kind, claim);
-	return idle;
-}
-
-/* What is stuck has ended for the bind. */
-static bool is_binding(void *arg, const char *address, const char *uid)
-{
-	const struct claims *claims = arg;
-
-	for (const struct on_demand_job *running = claims->on_demand_jobs; running;
-	     running = running->next) {
-		if (strcmp(running->uid, uid) == 0 && json_strs_has(&running->addresses, address))
-			return true;
-	}
-	return false;
-}
-
-static bool is_one_group(void *arg, const char *a, const char *b)
-{
-	const struct claims *claims = arg;
-	const struct inventory *inventory = claims->node->inventory;
-	const struct pci_facts *one = inventory ? facts_find_pci(inventory->facts, a) : NULL;
-	const struct pci_facts *other = inventory ? facts_find_pci(inventory->facts, b) : NULL;
-
-	return one && other && str_match(one->iommu_group, other->iommu_group);
+	on_members_moved(arg, members, NULL);
 }
 
 char *claims_on_demand_trouble(const struct claims *claims, const char *address)
 {
-	struct claim_on_demand_decision decision;
-	char *trouble = NULL;
-
-	on_demand_step(claims, address, NULL, &decision);
-	if (decision.step == CLAIM_ON_DEMAND_REFUSE)
-		trouble = take_ptr(decision.message);
-	claim_on_demand_decision_done(&decision);
-	return trouble;
+	return on_demand_binds_trouble(claims->binds, address);
 }
 
 struct on_demand_bind *claims_bind_on_demand(struct claims *claims,
@@ -1024,7 +749,8 @@ void claims_enqueue_all(struct claims *claims)
 	claim_foreign_look(claims->foreign);
 }
 
-/* A pod may have lost its device since the helper was started, which may not have begun. */
+/* A pod may have lost its device since a helper was started, so that the new VFIO node could get a
+ * number that the pod may open. Cancel binds that have not begun. */
 static void cancel_troubled(struct claims *claims)
 {
 	const struct claims_deps *deps = &claims->deps;
@@ -1046,7 +772,8 @@ void claims_update_attempts(struct claims *claims)
 	cancel_troubled(claims);
 }
 
-/* A claim that is gone wants nothing bound any more: what is not begun need not be taken back. */
+/* A claim that is gone needs no bind any more. Cancel one that has not begun, so that it need not
+ * be undone. */
 static void cancel_bind(struct claims *claims, const char *name)
 {
 	const struct entry *entry =
@@ -1054,7 +781,7 @@ static void cancel_bind(struct claims *claims, const char *name)
 	const struct pcideviceclaim *claim = entry ? entry->object : NULL;
 
 	if (entry && !claim)
-		return; /* it cannot be read: that says nothing */
+		return; /* it cannot be read, so nothing is known */
 	binder_cancel(claims->binder, name,
 		      claim && !claim->meta.deletion_timestamp ? claim->meta.uid : NULL);
 }
@@ -1085,8 +812,7 @@ void claims_set_node_address(struct claims *claims, const char *address)
 	binder_set_node_address(claims->binder, address);
 }
 
-/* One that is held waits for the function; one that nothing has been said of yet may get it at
- * once. */
+/* A claim that is Held waits for the function; a claim without conditions may get it at once. */
 static bool takes(const struct pcideviceclaim *claim)
 {
 	const struct api_condition *accepted =
@@ -1129,14 +855,11 @@ bool claims_moving(const struct claims *claims, const char *name)
 
 static struct reconcile *new_reconcile(struct claims *claims)
 {
-	const struct this_node *node = claims->node;
-
-	return reconcile_new(&(struct reconcile_spec){
+	const struct reconcile_spec spec = {
 		.name = "pcideviceclaims",
 		.kind = &pcideviceclaim_kind,
-		.objects = node->claims[INVENTORY_PCI],
+		.objects = claims->node->claims[INVENTORY_PCI],
 		.needs = claims->needs,
-		.field_manager = "hostdev-agent",
 		.max_running = RUNS_AT_A_TIME,
 		.is_ready = has_inventory,
 		.is_ours = is_ours,
@@ -1146,11 +869,9 @@ static struct reconcile *new_reconcile(struct claims *claims)
 		.act = act,
 		.rested = on_rest,
 		.arg = claims,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	};
+
+	return node_reconcile_new(claims->node, &spec);
 }
 
 struct claims *claims_new(const struct this_node *node, const struct claims_deps *deps)
@@ -1173,11 +894,11 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 	claims->attempts = claim_attempts_new(node);
 	claims->foreign = claim_foreign_new(node, claims->attempts);
 	claims->binds =
-		on_demand_binds_new(&(struct on_demand_binds_deps){ .clock = node->clock,
+		on_demand_binds_new(&(struct on_demand_binds_deps){ .node = node,
+								    .binder = claims->binder,
+								    .attempts = claims->attempts,
 								    .plan = plan_on_demand,
-								    .bind = bind_on_demand,
-								    .is_binding = is_binding,
-								    .is_one_group = is_one_group,
+								    .ended = on_demand_ended,
 								    .arg = claims });
 	claims->seconds = metrics_family(node->metrics, &seconds_desc);
 	metric_show(claims->seconds, (const char *const[]){ "bind" });
@@ -1188,16 +909,11 @@ struct claims *claims_new(const struct this_node *node, const struct claims_deps
 
 struct claims *claims_free(struct claims *claims)
 {
-	struct on_demand_job *running;
 	size_t cursor = 0;
 	void *work;
 
 	if (!claims)
 		return NULL;
-	while ((running = claims->on_demand_jobs)) {
-		claims->on_demand_jobs = running->next;
-		on_demand_job_free(running);
-	}
 	on_demand_binds_free(claims->binds);
 	binder_free(claims->binder);
 	reconcile_free(claims->reconcile);

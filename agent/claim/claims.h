@@ -58,11 +58,11 @@ void claims_update_attempts(struct claims *claims);
  * controller, or whether a pod has the device: enqueue the claims of its IOMMU group. */
 void claims_enqueue(struct claims *claims, const char *name);
 
-/* The node's address, whose interface is never given away (copied; NULL: not known). */
+/* The node's address, whose interface is never bound (copied; NULL: not known). */
 void claims_set_node_address(struct claims *claims, const char *address);
 
-/* A list of claims or devices, or an inventory, is there, or anything else changed: enqueue every
- * claim. */
+/* Enqueue every claim: a list of claims or devices, or an inventory, has been read, or anything
+ * else has changed. */
 void claims_enqueue_all(struct claims *claims);
 
 /* The name of the claim that takes the function at @address: its own, or one that includes its
@@ -74,8 +74,8 @@ char *claims_taker(const struct claims *claims, const char *address);
  * object is not to be written yet. */
 bool claims_moving(const struct claims *claims, const char *name);
 
-/* Why the function at @address could not be bound for a ResourceClaim now (on_demand_binds.h). NULL: it could, or
- * it is not known yet. The caller frees. */
+/* Why the function at @address could not be bound for a ResourceClaim now (on_demand_binds.h).
+ * NULL: it could, or it is not known yet. The caller frees. */
 char *claims_on_demand_trouble(const struct claims *claims, const char *address);
 
 /* on_demand_binds_begin() and on_demand_binds_stop(), which frees the bind. */

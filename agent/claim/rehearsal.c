@@ -79,7 +79,7 @@ static const char *recorded_uid(const struct rehearsal_wish *wish, const char *n
 	return NULL;
 }
 
-/* A claim as a person would write it, or as it is when it is being deleted. */
+/* A claim as a user would write it, or as it is while it is being deleted. */
 static json_t *claim_of(const struct rehearsal_wish *wish, const char *name)
 {
 	const char *uid = recorded_uid(wish, name);

@@ -163,7 +163,8 @@ static void put_root(json_t *attributes, const struct facts *facts, const char *
 	put_text(attributes, STANDARD "pcieRoot", root);
 }
 
-/* Of a function that is bound on demand its own, so that a Prepare rewrites no slice. */
+/* A function that is bound on demand keeps its own driver here, so that a Prepare rewrites no
+ * slice. */
 static const char *driver_of(const struct facts *facts, const struct dra_device *device,
 			     const char *now)
 {

@@ -1,9 +1,9 @@
 /*
- * on_demand_binder: binds devices that a ResourceClaim has for as long as it is prepared, in the words of
- * agent/dra and agent/resource. The part that binds devices implements it.
+ * on_demand_binder: binds devices that a ResourceClaim has for as long as it is prepared, in the
+ * words of agent/dra and agent/resource. The part that binds devices implements it.
  *
- * There is no function that gives a device back: that is done for each device that is bound for a
- * ResourceClaim which has no checkpoint, whenever nobody has it any more (agent/claim/on_demand_binds.h).
+ * No function releases a device: each device that is bound for a ResourceClaim without a checkpoint
+ * is released as soon as nobody has it (agent/claim/on_demand_binds.h).
  */
 #pragma once
 
@@ -25,15 +25,15 @@ struct on_demand_devices {
 typedef void on_demand_bound_fn(void *arg, const struct err *err);
 
 struct on_demand_binder {
-	/* Why the device @id could not be bound now. NULL: it could, or is bound for a
+	/* Why the device @id could not be bound now. NULL: it could, or it is bound for a
 	 * ResourceClaim. The caller frees. */
 	char *(*trouble)(void *arg, const char *id);
-	/* Is the device @id being bound or given back, or was it since the last scan began? That
-	 * scan may have read its driver before, and its record after. */
+	/* Is the device @id being bound or released, or was it since the last scan began? That scan
+	 * may have read its driver before, and its record after. */
 	bool (*moving)(void *arg, const char *id);
-	/* Bind the devices, with all of their IOMMU groups. What will pass soon is waited for,
-	 * anything else is an error. @bound is called once, not before this has returned, unless it
-	 * is stopped before. */
+	/* Bind the devices, with all of their IOMMU groups. The bind waits for what passes soon;
+	 * anything else is an error. @bound is called once, not before this has returned, unless
+	 * the bind is stopped. */
 	struct on_demand_bind *(*begin)(void *arg, const struct on_demand_devices *devices,
 					on_demand_bound_fn *bound, void *bound_arg);
 	/* Begin nothing more for the bind, which is gone then. True if something is being bound for

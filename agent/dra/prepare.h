@@ -7,11 +7,11 @@
  * checks as for the kubelet's Allocate.
  *
  * A device that is offered on demand is bound during Prepare: a first checkpoint is written before,
- * and the final one after the bind. What a crash leaves of a first checkpoint is given back
- * (on_demand_binder.h); so is what a call leaves that ran out of time, if the kubelet does not ask again.
- * Nothing else is bound or reset here, and nothing waits for a device to become free. A claim that
- * cannot be prepared now is refused with the reason, and the kubelet retries. The reason is also told
- * in the claim's status (device_status.h).
+ * and the final one after the bind. The devices of a first checkpoint are released
+ * (on_demand_binder.h) after a crash, and after a call that ran out of time if the kubelet does not
+ * ask again. Nothing else is bound or reset here, and nothing waits for a device to become free. A
+ * claim that cannot be prepared now is refused with the reason, and the kubelet retries. The reason
+ * is also written to the claim's status (device_status.h).
  */
 #pragma once
 
@@ -32,11 +32,10 @@ struct prepared_claim;
 struct this_node;
 
 enum {
-	PREPARE_UNKNOWN = 1,       /* result of prepare_again()                              */
-	PREPARE_GET_MS = 5000,     /* timeout for reading the claim; the kubelet waits 45 s  */
-	PREPARE_MS = 10000,        /* timeout for all of it; then the kubelet asks again     */
-	PREPARE_AGAIN_MS = 60000,  /* within which it does: it retries every 10 to 15 s      */
-	PREPARE_DEVICES_MAX = 256, /* of one claim; the API server allows fewer              */
+	PREPARE_UNKNOWN = 1,      /* result of prepare_again()                              */
+	PREPARE_GET_MS = 5000,    /* timeout for reading the claim; the kubelet waits 45 s  */
+	PREPARE_MS = 10000,       /* timeout for all of it; then the kubelet asks again     */
+	PREPARE_AGAIN_MS = 60000, /* within which it does: it retries every 10 to 15 s      */
 };
 
 /* Borrowed. */

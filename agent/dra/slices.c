@@ -9,6 +9,7 @@
 
 #include "agent/dra/dra_devices.h"
 #include "agent/dra/runtime_cdi.h"
+#include "agent/node/node_reconcile.h"
 #include "agent/node/this_node.h"
 #include "api/json_map.h"
 #include "api/json_map_read.h"
@@ -51,8 +52,8 @@ struct slices {
 
 static const struct metric_desc withheld_desc = {
 	.name = "hostdev_dra_withheld",
-	.help = "1 while nothing is offered by DRA, though the HostDeviceConfig asks for it, because "
-		"the container runtime is not known to have CDI.",
+	.help = "1 while nothing is offered by DRA, though the HostDeviceConfig asks for it, "
+		"because the container runtime is not known to have CDI.",
 	.type = METRIC_GAUGE,
 };
 
@@ -503,6 +504,19 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 	struct slices *slices = xcalloc(1, sizeof(*slices));
 	auto_free char *selector =
 		xasprintf("spec.driver=" DRA_DRIVER ",spec.nodeName=%s", node->name);
+	const struct reconcile_spec spec = {
+		.name = "resourceslices",
+		.kind = &resourceslice_kind,
+		.field_selector = selector,
+		.on_synced = on_synced,
+		.max_running = DRA_KINDS,
+		.is_ready = is_ready,
+		.is_ours = is_ours,
+		.plan = plan,
+		.before = before,
+		.rested = rested,
+		.arg = slices,
+	};
 
 	slices->node = node;
 	slices->devices = devices;
@@ -512,24 +526,7 @@ struct slices *slices_new(const struct this_node *node, const struct dra_devices
 	slices->leaving = map_new();
 	slices->applied = map_new();
 	slices->withheld = metrics_family(node->metrics, &withheld_desc);
-	slices->reconcile = reconcile_new(&(struct reconcile_spec){
-		.name = "resourceslices",
-		.kind = &resourceslice_kind,
-		.field_selector = selector,
-		.on_synced = on_synced,
-		.field_manager = "hostdev-agent",
-		.max_running = DRA_KINDS,
-		.is_ready = is_ready,
-		.is_ours = is_ours,
-		.plan = plan,
-		.before = before,
-		.rested = rested,
-		.arg = slices,
-		.client = node->client,
-		.clock = node->clock,
-		.events = node->events,
-		.metrics = node->metrics,
-	});
+	slices->reconcile = node_reconcile_new(node, &spec);
 	return slices;
 }
 
@@ -537,7 +534,6 @@ struct slices *slices_free(struct slices *slices)
 {
 	size_t cursor = 0;
 	void *record = NULL;
-	void *text = NULL;
 
 	if (!slices)
 		return NULL;
@@ -546,9 +542,7 @@ struct slices *slices_free(struct slices *slices)
 		record_free(record);
 	map_free(slices->records);
 	map_free(slices->leaving);
-	for (cursor = 0; map_next(slices->applied, &cursor, NULL, &text);)
-		free(text);
-	map_free(slices->applied);
+	map_free_with(slices->applied, free);
 	free(slices);
 	return NULL;
 }

@@ -7,9 +7,9 @@
  * removed. Slices that are up to date are not written. Fields that the API server drops because a
  * feature gate is off are logged once.
  *
- * An unhealthy device is not in its slice. Only while a ResourceClaim has it, it stays there with the
- * taint SLICES_TAINT, if the API server keeps taints (KEP-5055) and the slice is not too long for
- * them. Its effect is NoSchedule: NoExecute would delete the pods, and so end virtual machines.
+ * An unhealthy device is not in its slice. Only while a ResourceClaim has it, it stays there with
+ * the taint SLICES_TAINT, if the API server keeps taints (KEP-5055) and the slice is not too long
+ * for them. Its effect is NoSchedule: NoExecute would delete the pods, and so end virtual machines.
  *
  * A pool without devices keeps an empty slice while the HostDeviceConfig selects its kind, because
  * without a slice the driver would seem to be gone. If the node's container runtime would start

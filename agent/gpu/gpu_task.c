@@ -108,8 +108,10 @@ static void forget_look(struct card *card)
 	card->is_asked = false;
 }
 
-static void card_free(struct card *card)
+static void card_free(void *arg)
 {
+	struct card *card = arg;
+
 	task_abandon(card->task);
 	forget_look(card);
 	str_done(&card->answer);
@@ -568,9 +570,7 @@ struct gpu_tasks *gpu_tasks_free(struct gpu_tasks *tasks)
 
 	if (!tasks)
 		return NULL;
-	while (map_next(tasks->cards, &cursor, NULL, &value))
-		card_free(value);
-	map_free(tasks->cards);
+	map_free_with(tasks->cards, card_free);
 	for (int kind = 0; kind < GPU_KINDS; kind++) {
 		cursor = 0;
 		while (map_next(tasks->objects[kind], &cursor, NULL, &value))

@@ -138,7 +138,8 @@ enum {
 	PENDING_AGAIN_MS = 60 * 1000,
 };
 
-bool mig_is_skipped(const struct migconfiguration *object, const struct sriovgpudevice *parent)
+/* Must the MIG mode of the card not be changed? Each may be NULL. */
+static bool is_skipped(const struct migconfiguration *object, const struct sriovgpudevice *parent)
 {
 	return (object && api_meta_annotation(&object->meta, NAMES_ANNOTATION_SKIP_MIG)) ||
 	       (parent && api_meta_annotation(&parent->meta, NAMES_ANNOTATION_SKIP_MIG));
@@ -416,7 +417,7 @@ static void plan_object(const struct mig_case *c, struct gpu_decision *d)
 
 	if (!c->card)
 		plan_no_card(c, d);
-	else if (mig_is_skipped(c->object, c->parent))
+	else if (is_skipped(c->object, c->parent))
 		tell_trouble(c, managed, "Skipped",
 			     "the card is not changed because of the annotation "
 			     "" NAMES_ANNOTATION_SKIP_MIG " says so",
@@ -437,8 +438,7 @@ static void plan_object(const struct mig_case *c, struct gpu_decision *d)
 static void plan_new(const struct mig_case *c, struct gpu_decision *d)
 {
 	if (!c->card || !c->parent || !c->parent->spec.enabled ||
-	    c->parent->meta.deletion_timestamp || mig_is_skipped(NULL, c->parent) ||
-	    c->look_trouble)
+	    c->parent->meta.deletion_timestamp || is_skipped(NULL, c->parent) || c->look_trouble)
 		return;
 	if (!c->look)
 		d->step = GPU_LOOK;

@@ -40,6 +40,3 @@ struct mig_case {
 
 /* The caller releases *@ret_decision. */
 void mig_plan(const struct mig_case *c, struct gpu_decision *ret_decision);
-
-/* Has somebody forbidden to look at the card's MIG mode, or to touch it? Each may be NULL. */
-bool mig_is_skipped(const struct migconfiguration *object, const struct sriovgpudevice *parent);

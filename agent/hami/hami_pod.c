@@ -80,6 +80,15 @@ bool hami_pod_is_pending(const struct hami_pod *pod)
 	return !pod->status.phase || strcmp(pod->status.phase, PENDING) == 0;
 }
 
+/* Is the UID safe in the name of a folder? Those of the API server are. */
+static bool has_plain_uid(const struct hami_pod *pod)
+{
+	const char *uid = pod->meta.uid;
+
+	return uid && *uid && strlen(uid) <= UID_MAX &&
+	       uid[strspn(uid, "0123456789abcdefghijklmnopqrstuvwxyz-")] == '\0';
+}
+
 int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err)
 {
 	const char *phase = api_meta_annotation(&pod->meta, HAMI_PHASE);
@@ -92,7 +101,7 @@ int hami_pod_check(const struct hami_pod *pod, const char *node, struct err *err
 		return err_set(err, ERR_INVALID, -EINVAL,
 			       "its annotation " HAMI_PHASE " is '%.32s', not " HAMI_ALLOCATING,
 			       str_or_empty(phase));
-	if (!hami_pod_has_plain_uid(pod))
+	if (!has_plain_uid(pod))
 		return err_set(err, ERR_INVALID, -EINVAL, "its UID is none");
 	return 0;
 }
@@ -149,12 +158,4 @@ bool hami_pod_declines(const struct hami_pod_container *container)
 		}
 	}
 	return false;
-}
-
-bool hami_pod_has_plain_uid(const struct hami_pod *pod)
-{
-	const char *uid = pod->meta.uid;
-
-	return uid && *uid && strlen(uid) <= UID_MAX &&
-	       uid[strspn(uid, "0123456789abcdefghijklmnopqrstuvwxyz-")] == '\0';
 }

@@ -80,6 +80,3 @@ const struct hami_pod_container *hami_pod_container(const struct hami_pod *pod, 
 
 /* Does the container set CUDA_DISABLE_CONTROL, so that HAMi-core is not loaded into it? */
 bool hami_pod_declines(const struct hami_pod_container *container);
-
-/* Is the pod's UID safe in the name of a folder? Those of the API server are. */
-bool hami_pod_has_plain_uid(const struct hami_pod *pod);

@@ -325,16 +325,6 @@ static struct map *index_groups(const struct facts *facts, const struct verdict 
 	return groups;
 }
 
-static void groups_free(struct map *groups)
-{
-	size_t cursor = 0;
-	void *group;
-
-	while (map_next(groups, &cursor, NULL, &group))
-		free(group);
-	map_free(groups);
-}
-
 /* "0000:01:00.0, 0000:01:00.1 and 7 more": what counts in the group beside the function @at. */
 static void add_others(struct str *out, const struct facts *facts, const struct group *group,
 		       size_t at)
@@ -451,7 +441,7 @@ struct verdict *claimable_check_pci(const struct facts *facts)
 		refuse_wide_domain(&facts->pci.items[i], &verdicts[i]);
 		note_bound_already(&facts->pci.items[i], records, &verdicts[i]);
 	}
-	groups_free(groups);
+	map_free_with(groups, free);
 	map_free(records);
 	verdicts_free(alone, facts->pci.len);
 	return verdicts;

@@ -31,14 +31,9 @@ struct use_log *use_log_new(void)
 
 struct use_log *use_log_free(struct use_log *log)
 {
-	size_t cursor = 0;
-	void *use;
-
 	if (!log)
 		return NULL;
-	while (map_next(log->uses, &cursor, NULL, &use))
-		free(use);
-	map_free(log->uses);
+	map_free_with(log->uses, free);
 	free(log);
 	return NULL;
 }

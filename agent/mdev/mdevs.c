@@ -74,8 +74,10 @@ static struct parent *parent_of(struct mdevs *mdevs, const char *name)
 	return parent;
 }
 
-static void parent_free(struct parent *parent)
+static void parent_free(void *arg)
 {
+	struct parent *parent = arg;
+
 	task_abandon(parent->task);
 	attempt_done(&parent->attempt);
 	mdev_condition_done(&parent->condition);
@@ -540,18 +542,13 @@ struct mdevs *mdevs_new(const struct this_node *node, const struct mdevs_deps *d
 
 struct mdevs *mdevs_free(struct mdevs *mdevs)
 {
-	size_t cursor = 0;
-	void *parent;
-
 	if (!mdevs)
 		return NULL;
 	clock_timer_free(mdevs->node->clock, mdevs->timer);
 	mdev_type_free(mdevs->type);
 	mdev_desired_done(&mdevs->desired);
 	json_pairs_done(&mdevs->labels);
-	while (map_next(mdevs->parents, &cursor, NULL, &parent))
-		parent_free(parent);
-	map_free(mdevs->parents);
+	map_free_with(mdevs->parents, parent_free);
 	free(mdevs);
 	return NULL;
 }

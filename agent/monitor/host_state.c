@@ -70,8 +70,8 @@ struct asked {
 	struct map *others;
 };
 
-/* Is the interface on no hardware and on no other interface? What is on others links them as
- * "lower_<name>" (netdev_adjacent_sysfs_add() of the kernel's net/core/dev.c). */
+/* Does the interface have no hardware and no lower interface? An interface has a link
+ * "lower_<name>" to each lower one (netdev_adjacent_sysfs_add() of the kernel's net/core/dev.c). */
 static bool stands_alone(const struct host_state *state, const char *interface)
 {
 	static const char lower[] = "lower_";
@@ -134,7 +134,8 @@ static uint64_t sum_route(const struct route *route)
 	return sum;
 }
 
-/* Of a table, how many lines the helper could not read; if it cannot be read at all, why. */
+/* Of a table: the number of lines that the helper could not read, and why the table cannot be read
+ * at all. */
 static int64_t read_table(const struct host_state *state, const char *name,
 			  size_t (*parse)(const char *text, size_t len, struct routes *routes),
 			  struct routes *routes)

@@ -2,9 +2,9 @@
  * host_state: what the host's mounts and routes were when they were last read, so that a change
  * that no scan would show is not taken for one that matters.
  *
- * Nothing here judges by rules of its own: mounts and routes are read by the parsers of the helper
- * (agent/helper/scan), and what they say is compared by a checksum. In doubt things differ: what
- * cannot be read, or has grown beyond its limit, has changed.
+ * It has no rules of its own: mounts and routes are read by the parsers of the helper
+ * (agent/helper/scan), and the result is compared by a checksum. In doubt they differ: text that
+ * cannot be read, or is beyond its limit, has changed.
  */
 #pragma once
 

@@ -23,7 +23,7 @@ enum {
 	MESSAGES_A_TURN = 512, /* then other descriptors have their turn */
 };
 
-/* What a change of a source asks for. */
+/* The reaction to a change of a source. */
 enum source_kind { SOURCE_MOUNTS, SOURCE_SWAPS, SOURCE_ROUTES };
 
 struct source {
@@ -40,7 +40,7 @@ struct host_watch {
 	uv_timer_t timer;        /* runs while the host's mounts cannot be opened */
 	char *mounts;            /* their path                                    */
 	uv_timer_t routes_timer; /* runs in another network namespace than the host's */
-	uv_timer_t calm_timer;   /* then what has changed is read                     */
+	uv_timer_t calm_timer;   /* runs before what has changed is read              */
 	bool mounts_changed;
 	bool routes_changed;
 	size_t open; /* handles whose close callback has not run */
@@ -64,7 +64,7 @@ static void on_calm(uv_timer_t *timer)
 		w->fn(w->arg, HOST_CHANGE_POSSIBLE);
 }
 
-/* Changes come in bursts, and each would be read for itself. */
+/* Changes come in bursts; read once after a burst. */
 static void read_soon(struct host_watch *w, enum source_kind kind)
 {
 	w->mounts_changed = w->mounts_changed || kind == SOURCE_MOUNTS;
@@ -83,7 +83,7 @@ static bool receive(int fd, enum route_news *news)
 	ssize_t n = recvfrom(fd, data, sizeof(data), MSG_DONTWAIT | MSG_TRUNC,
 			     (struct sockaddr *)&from, &from_len);
 
-	/* After a loss anything may have changed. */
+	/* After lost messages anything may have changed. */
 	if ((n < 0 && errno == ENOBUFS) || n > (ssize_t)sizeof(data))
 		one = ROUTE_NEWS_LINK;
 	else if (n <= 0)
@@ -108,8 +108,8 @@ static void on_messages(struct source *source)
 		read_soon(source->watch, SOURCE_ROUTES);
 		break;
 	case ROUTE_NEWS_LINK:
-		/* A link that goes takes its routes with it, and the message about them may be
-		 * among the lost ones. */
+		/* The routes of a link that is removed are removed, too, and the message about them
+		 * may be among the lost ones. */
 		read_soon(source->watch, SOURCE_ROUTES);
 		source->watch->fn(source->watch->arg, HOST_CHANGE_SEEN);
 		break;
@@ -143,7 +143,7 @@ static void tell_unwatched(const char *path, const char *error)
 		 log_str("error", error));
 }
 
-/* Takes @fd. A plain file, as in a copy of another machine's proc, tells of no changes. */
+/* Takes @fd. A plain file, as in a copy of another machine's proc, reports no changes. */
 static void add_source(struct host_watch *w, struct uv_loop_s *loop, int fd, enum source_kind kind,
 		       const char *path)
 {
@@ -204,8 +204,8 @@ static void add_timer(struct host_watch *w, struct uv_loop_s *loop, uv_timer_t *
 	w->open++;
 }
 
-/* The host's mounts, as the helper reads them; in a pod, one's own are others. While they are
- * hidden the agent is not ready, and nothing else tells that they are to be seen again. */
+/* The host's mounts, as the helper reads them; those of a pod differ. While they are hidden the
+ * agent is not ready, and nothing else reports that they can be read again. */
 static void add_mounts(struct host_watch *w, struct uv_loop_s *loop, const char *proc_root)
 {
 	int r;
@@ -280,7 +280,7 @@ struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root,
 	add_swaps(w, loop, proc_root);
 	add_route_socket(w, loop);
 	poll_routes(w, loop, proc_root);
-	/* Once all is watched, so that no change falls in between. */
+	/* After everything is watched, so that no change is missed. */
 	w->state = host_state_new(proc_root, sysfs_root);
 	return w;
 }

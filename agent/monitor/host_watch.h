@@ -1,14 +1,14 @@
 /*
- * host_watch: tells when the host's mounts, swaps, routes, links or addresses change, because these
- * decide which devices the host cannot spare.
+ * host_watch: reports changes of the host's mounts, swaps, routes, links or addresses, because
+ * these decide which devices the host cannot spare.
  *
  * On a node where pods come and go most changes are theirs: their mounts, their ends of links, and
- * routes to them. What can be told apart is (host_state.h, route_message.h): of a change that no
- * scan would show nothing is heard but HOST_CHANGE_POSSIBLE.
+ * routes to them. They are told apart as far as possible (host_state.h, route_message.h): a change
+ * that no scan would show is reported as HOST_CHANGE_POSSIBLE at most.
  *
- * Of routes and addresses the kernel tells only who is in their network namespace. An agent in
- * another one, as in the shipped pods, reads them every HOST_WATCH_ROUTES_MS and compares: those of
- * process 1 are open to everybody.
+ * The kernel reports routes and addresses only within their network namespace. An agent in another
+ * one, as in the shipped pods, reads them every HOST_WATCH_ROUTES_MS and compares: those of process
+ * 1 can be read by everybody.
  *
  * Owns a descriptor on <proc>/1/mountinfo and <proc>/swaps, which poll as exceptional on every
  * change (fs/proc_namespace.c, mm/swapfile.c), and one route netlink socket. Mounts and routes are
@@ -24,9 +24,9 @@ struct host_watch;
 struct uv_loop_s;
 
 enum host_change {
-	/* Mounts have changed, none that matters in process 1's namespace: a pod has begun or
-	 * ended. What else it does, nothing tells: it can mount a disk in a namespace of its own,
-	 * lock one, or get an interface into its network namespace. */
+	/* Mounts have changed, but none that matters in process 1's namespace: a pod has started or
+	 * ended. It may have mounted a disk in its own namespace, locked one, or moved an interface
+	 * into its network namespace, and nothing else reports that. */
 	HOST_CHANGE_POSSIBLE,
 	HOST_CHANGE_SEEN, /* a scan may find something else than before */
 };

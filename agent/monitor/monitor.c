@@ -77,7 +77,7 @@ static void arm(struct monitor *monitor)
 		uv_timer_start(&monitor->timer, on_timer, due > now ? due - now : 0, 0);
 }
 
-/* What there can be, from the start. */
+/* Show the possible labels from the start. */
 static void show(const struct monitor *monitor)
 {
 	static const char *const results[] = { "ok", "failed" };
@@ -126,7 +126,7 @@ static void on_uevent(void *arg, enum uevent_hint kind, bool lost)
 	     lost ? "uevents lost" : "uevent");
 }
 
-/* What cannot be had is tried again after each scan. */
+/* What could not be opened is tried again after each scan. */
 static void listen_to_kernel(struct monitor *monitor)
 {
 	bool was_deaf = monitor->rescan.deaf;
@@ -165,7 +165,7 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 	monitor->fn(monitor->arg, inventory, err);
 }
 
-/* Nothing that is known to have changed asks for the late scan, so it is no hint that counts. */
+/* The late scan is asked for without a known change, so it does not count as a hint. */
 static void on_host_change(void *arg, enum host_change change)
 {
 	struct monitor *monitor = arg;

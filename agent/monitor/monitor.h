@@ -1,8 +1,6 @@
 /*
- * monitor: keeps the inventory up to date: follows the kernel's changes, decides when to scan, and
- * scans.
- *
- * Ties rescan, uevents, host_watch and scan together. Knows nothing of the API server.
+ * monitor: keeps the inventory up to date: it follows changes in the kernel, decides when to scan,
+ * and scans. Connects rescan, uevent, host_watch and scan. Does not use the API server.
  */
 #pragma once
 
@@ -19,7 +17,7 @@ struct uv_loop_s;
 
 struct monitor_options {
 	struct scan_options scan;
-	uint64_t interval_ms; /* a scan at least this often, whatever was heard; 0: never */
+	uint64_t interval_ms; /* a scan at least this often, also without changes; 0: never */
 };
 
 /* What a scan found; @inventory is the receiver's. NULL with @err: the last scan failed, and
@@ -37,11 +35,11 @@ struct monitor *monitor_free(struct monitor *monitor);
  * one. */
 void monitor_give(struct monitor *monitor, monitor_fn *fn, void *arg);
 
-/* Was everything that has been heard of looked at by the last scan? */
+/* Did the last scan begin after all changes that are known? */
 bool monitor_is_settled(const struct monitor *monitor);
 
-/* Could the last scan see what the host uses? False: @reason (may be NULL) gets what hides it.
- * Devices are listed all the same, and those that the host may use are refused. */
+/* Could the last scan see what the host uses? False: @reason (may be NULL) says what hides it.
+ * Devices are listed nevertheless, and those that the host may use are refused. */
 bool monitor_sees_host(const struct monitor *monitor, struct str *reason);
 
 /* Devices are on other drivers now: scan soon, whether or not a uevent reports it. */
@@ -54,5 +52,5 @@ void monitor_listen_early(struct monitor *monitor,
 /* Call @heard at each uevent of a device, before the scan that follows. */
 void monitor_listen(struct monitor *monitor, void (*heard)(void *arg), void *arg);
 
-/* The address by which the node is known; looks again if it is a new one. */
+/* Set the node's address; a new one causes a scan. */
 void monitor_set_node_address(struct monitor *monitor, const char *address);

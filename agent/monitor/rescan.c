@@ -16,8 +16,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Each hint restarts the calm that it asks for, with two exceptions: what is due already is not put
- * off, and a lazy hint leaves a due time alone that a device hint may have set. */
+/* Each hint restarts its quiet time, with two exceptions: a scan that is due already is not
+ * delayed, and a lazy hint does not change a time that a device hint may have set. */
 void rescan_hint(struct rescan *r, enum rescan_urgency urgency, uint64_t now_ms)
 {
 	uint64_t due = now_ms + quiet_ms[urgency];

@@ -1,10 +1,10 @@
 /*
  * rescan: decides when to scan again.
  *
- * A pure engine: hints and the time go in, the time of the next scan comes out. A burst of hints
- * leads to one scan shortly after its last one; a burst without end still gets a scan now and then;
- * hints that come while a scan runs lead to one more after it. Late hints only see to it that some
- * scan comes.
+ * Pure: hints and the time go in, the time of the next scan comes out. A burst of hints leads to
+ * one scan shortly after its last one; a burst without end still gets a scan now and then; hints
+ * that come while a scan runs lead to one more after it. A late hint only makes sure that there is
+ * another scan.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 enum rescan_urgency {
-	RESCAN_LATE,   /* nothing that is known of: RESCAN_LATE_MS after the first hint */
-	RESCAN_LAZY,   /* mounts, routes, links: after RESCAN_LAZY_QUIET_MS of calm  */
-	RESCAN_DEVICE, /* a device changed: after RESCAN_DEVICE_QUIET_MS of calm     */
+	RESCAN_LATE,   /* no known change: RESCAN_LATE_MS after the first hint */
+	RESCAN_LAZY,   /* mounts, routes, links: after RESCAN_LAZY_QUIET_MS without hints */
+	RESCAN_DEVICE, /* a device changed: after RESCAN_DEVICE_QUIET_MS without hints */
 	RESCAN_NOW,    /* messages were lost, or the first scan: at once             */
 };
 
@@ -22,25 +22,25 @@ enum {
 	RESCAN_DEVICE_QUIET_MS = 20,
 	RESCAN_LAZY_QUIET_MS = 500,
 	RESCAN_LATE_MS = 60000,
-	RESCAN_LONGEST_MS = 5000, /* a burst that never ends waits no longer than this */
+	RESCAN_LONGEST_MS = 5000, /* limit of the wait in a burst that does not end */
 	RESCAN_RETRY_MS = 1000,   /* after a scan that failed, doubled up to ...       */
 	RESCAN_RETRY_MAX_MS = 60000,
-	RESCAN_DEAF_MS = 60000, /* the net while nothing tells of changes */
+	RESCAN_DEAF_MS = 60000, /* interval while changes are not reported */
 };
 
 #define RESCAN_NEVER UINT64_MAX
 
 /* Zero-initialise, then set @interval_ms. */
 struct rescan {
-	uint64_t interval_ms; /* the net: a scan at least this often; 0 none */
-	bool deaf;            /* nothing tells of changes: the net is all there is */
+	uint64_t interval_ms; /* a scan at least this often; 0: no limit */
+	bool deaf;            /* changes are not reported: only the interval counts */
 
 	bool running;
 	bool late;         /* late hints came that no scan has answered ... */
-	uint64_t late_ms;  /* and by then one has to */
+	uint64_t late_ms;  /* latest time of the scan for them */
 	bool wanted;       /* hints came that no scan has answered */
 	uint64_t first_ms; /* when the first of them came          */
-	uint64_t due_ms;   /* when they have waited long enough    */
+	uint64_t due_ms;   /* time of the scan for them            */
 	uint64_t last_ms;  /* when the last scan ended             */
 	unsigned failures; /* scans in a row that failed           */
 };

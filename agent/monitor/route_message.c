@@ -15,7 +15,8 @@ struct rest {
 	size_t len;
 };
 
-/* Take @len bytes, and those up to the next multiple of four, which the last ones may lack. */
+/* Take @len bytes, and the padding to the next multiple of four, which may be missing at the
+ * end. */
 static struct rest take(struct rest *rest, size_t len)
 {
 	const struct rest taken = { rest->at, len };
@@ -27,15 +28,22 @@ static struct rest take(struct rest *rest, size_t len)
 	return taken;
 }
 
+/* Copy the header at the beginning, which stays there; false if there is less. */
+static bool peek(const struct rest *rest, void *ret_head, size_t size)
+{
+	if (rest->len < size)
+		return false;
+	memcpy(ret_head, rest->at, size);
+	return true;
+}
+
 /* The next attribute, without its header; false if there is none or it is cut. */
 static bool next_attribute(struct rest *rest, unsigned short *ret_type, struct rest *ret_value)
 {
 	struct rtattr head;
 
-	if (rest->len < sizeof(head))
-		return false;
-	memcpy(&head, rest->at, sizeof(head));
-	if (head.rta_len < sizeof(head) || head.rta_len > rest->len)
+	if (!peek(rest, &head, sizeof(head)) || head.rta_len < sizeof(head) ||
+	    head.rta_len > rest->len)
 		return false;
 	*ret_value = take(rest, head.rta_len);
 	ret_value->at += sizeof(head);
@@ -74,9 +82,8 @@ static enum route_news read_link(struct rest rest)
 	struct rest info;
 	struct rest kind;
 
-	if (rest.len < sizeof(link))
+	if (!peek(&rest, &link, sizeof(link)))
 		return ROUTE_NEWS_LINK;
-	memcpy(&link, rest.at, sizeof(link));
 	if (link.ifi_family == AF_BRIDGE)
 		return ROUTE_NEWS_NOTHING;
 	(void)take(&rest, sizeof(link));
@@ -112,10 +119,8 @@ enum route_news route_message_read(const void *data, size_t len)
 		struct nlmsghdr head;
 		struct rest body;
 
-		if (rest.len < sizeof(head))
-			return ROUTE_NEWS_LINK;
-		memcpy(&head, rest.at, sizeof(head));
-		if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > rest.len)
+		if (!peek(&rest, &head, sizeof(head)) || head.nlmsg_len < sizeof(head) ||
+		    head.nlmsg_len > rest.len)
 			return ROUTE_NEWS_LINK;
 		body = take(&rest, head.nlmsg_len);
 		(void)take(&body, sizeof(head));

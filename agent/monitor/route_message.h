@@ -9,10 +9,10 @@
 
 #include <stddef.h>
 
-/* In the order of what they ask for. */
+/* In the order of their weight. */
 enum route_news {
 	ROUTE_NEWS_NOTHING, /* about no hardware                                          */
-	ROUTE_NEWS_ROUTES,  /* routes or addresses: only reading them shows what it means */
+	ROUTE_NEWS_ROUTES,  /* routes or addresses: only reading them shows whether they differ */
 	ROUTE_NEWS_LINK,    /* a link may have changed, or be on another one, or under it */
 };
 

@@ -38,7 +38,7 @@ struct scan {
 
 	struct helper_run *run;
 	struct helper_run *stuck[STUCK_MAX];
-	struct helper_run *vgpus_stuck; /* one of these: it looks at vGPUs, and no other does so */
+	struct helper_run *vgpus_stuck; /* the one of these that reads vGPUs */
 	struct helper_run *drm_stuck;   /* likewise, of GPUs */
 	uv_timer_t fail_timer; /* tells a failure to start from the loop, not from scan_start() */
 	helper_end_fn *fail_end;
@@ -50,7 +50,7 @@ struct scan {
 	bool names_failed;    /* some of them got no answer   */
 	bool vgpus_failed;
 	struct id_names *names;
-	struct map *problems; /* told already: told once only */
+	struct map *problems; /* logged already */
 };
 
 struct scan *scan_new(struct uv_loop_s *loop, const struct scan_options *options,
@@ -131,7 +131,7 @@ static void fail_from_loop(struct scan *scan, helper_end_fn *end)
 	uv_timer_start(&scan->fail_timer, on_fail_timer, 0, 0);
 }
 
-/* Where @run stands among the stuck, or where a new one (NULL) may; NULL if nowhere. */
+/* The place of @run among the stuck helpers, or with NULL a free place; NULL if there is none. */
 static struct helper_run **stuck_place(struct scan *scan, const struct helper_run *run)
 {
 	for (size_t i = 0; i < STUCK_MAX; i++) {
@@ -155,7 +155,7 @@ static void on_stuck_gone(void *arg, struct helper_run *run)
 		scan->drm_stuck = NULL;
 }
 
-/* The current run is over, or stuck: then it is remembered until it ends. */
+/* The current run has ended, or is stuck: then it is remembered until it ends. */
 static void drop_run(struct scan *scan, int result, const struct err *err)
 {
 	struct helper_run **place = stuck_place(scan, NULL);
@@ -174,8 +174,8 @@ static void add_option(const char **args, size_t *n, const char *flag, const cha
 	args[(*n)++] = value;
 }
 
-/* A failure comes from the loop like every other end. There is always a place for a helper that
- * gets stuck: without one, none is started. */
+/* A failure is reported from the loop like every other end. There is always a place for a helper
+ * that gets stuck: without one, no helper is started. */
 static void start_helper(struct scan *scan, const char *path, const char *const *args,
 			 line_fn *on_line, helper_end_fn *on_end)
 {
@@ -334,7 +334,7 @@ static void ask_drm(struct scan *scan)
 
 static void ask_vgpus(struct scan *scan);
 
-/* The driver of the vGPUs may be ill; the node's other devices are listed all the same. */
+/* The driver of the vGPUs may hang; the node's other devices are listed nevertheless. */
 static void on_vgpus_end(void *arg, int result, const struct err *err)
 {
 	struct scan *scan = arg;
@@ -350,7 +350,7 @@ static void on_vgpus_end(void *arg, int result, const struct err *err)
 	ask_vgpus(scan);
 }
 
-/* On a node without virtual functions of such cards nothing runs. */
+/* No helper runs on a node without virtual functions of such cards. */
 static void ask_vgpus(struct scan *scan)
 {
 	const char *args[VGPUS_A_RUN + 8] = { "vgpu-look" };

@@ -33,7 +33,7 @@ struct scan_options {
 	struct metrics *metrics; /* of the helpers; may be NULL */
 };
 
-/* What a scan came to. @inventory is the receiver's, NULL with @err if the scan failed. */
+/* The result of a scan. @inventory is the receiver's; NULL with @err if the scan failed. */
 typedef void scan_done_fn(void *arg, struct inventory *inventory, const struct err *err);
 
 struct scan *scan_new(struct uv_loop_s *loop, const struct scan_options *options,
@@ -48,5 +48,5 @@ void scan_listen(struct scan *scan, void (*read)(void *arg, const struct facts *
 /* The address by which the node is known (its InternalIP), copied; NULL: not known. */
 void scan_set_node_address(struct scan *scan, const char *address);
 
-/* Look once; none may be under way. @done runs exactly once, never before this returns. */
+/* Start a scan; none may be under way. @done runs exactly once, never before this returns. */
 void scan_start(struct scan *scan);

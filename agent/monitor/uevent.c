@@ -23,7 +23,7 @@ enum {
 struct uevent_socket {
 	uv_poll_t poll;
 	int fd;
-	bool lost; /* messages were, and the rest of the queue has not been read yet */
+	bool lost; /* messages were lost, and the rest of the queue has not been read yet */
 	uevent_socket_fn *fn;
 	void *arg;
 };

@@ -17,8 +17,9 @@ struct uv_loop_s;
 /* How soon a scan should follow. */
 enum uevent_hint {
 	UEVENT_IGNORE, /* says nothing about a device we list                               */
-	UEVENT_LAZY,   /* may change who uses a device (block, net of hardware): when things calm */
-	/* a PCI, USB or mediated device came, went or changed its driver: scan at once */
+	UEVENT_LAZY, /* may change who uses a device (block, net of hardware): after a quiet time */
+	/* a PCI, USB or mediated device appeared, disappeared or changed its driver: scan at
+	 * once */
 	UEVENT_DEVICE,
 };
 

@@ -47,7 +47,9 @@ static bool is_listed(const struct node *node, const char *prefix, bool whole)
 	return false;
 }
 
-bool nvidia_node_has_discovery(const struct node *node)
+/* Does GPU Feature Discovery label the Node? It writes the time of each look, unless it is told not
+ * to; Node Feature Discovery, which writes for it, lists the labels that it has written. */
+static bool has_discovery(const struct node *node)
 {
 	return api_meta_label(&node->meta, TIMESTAMP) || is_listed(node, OURS, false);
 }
@@ -130,7 +132,7 @@ static void apply(const struct node *node, const struct json_pairs *chosen, cons
 void nvidia_node_plan(const struct node *node, const struct json_pairs *labels,
 		      struct decision *ret_decision)
 {
-	bool discovered = nvidia_node_has_discovery(node);
+	bool discovered = has_discovery(node);
 	struct json_pairs record;
 	struct json_pairs chosen = { 0 };
 	auto_str struct str foreign = STR_INIT;
@@ -178,7 +180,7 @@ static void rested(void *arg, const char *key, const void *object, const struct 
 	struct nvidia_node *labelled = arg;
 	const struct node *node = object;
 	const char *foreign = decision ? decision->job : NULL;
-	bool discovered = node && labelled->labels.len > 0 && nvidia_node_has_discovery(node);
+	bool discovered = node && labelled->labels.len > 0 && has_discovery(node);
 
 	(void)key;
 	if (discovered && !labelled->discovered)

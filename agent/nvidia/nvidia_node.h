@@ -23,12 +23,8 @@ struct this_node;
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-/* Does GPU Feature Discovery label the Node? It writes the time of each look, unless it is told not
- * to; Node Feature Discovery, which writes for it, lists the labels that it has written. */
-bool nvidia_node_has_discovery(const struct node *node);
-
-/* The next step so that @node has @labels. Pure. Its job is the text of the labels that are somebody
- * else's, "nvidia.com/gpu.count, nvidia.com/gpu.memory"; NULL: none. */
+/* The next step so that @node has @labels. Pure. Its job is the text of the labels that are
+ * somebody else's, "nvidia.com/gpu.count, nvidia.com/gpu.memory"; NULL: none. */
 void nvidia_node_plan(const struct node *node, const struct json_pairs *labels,
 		      struct decision *ret_decision);
 

@@ -16,7 +16,7 @@ enum { ALLOCATABLE_CALL_MS = 2000 }; /* an answer arrives within this */
 struct allocatable_deps {
 	struct uv_loop_s *loop;
 	struct clock *clock;
-	const char *socket_path; /* PODRESOURCES_SOCKET */
+	const char *socket_path; /* /var/lib/kubelet/pod-resources/kubelet.sock */
 	/* The answer, once for each call: resources and devices, without pods. Valid during the
 	 * call. NULL: there is none, see @err. Never before allocatable_ask() has returned; must
 	 * not free the allocatable. */

@@ -50,14 +50,9 @@ static struct refusals *refusals_new(const char *type, plugin_event_fn *fn, void
 /* Takes NULL, returns NULL. */
 static struct refusals *refusals_free(struct refusals *refusals)
 {
-	size_t cursor = 0;
-	void *refusal = NULL;
-
 	if (!refusals)
 		return NULL;
-	while (map_next(refusals->last, &cursor, NULL, &refusal))
-		free(refusal);
-	map_free(refusals->last);
+	map_free_with(refusals->last, free);
 	free(refusals);
 	return NULL;
 }

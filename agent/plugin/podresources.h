@@ -17,8 +17,6 @@ struct metrics;
 struct podresources;
 struct uv_loop_s;
 
-#define PODRESOURCES_SOCKET "/var/lib/kubelet/pod-resources/kubelet.sock"
-
 enum {
 	PODRESOURCES_SOON_MS = 100,    /* from a request to the call; more requests come with it */
 	PODRESOURCES_PAUSE_MS = 250,   /* from one call to the next, at least                   */
@@ -58,7 +56,7 @@ struct pod_devices {
 struct podresources_deps {
 	struct uv_loop_s *loop;
 	struct clock *clock;
-	const char *socket_path;                        /* PODRESOURCES_SOCKET           */
+	const char *socket_path; /* /var/lib/kubelet/pod-resources/kubelet.sock */
 	bool (*wants)(void *arg, const char *resource); /* NULL: every resource          */
 	const char *dra_driver;     /* whose devices are read, too; NULL: none's */
 	void (*changed)(void *arg); /* the answers of the functions below changed */

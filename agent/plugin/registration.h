@@ -16,9 +16,6 @@ struct metrics;
 struct registration;
 struct uv_loop_s;
 
-#define KUBELET_PLUGINS_DIR  "/var/lib/kubelet/device-plugins"
-#define KUBELET_REGISTRY_DIR "/var/lib/kubelet/plugins_registry"
-
 enum registration_mode {
 	REGISTRATION_AUTO,     /* REGISTRY if its folder is there when it begins, else DIRECT   */
 	REGISTRATION_DIRECT,   /* Register at kubelet.sock; the service's socket is beside it   */
@@ -31,8 +28,8 @@ struct registration_deps {
 	struct uv_loop_s *loop;
 	struct clock *clock;
 	struct kubelet_watch *watch; /* on kubelet_dir (agent/plugin/kubelet_watch.h) */
-	const char *kubelet_dir;     /* KUBELET_PLUGINS_DIR  */
-	const char *registry_dir;    /* KUBELET_REGISTRY_DIR */
+	const char *kubelet_dir;     /* /var/lib/kubelet/device-plugins  */
+	const char *registry_dir;    /* /var/lib/kubelet/plugins_registry */
 	enum registration_mode mode;
 	struct metrics *metrics; /* may be NULL */
 };

@@ -154,8 +154,8 @@ char *offers_bind_trouble(struct offers *offers, const char *id);
 /* As ledger_ids(). */
 void offers_ids(const struct offers *offers, struct json_strs *ids);
 
-/* Who has it, by the device plugin or by a ResourceClaim; NULL: not known yet. Valid until `changed`
- * is called. */
+/* Who has it, by the device plugin or by a ResourceClaim; NULL: not known yet. Valid until
+ * `changed` is called. */
 const struct pcidevice_allocations *offers_allocations(const struct offers *offers, const char *id);
 
 /* The Node changed: as dra_driver_set_node(). */

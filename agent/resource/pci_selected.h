@@ -20,9 +20,9 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 bool pci_selected_for_dra(const struct pci_view *view, const struct pcidevice *device);
 
 /*
- * The resource with which DRA offers @device on demand; NULL: it does not. It has no claim, and is on
- * a VFIO driver only if we have bound it; while it is bound for a ResourceClaim, neither a claim, which waits for it, nor
- * the mode of the entry matters. Valid as long as the view's config.
+ * The resource with which DRA offers @device on demand; NULL: it does not. It has no claim, and is
+ * on a VFIO driver only if we have bound it; while it is bound for a ResourceClaim, neither a
+ * claim, which waits for it, nor the mode of the entry matters. Valid as long as the view's config.
  */
 const char *pci_selected_on_demand(const struct pci_view *view, const struct pcidevice *device);
 

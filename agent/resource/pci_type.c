@@ -239,7 +239,8 @@ static bool find_selected_offer(const struct pci_view *view, const struct pcidev
 	return true;
 }
 
-/* While it is bound for one, it is healthy: its ResourceClaim has it, and the others of its group have not. */
+/* While it is bound for one, it is healthy: its ResourceClaim has it, and the others of its group
+ * have not. */
 static bool find_on_demand_offer(const struct pci_view *view, const struct pcidevice *device,
 				 struct pci_offer *ret_offer)
 {
@@ -518,8 +519,8 @@ static void add_nodes(const struct pci_view *view, const struct pcidevice *devic
 		allocation_add_device(allocation, own, "mrw");
 }
 
-/* A function that was offered on demand is bound now, which the inventory need not show yet; that its
- * group is nobody else's was seen to before (agent/dra/prepare.c). */
+/* A function that was offered on demand is bound now, which the inventory need not show yet; that
+ * its group is nobody else's was seen to before (agent/dra/prepare.c). */
 static char *allocate_trouble(const struct pci_view *view, const struct pci_offer *offer,
 			      const char *resource, const struct json_strs *together)
 {

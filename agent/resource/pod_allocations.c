@@ -25,8 +25,10 @@ struct holders {
 	char *resource; /* of the first */
 };
 
-static void holders_free(struct holders *holders)
+static void holders_free(void *arg)
 {
+	struct holders *holders = arg;
+
 	for (size_t i = 0; i < holders->list.len; i++)
 		json_map_done(pcidevice_allocation_map, &holders->list.items[i]);
 	array_done(&holders->list);
@@ -36,12 +38,7 @@ static void holders_free(struct holders *holders)
 
 static struct map *clear(struct map *map)
 {
-	size_t cursor = 0;
-	void *holders;
-
-	while (map_next(map, &cursor, NULL, &holders))
-		holders_free(holders);
-	return map_free(map);
+	return map_free_with(map, holders_free);
 }
 
 struct pod_allocations *pod_allocations_new(void)

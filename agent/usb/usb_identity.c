@@ -13,7 +13,8 @@ static bool same(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-bool usb_identity_is(const struct usbdeviceclaim *claim, const struct usbdevice *device)
+/* Is it the device that the claim is for, wherever it is? */
+static bool is_identity(const struct usbdeviceclaim *claim, const struct usbdevice *device)
 {
 	return same(claim->status.vendor_id, device->status.vendor_id) &&
 	       same(claim->status.product_id, device->status.product_id) &&
@@ -54,7 +55,7 @@ const struct usbdeviceclaim *usb_identity_claim(const struct store *claims, cons
 		if (claim && claim->status.port_path && !same(claim->meta.name, except) &&
 		    same(claim->status.node_name, node_name) &&
 		    same(claim->status.port_path, device->status.port_path) &&
-		    usb_identity_is(claim, device) && (!found || comes_before(claim, found)))
+		    is_identity(claim, device) && (!found || comes_before(claim, found)))
 			found = claim;
 	}
 	return found;
@@ -75,7 +76,7 @@ static bool has(const char *text)
 
 static bool can_be(const struct usbdeviceclaim *claim, const struct usbdevice *device)
 {
-	if (!usb_identity_is(claim, device) || !has(claim->status.vendor_id))
+	if (!is_identity(claim, device) || !has(claim->status.vendor_id))
 		return false;
 	if (has(claim->status.serial_number))
 		return true;
@@ -115,7 +116,7 @@ struct usb_sighting usb_identity_find(const struct usbdeviceclaim *claim,
 	if (!device)
 		return find_elsewhere(claim, inventory, claims);
 	return (struct usb_sighting){
-		.sight = usb_identity_is(claim, device) ? USB_HERE : USB_DIFFERENT,
+		.sight = is_identity(claim, device) ? USB_HERE : USB_DIFFERENT,
 		.device = device,
 	};
 }

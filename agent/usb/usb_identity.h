@@ -38,9 +38,6 @@ struct usb_sighting usb_identity_find(const struct usbdeviceclaim *claim,
 				      const struct inventory *inventory,
 				      const struct store *claims);
 
-/* Is it the device that the claim is for, wherever it is? */
-bool usb_identity_is(const struct usbdeviceclaim *claim, const struct usbdevice *device);
-
 /* The other claim that is for this very device in this very socket: the one that has it, else the
  * first by name of those that wait for it; NULL: none. */
 const struct usbdeviceclaim *usb_identity_claim(const struct store *claims, const char *node_name,

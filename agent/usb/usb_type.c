@@ -47,21 +47,11 @@ static struct usb_node_at node_at(const struct usb_type *type, const char *devic
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-static struct map *inodes_free(struct map *map)
-{
-	size_t cursor = 0;
-	void *inode;
-
-	while (map_next(map, &cursor, NULL, &inode))
-		free(inode);
-	return map_free(map);
-}
-
 void usb_type_seen(struct usb_type *type)
 {
 	const struct inventory_set *set = &type->view->node->inventory->sets[INVENTORY_USB];
 
-	inodes_free(type->seen);
+	map_free_with(type->seen, free);
 	type->seen = map_new();
 	for (size_t i = 0; i < set->len; i++) {
 		const struct usbdevice_status *is =
@@ -398,7 +388,7 @@ struct usb_type *usb_type_free(struct usb_type *type)
 	if (!type)
 		return NULL;
 	usb_owners_free(type->owners);
-	inodes_free(type->seen);
+	map_free_with(type->seen, free);
 	usb_bundles_done(&type->bundles);
 	selected_list_done(&type->selected);
 	json_strs_done(&type->by_dra);

@@ -30,14 +30,9 @@ struct map_board *map_board_new(map_board_fn *make, void *arg)
 
 struct map_board *map_board_free(struct map_board *board)
 {
-	size_t cursor = 0;
-	void *card;
-
 	if (!board)
 		return NULL;
-	while (map_next(board->cards, &cursor, NULL, &card))
-		free(card);
-	map_free(board->cards);
+	map_free_with(board->cards, free);
 	map_free(board->changed_ids);
 	free(board);
 	return NULL;

@@ -353,11 +353,6 @@ const char *map_server_address(const struct map_server *server)
 	return server->address;
 }
 
-size_t map_server_pages(const struct map_server *server)
-{
-	return server->streams.len;
-}
-
 void map_server_send(struct map_server *server, const char *text, size_t len)
 {
 	map_streams_send(&server->streams, text, len);

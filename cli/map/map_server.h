@@ -26,8 +26,5 @@ struct map_server *map_server_free(struct map_server *server);
 /* The address of the page with its token: "http://127.0.0.1:PORT/TOKEN/". */
 const char *map_server_address(const struct map_server *server);
 
-/* The number of connected pages. */
-size_t map_server_pages(const struct map_server *server);
-
 /* Send server-sent events to all connected pages. */
 void map_server_send(struct map_server *server, const char *text, size_t len);

@@ -131,14 +131,9 @@ static struct map_nodes *map_nodes_new(const struct informer *informer)
 /* Takes NULL, returns NULL. */
 static struct map_nodes *map_nodes_free(struct map_nodes *nodes)
 {
-	size_t cursor = 0;
-	void *counts;
-
 	if (!nodes)
 		return NULL;
-	while (map_next(nodes->counts, &cursor, NULL, &counts))
-		free(counts);
-	map_free(nodes->counts);
+	map_free_with(nodes->counts, free);
 	free(nodes);
 	return NULL;
 }

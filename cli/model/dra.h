@@ -1,6 +1,6 @@
 /*
- * dra: what Dynamic Resource Allocation says of the cluster's devices: ResourceSlices list those that
- * hostdev offers, and ResourceClaims have them.
+ * dra: what Dynamic Resource Allocation says of the cluster's devices: ResourceSlices list those
+ * that hostdev offers, and ResourceClaims have them.
  *
  * A ResourceSlice is here as its reader needs it. The agent, which writes slices, keeps only their
  * metadata (api/resourceslice.h). Pure.

@@ -22,14 +22,9 @@ struct resources *resources_new(void)
 
 struct resources *resources_free(struct resources *resources)
 {
-	size_t cursor = 0;
-	void *count;
-
 	if (!resources)
 		return NULL;
-	while (map_next(resources->counts, &cursor, NULL, &count))
-		free(count);
-	map_free(resources->counts);
+	map_free_with(resources->counts, free);
 	free(resources);
 	return NULL;
 }
@@ -48,7 +43,7 @@ void resources_add(struct resources *resources, const char *name)
 	++*count;
 }
 
-void resources_remove(struct resources *resources, const char *name)
+static void resources_remove(struct resources *resources, const char *name)
 {
 	size_t *count = name ? map_get(resources->counts, name) : NULL;
 

@@ -17,9 +17,8 @@ struct resources *resources_new(void);
 /* Takes NULL, returns NULL. */
 struct resources *resources_free(struct resources *resources);
 
-/* Add or remove one use of a name; NULL and "" are ignored. */
+/* Add one use of a name; NULL and "" are ignored. */
 void resources_add(struct resources *resources, const char *name);
-void resources_remove(struct resources *resources, const char *name);
 
 bool resources_has(const struct resources *resources, const char *name);
 

@@ -517,16 +517,6 @@ struct nodes *nodes_new(const struct nodes_deps *deps)
 	return nodes;
 }
 
-static void free_values(struct map *map)
-{
-	size_t cursor = 0;
-	void *value;
-
-	while (map_next(map, &cursor, NULL, &value))
-		free(value);
-	map_free(map);
-}
-
 struct nodes *nodes_free(struct nodes *nodes)
 {
 	if (!nodes)
@@ -536,8 +526,8 @@ struct nodes *nodes_free(struct nodes *nodes)
 		reconcile_free(nodes->owned[kind].reconcile);
 	reconcile_free(nodes->gone);
 	node_index_free(nodes->index);
-	free_values(nodes->swept);
-	free_values(nodes->left);
+	map_free_with(nodes->swept, free);
+	map_free_with(nodes->left, free);
 	map_free(nodes->changed);
 	free(nodes);
 	return NULL;

@@ -44,12 +44,7 @@ struct pool_index *pool_index_new(void (*changed)(void *arg, const char *pool), 
 
 static void pool_free(struct pool *pool)
 {
-	size_t cursor = 0;
-	void *part;
-
-	while (map_next(pool->parts, &cursor, NULL, &part))
-		free(part);
-	map_free(pool->parts);
+	map_free_with(pool->parts, free);
 	free(pool->resource);
 	free(pool);
 }

@@ -2,7 +2,7 @@
 
 #include "api/names.h"
 
-const struct json_row devicepool_spec_map[] = {
+static const struct json_row devicepool_spec_map[] = {
 	JSON_STR(struct devicepool_spec, resource_name, "resourceName", JSON_ALWAYS),
 	JSON_END,
 };

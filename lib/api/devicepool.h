@@ -39,6 +39,5 @@ struct devicepool {
 	struct devicepool_status status;
 };
 
-extern const struct json_row devicepool_spec_map[];
 extern const struct json_row devicepool_status_map[];
 extern const struct api_kind devicepool_kind;

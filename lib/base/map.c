@@ -63,6 +63,16 @@ struct map *map_free(struct map *map)
 	return NULL;
 }
 
+struct map *map_free_with(struct map *map, void (*release)(void *value))
+{
+	size_t cursor = 0;
+	void *value;
+
+	while (map && map_next(map, &cursor, NULL, &value))
+		release(value);
+	return map_free(map);
+}
+
 static struct slot *find_slot(const struct map *map, const char *key, uint64_t hash)
 {
 	if (map->cap == 0)

@@ -10,8 +10,10 @@
 struct map;
 
 struct map *map_new(void);
-/* Takes NULL, returns NULL. The caller must release the values before (map_next). */
+/* Takes NULL, returns NULL. The values stay with the caller. */
 struct map *map_free(struct map *map);
+/* The same, after @release of each value. */
+struct map *map_free_with(struct map *map, void (*release)(void *value));
 
 /* The value of @key; NULL if there is none. */
 void *map_get(const struct map *map, const char *key);

@@ -20,5 +20,3 @@ struct vf_state {
 /* Read the physical function whose folder is open as @dir_fd. The caller calls vf_state_done(). */
 void vf_state_read(int dir_fd, struct vf_state *ret_seen);
 void vf_state_done(struct vf_state *seen);
-
-#define auto_vf_state __attribute__((cleanup(vf_state_done)))

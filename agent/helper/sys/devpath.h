@@ -42,6 +42,6 @@ void devpath_parse(const char *path, struct devpath *ret_devpath);
 /* Is there a device at all? */
 bool devpath_found(const struct devpath *devpath);
 
-/* The devices in the target of the link @path below @dir_fd. False, with *@ret_devpath unchanged: it
- * is not a link that can be read, or there is no device in it. */
+/* The devices in the target of the link @path below @dir_fd. False, with *@ret_devpath unchanged:
+ * it is not a link that can be read, or there is no device in it. */
 bool devpath_of_link(int dir_fd, const char *path, struct devpath *ret_devpath);

@@ -175,12 +175,35 @@ static void churn_stays_bounded(void **state)
 	assert_int_equal(map_len(map), 1);
 }
 
+static void count_release(void *value)
+{
+	++*(int *)value;
+}
+
+static void free_with_releases_each_value(void **state)
+{
+	struct map *map = map_new();
+	int released[3] = { 0 };
+
+	map_set(map, "a", &released[0]);
+	map_set(map, "b", &released[1]);
+	map_set(map, "c", &released[2]);
+	map_remove(map, "b");
+	assert_null(map_free_with(map, count_release));
+	assert_int_equal(released[0], 1);
+	assert_int_equal(released[1], 0);
+	assert_int_equal(released[2], 1);
+	assert_null(map_free_with(NULL, count_release));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "an empty map has nothing", empty_map_has_nothing, NULL);
 	suite_add(&suite, "after any operations the map equals a list", map_is_its_model, NULL);
+	suite_add(&suite, "each value that is left is released once", free_with_releases_each_value,
+		  NULL);
 	suite_fixture(&suite, &map_fixture);
 	suite_add(&suite, "setting returns the value before", set_returns_the_value_before, NULL);
 	suite_add(&suite, "keys are copied", keys_are_copied, NULL);

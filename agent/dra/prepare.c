@@ -529,6 +529,7 @@ static int draft_claim(const struct prepare *prepare, const struct dra_claim *as
 	claim->name = xstrdup(asked->name);
 	claim->pod_claim = xstrdup_or_null(
 		api_meta_annotation(&object->meta, RESOURCECLAIM_ANNOTATION_POD_CLAIM));
+	claim->told = r == 0 && device_status_is_told(prepare->status, object);
 	if (r == 0)
 		r = add_devices(&draft, err);
 	if (r == 0)
@@ -1028,6 +1029,8 @@ static void recall(struct prepare *prepare, const struct prepared_claim *claim)
 			  log_str("namespace", claim->ns), log_str("claim", claim->name),
 			  log_str("reason", err.msg));
 	cdi_guard_add(prepare->guard, claim);
+	if (claim->told)
+		device_status_check(prepare->status, claim->uid, claim->ns, claim->name);
 }
 
 struct prepare *prepare_new(const struct this_node *node, const struct prepare_deps *deps)

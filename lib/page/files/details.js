@@ -76,6 +76,10 @@ function detailsOf(data) {
     ["IOMMU group", data.group], ...(data.facts || [])]));
   if (data.pods && data.pods.length)
     section(made, "Pods", pairs(data.pods.map((p) => [p.container || "container", p.pod])));
+  if (data.resourceClaim) {
+    const { name, pods, prepared, reason, say: why } = data.resourceClaim;
+    section(made, "ResourceClaim", pairs([["Name", name], ["For", pods], ["Prepared", prepared ? "yes" : `no: ${reason}`], ["Because", why]]));
+  }
   if (data.claim) {
     section(made, "Claim", pairs([["Owner", data.claim.owner], ["Step", data.claim.step], ["Held by", data.claim.holder],
       ["Being deleted", data.claim.deleting]]), conditionsOf(data.claim.conditions));

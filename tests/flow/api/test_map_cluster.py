@@ -211,20 +211,25 @@ def test_the_cards_are_those_of_the_local_map(installed, page, rack, scene):
     """Both make the same of the same objects: devices, parts of them, nodes and events."""
     before = len(scene.made)
     scene.divided("rack4")
+    scene.allocated("rack5")
     local = Chromium()
     served = Map(installed.kubeconfig)
     told = """JSON.stringify([[...cards.values()].map(c => c.data), [...nodeFacts.values()].map(n => ({ ...n, epoch: 0 })),
         [...events.values()].flatMap(list => [...list.values()].map(e => ({ ...e, epoch: 0 })))])"""
     try:
         local.open(served.address)
-        local.wait(f"cards.size > {DEVICES} + 9 && {LIVE}")
+        local.wait(f"cards.size > {DEVICES} + 14 && {LIVE}")
 
         def same():
             mine, other = (json.loads(one.run(told)) for one in (page, local))
-            return len(mine[0]) > DEVICES + 9 and [sorted(each, key=lambda one: one["id"]) for each in mine] == [
+            return len(mine[0]) > DEVICES + 14 and [sorted(each, key=lambda one: one["id"]) for each in mine] == [
                 sorted(each, key=lambda one: one["id"]) for each in other]
         try:
             wait_until(same, 20)
+            shown = {one["resourceClaim"]["name"]: (one["state"], one["resourceClaim"].get("reason", ""))
+                     for one in json.loads(local.run(told))[0] if "resourceClaim" in one}
+            assert shown == {"default/ready": ("used", ""), "default/refused": ("used", "NotPrepared"),
+                             "default/stick": ("used", "Allocated"), "default/mdev": ("used", "Allocated")}
         except AssertionError:
             for mine, other in zip(*(json.loads(one.run(told)) for one in (page, local))):
                 here, there = ({one["id"]: one for one in each} for each in (mine, other))

@@ -195,6 +195,20 @@ void device_status_prepared(struct device_status *status, const char *ns,
 	str_addf(status->told, "prepared %s|", claim->meta.name);
 }
 
+/* As the real one: of an earlier failure, the claim has an entry. */
+bool device_status_is_told(const struct device_status *status, const struct resourceclaim *claim)
+{
+	(void)status;
+	return claim->status.devices.len > 0;
+}
+
+void device_status_check(struct device_status *status, const char *uid, const char *ns,
+			 const char *name)
+{
+	assert_string_equal(ns, "default");
+	str_addf(status->told, "check %s %s|", name, uid);
+}
+
 void device_status_unprepared(struct device_status *status, const char *uid)
 {
 	str_addf(status->told, "unprepared %s|", uid);

@@ -65,7 +65,8 @@ function titleOf(data) {
   const title = make("h2", "", data.address || data.name);
   const head = make("p", `head s-${data.state}`);
   title.tabIndex = -1;
-  const why = data.reason && !["available", "used"].includes(data.state) ? `: ${data.reason}` : "";
+  /* "Available" is the reason of a claimable device, and the word for another state. */
+  const why = data.reason && data.reason !== "Available" && !["available", "used"].includes(data.state) ? `: ${data.reason}` : "";
   head.append(makeSign(data.state), make("span", "", WORD[data.state] + why));
   return [title, make("p", "", data.text || ""), head, ...(data.say ? [make("p", "", data.say)] : [])];
 }

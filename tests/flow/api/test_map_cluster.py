@@ -485,6 +485,27 @@ def test_the_legend_explains_every_state(page):
     assert not page.run("document.getElementById('meanings').open")
 
 
+def test_on_a_phone_details_do_not_cover_the_legend(page, rack):
+    page.resize(390, 844)
+    try:
+        page.run(f"{card(rack['claimable'])}.button.click()")
+        page.run("document.querySelector('#meanings summary').click()")
+        covered = """[...document.querySelectorAll('#meanings-list dd')].filter((e) => { const at = e.getBoundingClientRect();
+            return !e.contains(document.elementFromPoint(at.left + at.width / 2, at.top + at.height / 2)); }).length"""
+        assert page.run(covered) == 0
+    finally:
+        page.resize(1280, 800)
+
+
+def test_a_claimable_device_is_not_called_available(page, rack):
+    """That is the reason of its condition, and the state of others."""
+    title = "document.querySelector('#title .head').textContent"
+    page.run(f"{card(rack['claimable'])}.button.click()")
+    assert page.run(f"{card(rack['claimable'])}.data.reason") == "Available" and page.run(title) == "claimable"
+    page.run(f"{card(rack['refused'])}.button.click()")
+    assert page.run(title) == f"refused: {page.run(card(rack['refused']) + '.data.reason')}"
+
+
 def test_commands_are_to_be_copied(page, rack):
     page.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     for state, verb in (("claimable", "claim"), ("available", "release"), ("refused", "why")):

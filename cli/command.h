@@ -167,7 +167,8 @@ void command_tell_missing(const struct lists_missing *missing, unsigned kinds);
 			 "The kubeconfig's user to use instead of the context's."), \
 	{ .name = "namespace", .letter = 'n', .type = OPTION_STRING, COMMAND_AT(ns), \
 	  .common = true, .argument = "NAME", \
-	  .help = "In tree and who: show only devices that pods of this namespace have. Other " \
+	  .help = "In tree and who: show only devices that pods or ResourceClaims of " \
+		  "this namespace have. Other " \
 		  "commands do not use it, because devices and claims are cluster-scoped." }, \
 	{ .name = "server", .letter = 's', .type = OPTION_STRING, COMMAND_AT(server), \
 	  .common = true, \

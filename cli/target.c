@@ -145,8 +145,8 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 	want.optional = want.kinds;
 	r = lists_read(run->session, &want, targets->cluster, &targets->missing, err);
 	if (r == 0 && (kinds & CLUSTER_DRA))
-		r = lists_read_resource_claims(run->session, targets->cluster, &targets->missing,
-					       err);
+		r = lists_read_dra(run->session, CLUSTER_SET(CLUSTER_RESOURCECLAIM),
+				   targets->cluster, &targets->missing, err);
 	/* Distinguish a device that does not exist from one that the caller may not read. */
 	if (r == 0 &&
 	    (targets->missing.kinds & ~targets->missing.forbidden & CLUSTER_SET(CLUSTER_PCIDEVICE)))
@@ -318,8 +318,8 @@ int targets_had(struct command_run *run, struct targets *ret_targets)
 	if (lists_read(run->session, &want, ret_targets->cluster, &ret_targets->missing, &err) <
 		    0 ||
 	    lists_check(&ret_targets->missing, &err) < 0 ||
-	    lists_read_resource_claims(run->session, ret_targets->cluster, &ret_targets->missing,
-				       &err) < 0)
+	    lists_read_dra(run->session, CLUSTER_SET(CLUSTER_RESOURCECLAIM), ret_targets->cluster,
+			   &ret_targets->missing, &err) < 0)
 		return command_fail(run, &err);
 	view = cluster_view(ret_targets->cluster);
 	ret_targets->devices = xcalloc(view->len + 1, sizeof(struct cluster_device *));

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/model/cluster.h"
+#include "cli/model/dra_request.h"
 #include "cli/model/narrow.h"
 #include "cli/print/tree.h"
 
@@ -45,13 +46,30 @@ static int check_node(const struct command_run *run, const struct cluster *clust
 		       node);
 }
 
+/* Append the tree of @cluster, whose kinds @unread could not be read, and the ResourceClaims that
+ * wait for devices. These are of no node, and have none of the labels of devices. */
+static void add_tree(struct command_run *run, struct cluster *cluster, const char *node,
+		     unsigned unread)
+{
+	struct dra_waitings waitings = { 0 };
+
+	if (!node && !run->settings.selector)
+		dra_waitings_find(cluster, run->settings.ns, unread, &waitings);
+	if (run->settings.ns)
+		narrow_to_namespace(cluster, run->settings.ns);
+	tree_print(cluster_view(cluster), &waitings, node, timefmt_wall_ms(), &run->out);
+	dra_waitings_done(&waitings);
+}
+
 /* Also stores the printed text in *@shown. */
 static int print(struct command_run *run, struct cluster *cluster, const char *node,
-		 struct str *shown)
+		 unsigned unread, struct str *shown)
 {
-	const struct cluster_view *view = cluster_view(cluster);
+	const struct cluster_view *view;
 	struct err err = { 0 };
 
+	add_tree(run, cluster, node, unread);
+	view = cluster_view(cluster);
 	if (node && !has_node(view, node) && check_node(run, cluster, node, &err) < 0)
 		return command_fail(run, &err);
 	if (!has_node(view, node))
@@ -60,7 +78,6 @@ static int print(struct command_run *run, struct cluster *cluster, const char *n
 					   ? "No device has these labels."
 					   : "No devices found: does hostdev-agent "
 					     "run on the nodes?");
-	tree_print(view, node, timefmt_wall_ms(), &run->out);
 	str_add(shown, str_cstr(&run->out.text));
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
@@ -72,22 +89,20 @@ static void print_again(struct command_run *run, struct str *text)
 	str_add(&run->out.text, str_cstr(text));
 }
 
-/* Make the current tree; claims of the kinds @hidden may not be listed. True if it differs from
+/* Make the current tree; objects of the kinds @unread cannot be listed. True if it differs from
  * @last, which it then replaces. */
 static bool take_tree(struct command_run *run, const struct follow *follow,
-		      const struct lists_want *want, unsigned hidden, struct str *last)
+		      const struct lists_want *want, unsigned unread, struct str *last)
 {
 	struct cluster *cluster = cluster_new();
 	bool other;
 
 	follow_fill(follow, cluster);
-	cluster_hide_claims(cluster, hidden, hidden);
+	cluster_hide_claims(cluster, unread & CLUSTER_CLAIMS, unread & CLUSTER_CLAIMS);
 	if (want->selector)
 		narrow_to_listed(cluster);
-	if (run->settings.ns)
-		narrow_to_namespace(cluster, run->settings.ns);
 	str_clear(&run->out.text);
-	tree_print(cluster_view(cluster), want->node, timefmt_wall_ms(), &run->out);
+	add_tree(run, cluster, want->node, unread);
 	other = strcmp(str_cstr(&run->out.text), str_cstr(last)) != 0;
 	str_clear(last);
 	str_add(last, str_cstr(&run->out.text));
@@ -98,7 +113,7 @@ static bool take_tree(struct command_run *run, const struct follow *follow,
 
 /* Runs until a signal ends the process, as kubectl does. @shown is the tree that has been
  * printed. */
-static int watch(struct command_run *run, const struct lists_want *want, unsigned hidden,
+static int watch(struct command_run *run, const struct lists_want *want, unsigned unread,
 		 struct str *shown)
 {
 	struct follow *follow = follow_new(run->session, want);
@@ -111,7 +126,7 @@ static int watch(struct command_run *run, const struct lists_want *want, unsigne
 		if (error[0] && !told)
 			command_note("Not up to date: %s", error);
 		told = error[0] != '\0';
-		if (follow_changed(follow) && take_tree(run, follow, want, hidden, shown)) {
+		if (follow_changed(follow) && take_tree(run, follow, want, unread, shown)) {
 			print_again(run, shown);
 			good = out_flush(&run->out);
 		}
@@ -122,7 +137,10 @@ static int watch(struct command_run *run, const struct lists_want *want, unsigne
 
 static int run_tree(struct command_run *run)
 {
-	static const unsigned shown = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE);
+	static const unsigned shown = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE) |
+				      CLUSTER_SET(CLUSTER_SLICE);
+	static const unsigned claims =
+		CLUSTER_SET(CLUSTER_RESOURCECLAIM) | CLUSTER_SET(CLUSTER_DEVICECLASS);
 	struct session *session;
 	struct cluster *cluster;
 	struct lists_missing missing;
@@ -134,7 +152,7 @@ static int run_tree(struct command_run *run)
 		.selector = run->settings.selector,
 	};
 	auto_str struct str text = STR_INIT;
-	unsigned hidden = 0;
+	unsigned unread = 0;
 	int status;
 
 	if (run->settings.watch && run->out.format != OUT_TABLE && run->out.format != OUT_WIDE)
@@ -147,18 +165,19 @@ static int run_tree(struct command_run *run)
 		return COMMAND_FAILED;
 	cluster = cluster_new();
 	if (lists_read(session, &want, cluster, &missing, &err) < 0 ||
-	    lists_check(&missing, &err) < 0) {
+	    lists_check(&missing, &err) < 0 ||
+	    lists_read_dra(session, claims, cluster, &missing, &err) < 0) {
 		status = command_fail(run, &err);
 	} else {
 		command_tell_missing(&missing, ~0U);
-		hidden = missing.forbidden & CLUSTER_CLAIMS;
-		cluster_hide_claims(cluster, hidden, hidden);
-		if (run->settings.ns)
-			narrow_to_namespace(cluster, run->settings.ns);
-		status = print(run, cluster, want.node, &text);
+		unread = missing.forbidden;
+		cluster_hide_claims(cluster, unread & CLUSTER_CLAIMS, unread & CLUSTER_CLAIMS);
+		status = print(run, cluster, want.node, unread, &text);
 	}
 	cluster_free(cluster);
-	return status == COMMAND_OK && run->settings.watch ? watch(run, &want, hidden, &text)
+	want.kinds |= claims;
+	want.optional |= claims;
+	return status == COMMAND_OK && run->settings.watch ? watch(run, &want, unread, &text)
 							   : status;
 }
 
@@ -184,7 +203,10 @@ static const struct options_prose prose = {
 	.description =
 		"Shows the devices of the cluster, or of NODE: each root bus of a node, the "
 		"bridges and functions on it, and below these the devices behind them, "
-		"virtual functions, USB devices, mediated devices, vGPUs and MIG instances.\n\n"
+		"virtual functions, USB devices, mediated devices, vGPUs and MIG instances. Below "
+		"a device that DRA has allocated to a ResourceClaim, and that no container has "
+		"yet, it shows the claim and why. ResourceClaims that wait for devices are listed "
+		"after the tree, unless NODE or -l is given.\n\n"
 		"Bridges show only their address because they cannot be claimed. GROUP is "
 		"the IOMMU group: \"14 (+2 more)\" means that two more functions are in group 14, "
 		"which are claimed together. STATE is one of\n\n"

@@ -16,12 +16,11 @@
 #include "cli/client/session.h"
 #include "cli/model/cluster.h"
 #include "cli/model/dra.h"
+#include "cli/model/dra_request.h"
 #include "cli/print/device_json.h"
 #include "cli/print/out_json.h"
 #include "kube/url.h"
 #include "text/table.h"
-
-enum { TYPES = DEVICE_MDEV + 1 };
 
 struct why_claim {
 	char *in_pod; /* its name there                        */
@@ -29,7 +28,7 @@ struct why_claim {
 	char *ns;
 	struct json_strs lines; /* what is said of it */
 	bool allocated;
-	bool types[TYPES]; /* of the devices that it might get, by what its expressions name */
+	bool types[DRA_TYPES]; /* of the devices that it might get, by what its expressions name */
 };
 
 /* What is known while one pod's are read. Borrowed. */
@@ -82,107 +81,13 @@ static void say(struct why_claim *claim, char *line)
 
 /* --- a request -------------------------------------------------------------------------------- */
 
-/* A test of `.type` that does not name the type of device excludes it. */
-static bool may_mean(const char *expression, enum device_type type)
-{
-	static const char *const words[TYPES][2] = {
-		[DEVICE_PCI] = { "\"pci\"", "\"vf\"" },
-		[DEVICE_USB] = { "\"usb\"", "\"usb\"" },
-		[DEVICE_MDEV] = { "\"mdev\"", "\"mdev\"" },
-	};
-
-	return !strstr(expression, ".type") || strstr(expression, words[type][0]) ||
-	       strstr(expression, words[type][1]);
-}
-
-struct want {
-	bool types[TYPES];
-	bool ours;              /* an expression names hostdev's driver or its attributes */
-	struct str expressions; /* of the request */
-};
-
-static void take_selectors(const struct resourceclaim_exactly *from, struct want *want)
-{
-	for (size_t i = 0; i < from->selectors.len; i++) {
-		const char *text = str_or_empty(from->selectors.items[i].cel.expression);
-
-		want->ours = want->ours || strstr(text, DRA_DRIVER);
-		for (int type = 0; type < TYPES; type++)
-			want->types[type] =
-				want->types[type] && may_mean(text, (enum device_type)type);
-	}
-}
-
-static void take_expressions(const struct resourceclaim_exactly *from, struct want *want)
-{
-	for (size_t i = 0; i < from->selectors.len; i++)
-		str_addf(&want->expressions, "%s%s", want->expressions.len ? "; " : "",
-			 str_or_empty(from->selectors.items[i].cel.expression));
-}
-
-/* The number of devices that DRA offers of these types, and of those that nobody has. */
-static size_t count_offered(struct cluster *cluster, const struct want *want, size_t *ret_free)
-{
-	const struct cluster_view *view = cluster_view(cluster);
-	size_t len = 0;
-
-	*ret_free = 0;
-	for (size_t i = 0; i < view->len; i++) {
-		const struct cluster_device *device = &view->devices[i];
-
-		if (!device->slice || !want->types[device->type])
-			continue;
-		len++;
-		*ret_free += device->verdict.state == STATE_AVAILABLE;
-	}
-	return len;
-}
-
-/* "2 devices", "all devices" */
-static char *amount(const struct resourceclaim_exactly *exactly)
-{
-	long long count = exactly->count > 0 ? exactly->count : 1;
-
-	if (str_match(exactly->allocation_mode, "All"))
-		return xstrdup("all devices");
-	return xasprintf("%lld device%s", count, count == 1 ? "" : "s");
-}
-
-/* What the request waits for, for the caller to free. */
-static char *lack_of(const struct reading *r, const struct resourceclaim_exactly *exactly,
-		     const struct want *want)
-{
-	size_t needed = exactly->count > 1 ? (size_t)exactly->count : 1;
-	bool guess = r->missing->kinds & CLUSTER_SET(CLUSTER_RESOURCECLAIM);
-	size_t available;
-	size_t offered = count_offered(r->cluster, want, &available);
-
-	if (!want->ours)
-		return xstrdup("neither the class nor the request names " DRA_DRIVER
-			       ", so its devices are another driver's");
-	if (r->missing->kinds & CLUSTER_SET(CLUSTER_SLICE))
-		return xstrdup("which devices DRA offers is not known: you may not list "
-			       "ResourceSlices");
-	if (offered == 0)
-		return xstrdup("DRA offers no such device: an entry of the HostDeviceConfig with "
-			       "dra: {mode: Claimed} does, for claimed devices, and one with "
-			       "{mode: OnDemand} for free PCI functions");
-	if (available < needed || want->expressions.len == 0)
-		return xasprintf("DRA offers %zu, and %s%zu of these %s free", offered,
-				 guess ? "at most " : "", available, available == 1 ? "is" : "are");
-	return xasprintf("DRA offers %zu, and %s%zu of these %s free; which of them the request "
-			 "accepts, only the scheduler evaluates: %s",
-			 offered, guess ? "at most " : "", available, available == 1 ? "is" : "are",
-			 want->expressions.buf);
-}
-
 static int judge_request(const struct reading *r, const struct resourceclaim_request *request,
 			 struct why_claim *claim)
 {
 	const struct resourceclaim_exactly *exactly = &request->exactly;
-	struct want want = { .types = { true, true, true } };
-	auto_free char *number = amount(exactly);
+	auto_free char *number = dra_request_amount(exactly);
 	auto_free char *lack = NULL;
+	struct dra_request want;
 	void *class = NULL;
 	int result;
 
@@ -195,20 +100,16 @@ static int judge_request(const struct reading *r, const struct resourceclaim_req
 	result = read_object(r, &dra_class_kind, NULL, exactly->device_class, &class);
 	if (result < 0 && result != -ENOENT && result != -EACCES)
 		return result;
-	want.ours = strstr(exactly->device_class, DRA_DRIVER);
-	if (class)
-		take_selectors(&((struct dra_class *)class)->spec, &want);
-	take_selectors(exactly, &want);
-	take_expressions(exactly, &want);
+	dra_request_read(exactly, class, &want);
 	lack = result == -ENOENT ? xstrdup("there is no DeviceClass of that name: kubectl get "
 					   "deviceclasses lists them")
-				 : lack_of(r, exactly, &want);
+				 : dra_request_lack(&want, exactly, r->cluster, r->missing->kinds);
 	say(claim, xasprintf("request '%s' asks for %s of the DeviceClass %s: %s", request->name,
 			     number, exactly->device_class, lack));
-	for (int type = 0; type < TYPES; type++)
+	for (int type = 0; type < DRA_TYPES; type++)
 		claim->types[type] |= want.ours && result != -ENOENT && want.types[type];
 	api_object_free(&dra_class_kind, class);
-	str_done(&want.expressions);
+	dra_request_done(&want);
 	return 0;
 }
 

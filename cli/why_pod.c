@@ -278,7 +278,8 @@ static int read_all(struct command_run *run, const char *word, struct sight *sig
 	want.kinds = want.optional = kinds | (claiming ? CLUSTER_SET(CLUSTER_SLICE) : 0);
 	r = lists_read(run->session, &want, sight->cluster, missing, err);
 	if (r == 0 && claiming)
-		r = lists_read_resource_claims(run->session, sight->cluster, missing, err);
+		r = lists_read_dra(run->session, CLUSTER_SET(CLUSTER_RESOURCECLAIM), sight->cluster,
+				   missing, err);
 	if (r == 0)
 		r = why_claims_read(run->session, sight->pod, sight->cluster, missing,
 				    &sight->claims, err);

@@ -178,7 +178,7 @@ static int draft_add(struct draft *draft, const struct resourceclaim_result *res
 					  .id = xstrdup(device->id),
 					  .resource = xstrdup(device->resource),
 					  .iommu_group = xstrdup_or_null(device->iommu_group),
-					  .attributes = json_map_text(device->attributes),
+					  .attributes = xstrdup(device->attributes),
 					  .on_demand = device->on_demand };
 	return 0;
 }

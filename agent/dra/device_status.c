@@ -31,18 +31,22 @@ struct told {
 	char *since;     /* time of the first failure             */
 	json_t *devices; /* as in status.devices; NULL: no entry  */
 	bool pending;    /* the API server does not have them yet */
+	bool unread;     /* whether it has entries of ours is to be read; it should have none */
+	bool written;    /* the API server may have entries of ours */
 };
 
 struct device_status {
 	const struct this_node *node;
 	struct workq_run *queue; /* of UIDs */
 	ARRAY(struct told) claims;
-	bool off; /* the API server does not take such writes */
+	bool off; /* the API server has not taken such a write; until @again */
+	bool warned;
+	struct clock_timer *again;
 
-	/* The write in progress. */
+	/* The request in progress. */
 	struct kube_call *call; /* NULL: none */
 	char *uid;
-	json_t *sent; /* its devices; NULL: it removes the entries */
+	json_t *sent; /* its devices; NULL: it removes the entries, or reads the claim */
 	work_end_fn *end;
 	void *end_arg;
 };
@@ -69,13 +73,6 @@ static void forget(struct device_status *status, struct told *told)
 {
 	told_done(told);
 	*told = status->claims.items[--status->claims.len];
-}
-
-static void forget_all(struct device_status *status)
-{
-	for (size_t i = 0; i < status->claims.len; i++)
-		told_done(&status->claims.items[i]);
-	status->claims.len = 0;
 }
 
 /* --- what a claim says ------------------------------------------------------------------------ */
@@ -259,12 +256,41 @@ static const char *find_obstacle(const struct device_status *status, const struc
 	return NULL;
 }
 
+/* Rights and feature gates change while agents run, and nothing tells that. */
 static void give_up(struct device_status *status, const char *why)
 {
-	log_warn("the status of ResourceClaims does not say why devices are not prepared",
-		 log_str("reason", why));
+	if (!status->warned)
+		log_warn("the status of ResourceClaims does not say why devices are not prepared",
+			 log_str("reason", why),
+			 log_int("next_attempt_s", DEVICE_STATUS_AGAIN_MS / 1000));
+	status->warned = true;
 	status->off = true;
-	forget_all(status);
+	clock_timer_start(status->node->clock, status->again, DEVICE_STATUS_AGAIN_MS);
+}
+
+/* The first of these that is refused ends the attempt. */
+static void on_again(void *arg)
+{
+	struct device_status *status = arg;
+
+	status->off = false;
+	for (size_t i = 0; i < status->claims.len; i++) {
+		if (status->claims.items[i].pending)
+			workq_run_add(status->queue, status->claims.items[i].uid);
+	}
+}
+
+static void note_success(struct device_status *status)
+{
+	if (status->warned)
+		log_info("the status of ResourceClaims says again why devices are not prepared");
+	status->warned = false;
+}
+
+/* There is nothing to be removed, and no write under way. */
+static bool needs_no_removal(const struct device_status *status, const struct told *told)
+{
+	return !told->written && !str_match(status->uid, told->uid);
 }
 
 /* An entry that the API server refuses as invalid is not sent again: the claim was replaced, or
@@ -279,9 +305,14 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 
 	if (obstacle) {
 		give_up(status, obstacle);
+		if (!told->devices && !told->written)
+			forget(status, told);
 		end_write(status, 0, NULL);
 		return;
 	}
+	if (result == 0 && status->sent)
+		note_success(status);
+	told->written |= status->sent && result != -EINVAL;
 	if (gone) {
 		forget(status, told);
 	} else if ((result == 0 || result == -EINVAL) && told->devices == status->sent) {
@@ -290,6 +321,40 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 			forget(status, told);
 	}
 	end_write(status, gone ? 0 : result, err);
+}
+
+/* --- what an earlier agent has written -------------------------------------------------------- */
+
+/* Does the response have the claim with this UID, with entries of ours? */
+static bool is_stale(const struct this_node *node, const struct kube_response *response,
+		     const char *uid)
+{
+	struct resourceclaim *claim = NULL;
+	bool stale = resourceclaim_parse(response->body, response->body_len, &claim, NULL) == 0 &&
+		     str_match(claim->meta.uid, uid) && count_ours(node, claim) > 0;
+
+	resourceclaim_free(claim);
+	return stale;
+}
+
+/* What is missing, or may not be read, is left as it is. */
+static void on_read(void *arg, int result, const struct kube_response *response,
+		    const struct err *err)
+{
+	struct device_status *status = arg;
+	struct told *told = find(status, status->uid);
+	bool final = result == 0 || result == -ENOENT || result == -EACCES;
+
+	if (final && told && told->unread) {
+		if (result == 0 && is_stale(status->node, response, told->uid)) {
+			told->unread = false;
+			told->written = true;
+			workq_run_add(status->queue, told->uid);
+		} else {
+			forget(status, told);
+		}
+	}
+	end_write(status, final ? 0 : result, err);
 }
 
 /* The UID makes sure that it is the same claim: the API server refuses another one. */
@@ -314,16 +379,21 @@ static void work(void *arg, const char *uid, work_end_fn *end, void *end_arg)
 	struct api_kind kind = resourceclaim_kind;
 	auto_json json_t *body = NULL;
 
-	if (!told || !told->pending) {
+	if (!told || !told->pending || status->off) {
 		end(end_arg, 0, NULL);
 		return;
 	}
 	kind.ns = told->ns;
-	body = body_of(told);
 	status->uid = xstrdup(uid);
 	status->sent = json_incref(told->devices);
 	status->end = end;
 	status->end_arg = end_arg;
+	if (told->unread) {
+		status->call =
+			fetch_object(status->node->client, &kind, told->name, on_read, status);
+		return;
+	}
+	body = body_of(told);
 	status->call = apply_send(status->node->client,
 				  &(struct apply_request){ .kind = &kind,
 							   .name = told->name,
@@ -340,28 +410,46 @@ static void set(struct device_status *status, struct told *told, json_t *devices
 	json_decref(told->devices);
 	told->devices = devices;
 	told->pending = true;
+	told->unread = false;
 	workq_run_add(status->queue, told->uid);
 }
 
 /* NULL: there are too many. */
-static struct told *add(struct device_status *status, const char *ns,
-			const struct resourceclaim *claim)
+static struct told *add(struct device_status *status, const char *uid, const char *ns,
+			const char *name)
 {
-	const char *since = failing_since(status->node, claim);
-	struct told *told = find(status, claim->meta.uid);
-	char now[TIMEFMT_MAX];
+	struct told *told = find(status, uid);
 
 	if (told || status->claims.len == DEVICE_STATUS_CLAIMS_MAX)
 		return told;
 	told = array_add(&status->claims);
-	*told = (struct told){
-		.uid = xstrdup(claim->meta.uid),
-		.ns = xstrdup(ns),
-		.name = xstrdup(claim->meta.name),
-		.since = xstrdup(since ? since
-				       : timefmt_rfc3339(clock_wall_ms(status->node->clock), now))
-	};
+	*told = (struct told){ .uid = xstrdup(uid), .ns = xstrdup(ns), .name = xstrdup(name) };
 	return told;
+}
+
+/* The same, of a claim as the API server has it. */
+static struct told *add_read(struct device_status *status, const char *ns,
+			     const struct resourceclaim *claim)
+{
+	const char *since = failing_since(status->node, claim);
+	struct told *told = add(status, claim->meta.uid, ns, claim->meta.name);
+	char now[TIMEFMT_MAX];
+
+	if (!told)
+		return NULL;
+	told->written |= count_ours(status->node, claim) > 0;
+	if (!told->since)
+		told->since = xstrdup(
+			since ? since : timefmt_rfc3339(clock_wall_ms(status->node->clock), now));
+	return told;
+}
+
+static void take_back(struct device_status *status, struct told *told)
+{
+	if (needs_no_removal(status, told))
+		forget(status, told);
+	else
+		set(status, told, NULL);
 }
 
 void device_status_failed(struct device_status *status, const char *ns,
@@ -371,9 +459,9 @@ void device_status_failed(struct device_status *status, const char *ns,
 	auto_json json_t *devices = NULL;
 	struct told *told;
 
-	if (status->off || !has_devices(status->node, claim))
+	if (!has_devices(status->node, claim))
 		return;
-	told = add(status, ns, claim);
+	told = add_read(status, ns, claim);
 	if (!told || (!told->pending && is_told(status->node, claim, text)))
 		return;
 	devices = entries_of(status->node, claim, told->since, text);
@@ -384,20 +472,37 @@ void device_status_failed(struct device_status *status, const char *ns,
 void device_status_prepared(struct device_status *status, const char *ns,
 			    const struct resourceclaim *claim)
 {
-	struct told *told = find(status, claim->meta.uid);
+	struct told *told = NULL;
 
-	if (!told && !status->off && count_ours(status->node, claim) > 0)
-		told = add(status, ns, claim);
+	if (device_status_is_told(status, claim))
+		told = add_read(status, ns, claim);
 	if (told)
-		set(status, told, NULL);
+		take_back(status, told);
+}
+
+bool device_status_is_told(const struct device_status *status, const struct resourceclaim *claim)
+{
+	return find(status, claim->meta.uid) || count_ours(status->node, claim) > 0;
+}
+
+void device_status_check(struct device_status *status, const char *uid, const char *ns,
+			 const char *name)
+{
+	struct told *told = add(status, uid, ns, name);
+
+	if (!told)
+		return;
+	told->unread = true;
+	told->pending = true;
+	workq_run_add(status->queue, told->uid);
 }
 
 void device_status_unprepared(struct device_status *status, const char *uid)
 {
 	struct told *told = find(status, uid);
 
-	if (told)
-		set(status, told, NULL);
+	if (told && !told->unread)
+		take_back(status, told);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -407,6 +512,7 @@ struct device_status *device_status_new(const struct this_node *node)
 	struct device_status *status = xcalloc(1, sizeof(*status));
 
 	status->node = node;
+	status->again = clock_timer_new(node->clock, on_again, status);
 	status->queue = workq_run_new(&(struct workq_run_spec){
 		.name = "resourceclaims",
 		.max_running = 1,
@@ -427,7 +533,9 @@ struct device_status *device_status_free(struct device_status *status)
 		end_write(status, 0, NULL);
 	}
 	workq_run_free(status->queue);
-	forget_all(status);
+	clock_timer_free(status->node->clock, status->again);
+	for (size_t i = 0; i < status->claims.len; i++)
+		told_done(&status->claims.items[i]);
 	array_done(&status->claims);
 	free(status);
 	return NULL;

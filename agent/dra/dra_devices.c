@@ -177,12 +177,12 @@ static const char *driver_of(const struct facts *facts, const struct dra_device 
 	return now;
 }
 
-static void describe_pci(const struct this_node *node, struct dra_device *device)
+static void describe_pci(const struct this_node *node, struct dra_device *device,
+			 json_t *attributes)
 {
 	auto_free char *name = names_pcidevice(node->name, device->id);
 	const struct pcidevice *pci = inventory_find(node->inventory, INVENTORY_PCI, name);
 	const struct pcidevice_status *is = pci ? &pci->status : NULL;
-	json_t *attributes = device->attributes;
 
 	if (!is || !str_match(is->address, device->id))
 		return;
@@ -204,11 +204,11 @@ static void describe_pci(const struct this_node *node, struct dra_device *device
 	device->iommu_group = xstrdup_or_null(is->iommu_group);
 }
 
-static void describe_usb(const struct this_node *node, struct dra_device *device)
+static void describe_usb(const struct this_node *node, struct dra_device *device,
+			 json_t *attributes)
 {
 	const struct inventory_set *set = &node->inventory->sets[INVENTORY_USB];
 	const struct usbdevice_status *is = NULL;
-	json_t *attributes = device->attributes;
 
 	for (size_t i = 0; i < set->len && !is; i++) {
 		const struct usbdevice *usb = set->objects[i];
@@ -227,11 +227,11 @@ static void describe_usb(const struct this_node *node, struct dra_device *device
 		put_int(attributes, "speed", is->speed_mbps);
 }
 
-static void describe_mdev(const struct this_node *node, struct dra_device *device)
+static void describe_mdev(const struct this_node *node, struct dra_device *device,
+			  json_t *attributes)
 {
 	const struct inventory_set *set = &node->inventory->sets[INVENTORY_MDEV];
 	const struct mediateddevice_status *is = NULL;
-	json_t *attributes = device->attributes;
 
 	for (size_t i = 0; i < set->len && !is; i++) {
 		const struct mediateddevice *mdev = set->objects[i];
@@ -253,17 +253,18 @@ static void describe_mdev(const struct this_node *node, struct dra_device *devic
 
 static void describe(const struct this_node *node, struct dra_device *device)
 {
-	static void (*const describers[DRA_KINDS])(const struct this_node *,
-						   struct dra_device *) = {
+	static void (*const describers[DRA_KINDS])(const struct this_node *, struct dra_device *,
+						   json_t *) = {
 		[DRA_PCI] = describe_pci,
 		[DRA_USB] = describe_usb,
 		[DRA_MDEV] = describe_mdev,
 	};
+	auto_json json_t *attributes = json_object();
 
-	device->attributes = json_object();
-	put_text(device->attributes, "resourceName", device->resource);
+	put_text(attributes, "resourceName", device->resource);
 	if (node->inventory)
-		describers[device->kind](node, device);
+		describers[device->kind](node, device, attributes);
+	device->attributes = json_map_text(attributes);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -276,7 +277,7 @@ static void device_done(struct dra_device *device)
 	free(device->pool);
 	free(device->iommu_group);
 	free(device->trouble);
-	json_decref(device->attributes);
+	free(device->attributes);
 }
 
 static void list_done(struct list *list)
@@ -290,7 +291,7 @@ static bool is_equal(const struct dra_device *a, const struct dra_device *b)
 {
 	return strcmp(a->name, b->name) == 0 && strcmp(a->pool, b->pool) == 0 &&
 	       strcmp(a->resource, b->resource) == 0 && str_equal(a->trouble, b->trouble) &&
-	       a->on_demand == b->on_demand && json_equal(a->attributes, b->attributes);
+	       a->on_demand == b->on_demand && strcmp(a->attributes, b->attributes) == 0;
 }
 
 static bool lists_equal(const struct list *a, const struct list *b)

@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -38,14 +37,14 @@ struct dra_device {
 	const struct device_type *type; /* borrowed, as is type_arg */
 	void *type_arg;
 	enum dra_kind kind;
-	char *resource;     /* its name in plugins_set()                                         */
-	char *id;           /* PCI address, USB port path, mdev UUID                             */
-	char *name;         /* in the slice: a DNS label, unique on the node: "pci-0000-3b-00-0" */
-	char *pool;         /* "node1", "node1/usb"; beyond DRA_POOL_MAX devices "node1/pci-2"   */
-	char *iommu_group;  /* NULL: none                                                        */
-	char *trouble;      /* why it is unhealthy; NULL: healthy                                */
-	bool on_demand;     /* it is bound when a claim is prepared, and given back afterwards   */
-	json_t *attributes; /* as in a slice: {"vendorID": {"string": "8086"}}                   */
+	char *resource;    /* its name in plugins_set()                                         */
+	char *id;          /* PCI address, USB port path, mdev UUID                             */
+	char *name;        /* in the slice: a DNS label, unique on the node: "pci-0000-3b-00-0" */
+	char *pool;        /* "node1", "node1/usb"; beyond DRA_POOL_MAX devices "node1/pci-2"   */
+	char *iommu_group; /* NULL: none                                                        */
+	char *trouble;     /* why it is unhealthy; NULL: healthy                                */
+	bool on_demand;    /* it is bound when a claim is prepared, and given back afterwards   */
+	char *attributes;  /* JSON text as in a slice: {"vendorID":{"string":"8086"}}           */
 };
 
 /* @node is borrowed. @changed runs from the loop after a change, never during a call. */

@@ -448,8 +448,11 @@ static int draft_claim(const struct prepare_job *job, struct prepared_claim **re
 		.holder = prepare->deps.holder,
 		.arg = prepare->deps.arg,
 	};
+	int r = claim_draft_new(&world, &job->claim, job->object, ret_claim, err);
 
-	return claim_draft_new(&world, &job->claim, job->object, ret_claim, err);
+	if (r == 0)
+		(*ret_claim)->told = device_status_is_told(prepare->status, job->object);
+	return r;
 }
 
 /* 0: it is prepared; BINDING: its devices are being bound. */
@@ -625,6 +628,8 @@ static void recall(struct prepare *prepare, const struct prepared_claim *claim)
 			  log_str("namespace", claim->ns), log_str("claim", claim->name),
 			  log_str("reason", err.msg));
 	cdi_guard_add(prepare->guard, claim);
+	if (claim->told)
+		device_status_check(prepare->status, claim->uid, claim->ns, claim->name);
 }
 
 struct prepare *prepare_new(const struct this_node *node, const struct prepare_deps *deps)

@@ -83,6 +83,7 @@ static const struct json_row claim_map[] = {
 	JSON_STR(S, name, "name", JSON_REQUIRED),
 	JSON_STR(S, pod_claim, "podClaimName", JSON_OPTIONAL),
 	JSON_BOOL(S, binding, "binding", JSON_OPTIONAL),
+	JSON_BOOL(S, told, "told", JSON_OPTIONAL),
 	JSON_LIST(S, devices, "devices", JSON_OPTIONAL, struct prepared_device, device_map),
 	JSON_LIST(S, requests, "requests", JSON_OPTIONAL, struct prepared_request, request_map),
 	JSON_PAIRS(S, envs, "envs", JSON_OPTIONAL),

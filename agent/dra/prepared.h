@@ -64,6 +64,7 @@ struct prepared_claim {
 	char *name;
 	char *pod_claim; /* its name in the pod if it was made from a template; else NULL */
 	bool binding;    /* its devices are being bound: no container gets them yet */
+	bool told;       /* its status may have said that it is not prepared (device_status.h) */
 	struct {
 		struct prepared_device *items;
 		size_t len, cap;

@@ -1,6 +1,7 @@
 #include "agent/dra/slices.h"
 
 #include <jansson.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -111,25 +112,25 @@ static json_t *taints(void)
 	return list;
 }
 
-/* The devices in the slice of the pool. *@ret_known: has the pool any device, healthy or not? */
-static json_t *devices_of(const struct slices *slices, const char *pool, bool *ret_known)
+/* The devices in the slice of the pool. */
+static json_t *devices_of(const struct slices *slices, const char *pool)
 {
 	json_t *list = json_array();
 	bool tainted = may_taint(slices, pool);
 
-	*ret_known = false;
 	for (size_t i = 0; i < dra_devices_len(slices->devices); i++) {
 		const struct dra_device *device = dra_devices_at(slices->devices, i);
+		json_t *attributes = NULL;
 		json_t *json;
 
-		if (strcmp(device->pool, pool) != 0)
-			continue;
-		*ret_known = true;
-		if (device->trouble && !(tainted && is_listed(slices, device)))
+		if (strcmp(device->pool, pool) != 0 ||
+		    (device->trouble && !(tainted && is_listed(slices, device))))
 			continue;
 		json = json_object();
 		json_put_text(json, "name", device->name);
-		json_put(json, "attributes", json_incref(device->attributes));
+		(void)json_map_load(device->attributes, strlen(device->attributes), &attributes,
+				    NULL);
+		json_put(json, "attributes", attributes);
 		if (device->trouble)
 			json_put(json, "taints", taints());
 		json_add(list, json);
@@ -137,7 +138,7 @@ static json_t *devices_of(const struct slices *slices, const char *pool, bool *r
 	return list;
 }
 
-static json_t *spec_of(const struct slices *slices, const char *pool, json_t *devices)
+static json_t *spec_of(const struct slices *slices, const char *pool)
 {
 	json_t *spec = json_object();
 	json_t *of = json_object();
@@ -148,33 +149,29 @@ static json_t *spec_of(const struct slices *slices, const char *pool, json_t *de
 	json_put_text(spec, "driver", DRA_DRIVER);
 	json_put_text(spec, "nodeName", slices->node->name);
 	json_put(spec, "pool", of);
-	json_put(spec, "devices", devices);
+	json_put(spec, "devices", devices_of(slices, pool));
 	return spec;
 }
 
-/* The desired slice of a pool; NULL: it should have none. */
-static json_t *slice_of(const struct slices *slices, enum dra_kind kind, size_t i)
+/* Does the pool get a slice? It does if it has any device, healthy or not, or if it is the first of
+ * a selected kind. */
+static bool is_wanted(const struct slices *slices, enum dra_kind kind, size_t i)
 {
-	const struct node *node = own_node(slices);
 	auto_free char *pool = dra_pool_name(slices->node->name, kind, i);
 	auto_free char *trouble = NULL;
-	auto_json json_t *devices = NULL;
-	bool known;
-	json_t *slice;
 
-	if (!node || !runtime_cdi_known(slices->node, &trouble) || trouble)
-		return NULL;
-	devices = devices_of(slices, pool, &known);
-	if (!known && !(i == 0 && dra_devices_selects(slices->devices, kind)))
-		return NULL;
-	slice = json_object();
-	json_put(slice, "metadata", metadata_of(node));
-	json_put(slice, "spec", spec_of(slices, pool, json_incref(devices)));
-	return slice;
+	if (!own_node(slices) || !runtime_cdi_known(slices->node, &trouble) || trouble)
+		return false;
+	for (size_t at = 0; at < dra_devices_len(slices->devices); at++) {
+		if (strcmp(dra_devices_at(slices->devices, at)->pool, pool) == 0)
+			return true;
+	}
+	return i == 0 && dra_devices_selects(slices->devices, kind);
 }
 
-/* The same by the name of the slice. */
-static json_t *wanted_of(const struct slices *slices, const char *name)
+/* The name of the pool whose slice has this name, for the caller to free; NULL: no pool gets a slice
+ * of this name. */
+static char *pool_of(const struct slices *slices, const char *name)
 {
 	for (int kind = 0; kind < DRA_KINDS; kind++) {
 		for (size_t i = 0; i < DRA_POOLS_MAX; i++) {
@@ -182,10 +179,27 @@ static json_t *wanted_of(const struct slices *slices, const char *name)
 				dra_slice_name(slices->node->name, (enum dra_kind)kind, i);
 
 			if (strcmp(of, name) == 0)
-				return slice_of(slices, (enum dra_kind)kind, i);
+				return is_wanted(slices, (enum dra_kind)kind, i)
+					       ? dra_pool_name(slices->node->name,
+							       (enum dra_kind)kind, i)
+					       : NULL;
 		}
 	}
 	return NULL;
+}
+
+/* The desired slice of this name; NULL: there should be none. */
+static json_t *wanted_of(const struct slices *slices, const char *name)
+{
+	auto_free char *pool = pool_of(slices, name);
+	json_t *slice;
+
+	if (!pool)
+		return NULL;
+	slice = json_object();
+	json_put(slice, "metadata", metadata_of(own_node(slices)));
+	json_put(slice, "spec", spec_of(slices, pool));
+	return slice;
 }
 
 /* --- what is there ---------------------------------------------------------------------------- */
@@ -367,14 +381,9 @@ static bool is_ready(void *arg)
 static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct slices *slices = arg;
-	auto_json json_t *wanted = NULL;
+	auto_free char *pool = pool_of(slices, name);
 
-	if (object)
-		return true;
-	if (map_get(slices->leaving, name))
-		return false;
-	wanted = wanted_of(slices, name);
-	return wanted != NULL;
+	return object || (pool && !map_get(slices->leaving, name));
 }
 
 /* Remember deletions and applies. A deleted slice is created again only after the cache shows that
@@ -438,11 +447,10 @@ static void plan(void *arg, const struct reconcile_view *view, struct decision *
 	ret_decision->body = json_incref(wanted);
 }
 
-/* The slice is as close to @wanted as it gets. */
-static void rested(void *arg, const char *name, const void *object, const struct decision *decision)
+/* The slice is as close to what is wanted as it gets. False: that was known already. */
+static bool remember(struct slices *slices, const char *name, const struct resourceslice *slice,
+		     const struct decision *decision)
 {
-	struct slices *slices = arg;
-	const struct resourceslice *slice = object;
 	auto_json json_t *wanted = wanted_of(slices, name);
 	const struct record *last = map_get(slices->records, name);
 	bool left = map_remove(slices->leaving, name);
@@ -453,10 +461,10 @@ static void rested(void *arg, const char *name, const void *object, const struct
 		reconcile_enqueue(slices->reconcile, name);
 	if (!slice || !wanted) {
 		record_free(map_remove(slices->records, name));
-		return;
+		return false;
 	}
 	if (slice->meta.deletion_timestamp || is_recorded(slices, slice, wanted))
-		return;
+		return false;
 	record = xcalloc(1, sizeof(*record));
 	record->uid = xstrdup_or_null(slice->meta.uid);
 	record->generation = slice->meta.generation;
@@ -472,6 +480,15 @@ static void rested(void *arg, const char *name, const void *object, const struct
 		slices->untainted = true;
 		enqueue_all(slices, 0);
 	}
+	return true;
+}
+
+/* A megabyte of JSON was needed for a moment to write or compare a slice with 64 devices, and glibc
+ * keeps what is not at the end of the heap. */
+static void rested(void *arg, const char *name, const void *object, const struct decision *decision)
+{
+	if (remember(arg, name, object, decision))
+		(void)malloc_trim(0);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

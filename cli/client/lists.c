@@ -276,23 +276,24 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 	return r;
 }
 
-int lists_read_resource_claims(struct session *session, struct cluster *cluster,
-			       struct lists_missing *missing, struct err *err)
+int lists_read_dra(struct session *session, unsigned kinds, struct cluster *cluster,
+		   struct lists_missing *missing, struct err *err)
 {
-	static const enum cluster_kind kind = CLUSTER_RESOURCECLAIM;
-	const struct lists_want want = { .kinds = CLUSTER_SET(kind),
-					 .optional = CLUSTER_SET(kind) };
-	struct lists_missing claims;
+	const struct lists_want want = { .kinds = kinds, .optional = kinds };
+	struct lists_missing more;
 	int r;
 
 	if (cluster_count(cluster, CLUSTER_SLICE) == 0)
 		return 0;
-	r = lists_read(session, &want, cluster, &claims, err);
+	r = lists_read(session, &want, cluster, &more, err);
 	if (r < 0)
 		return r;
-	missing->kinds |= claims.kinds;
-	missing->forbidden |= claims.forbidden;
-	memcpy(missing->why[kind], claims.why[kind], sizeof(missing->why[kind]));
+	missing->kinds |= more.kinds;
+	missing->forbidden |= more.forbidden;
+	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
+		if (more.kinds & CLUSTER_SET(kind))
+			memcpy(missing->why[kind], more.why[kind], sizeof(missing->why[kind]));
+	}
 	return 0;
 }
 

@@ -45,11 +45,12 @@ void lists_select(const struct lists_want *want, enum cluster_kind kind, char **
 int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
 	       struct lists_missing *ret_missing, struct err *err);
 
-/* Fill @cluster, which has the ResourceSlices, with the ResourceClaims of all namespaces. Without
- * slices of hostdev nothing is read, as no claim has a device of its. What is refused is added to
+/* Fill @cluster, which has the ResourceSlices, with @kinds, a set, that only matter where hostdev
+ * offers devices by DRA: the ResourceClaims of all namespaces, DeviceClasses. Without slices of
+ * hostdev nothing is read, as no claim has a device of its. What is refused is added to
  * @missing. */
-int lists_read_resource_claims(struct session *session, struct cluster *cluster,
-			       struct lists_missing *missing, struct err *err);
+int lists_read_dra(struct session *session, unsigned kinds, struct cluster *cluster,
+		   struct lists_missing *missing, struct err *err);
 
 /* Append one line, without a line break, that names the kinds and events that the caller may not
  * read: "user 'ann' may not list pcidevices, nodes; ...". Appends nothing if there are none.

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/model/cluster.h"
+#include "cli/model/dra.h"
 #include "cli/model/node_fault.h"
 #include "cli/model/part.h"
 #include "cli/model/state.h"
@@ -86,12 +87,36 @@ static void map_card_verdict(struct str *out, const struct state_verdict *verdic
 	map_card_text(out, "say", verdict->message);
 }
 
-/* The same for the state of a device, by the objects of @device (cli/model/state.h). */
-static void map_card_state(struct str *out, const struct cluster_device *device)
+/* Add "resourceClaim": to which the device is allocated, and why no container has it yet. */
+static void map_card_resource_claim(struct str *out, const struct cluster_device *device)
+{
+	const struct resourceclaim *claim = device->resource_claim;
+	auto_free char *name =
+		xasprintf("%s/%s", str_or_empty(claim->meta.namespace_), claim->meta.name);
+	auto_free char *pods = dra_pod_names(claim);
+	struct state_verdict verdict = dra_judge(device, claim);
+
+	json_write_open(out, "resourceClaim", '{');
+	json_write_str(out, "name", name);
+	map_card_text(out, "pods", pods);
+	if (dra_is_prepared(device, claim)) {
+		json_write_bool(out, "prepared", true);
+	} else {
+		map_card_text(out, "reason", verdict.reason);
+		map_card_text(out, "say", verdict.message);
+	}
+	json_write_close(out, '}');
+}
+
+/* Add node, state and ResourceClaim of a device, by the objects of @device (cli/model/state.h). */
+static void map_card_device(struct str *out, const struct cluster_device *device)
 {
 	struct state_verdict verdict = state_judge(device);
 
+	map_card_text(out, "node", device->node);
 	map_card_verdict(out, &verdict);
+	if (device->resource_claim)
+		map_card_resource_claim(out, device);
 }
 
 static void map_card_conditions(struct str *out, const struct api_conditions *conditions)
@@ -209,27 +234,29 @@ static void pci_device(struct str *out, const struct pcidevice *device)
 }
 
 char *map_card_pci(const char *id, const struct pcidevice *device,
-		   const struct pcideviceclaim *claim, const struct node_fault *fault,
-		   enum state_conflict conflict)
+		   const struct pcideviceclaim *claim, const struct resourceclaim *resource_claim,
+		   const struct node_fault *fault, enum state_conflict conflict)
 {
 	const struct api_meta *meta = device ? &device->meta : &claim->meta;
+	const char *node =
+		map_card_node_name(device ? device->status.node_name : claim->spec.node_name, meta);
 	struct str out = STR_INIT;
 
 	begin(&out, id, "PCIDevice", meta->name);
-	map_card_text(&out, "node",
-		      map_card_node_name(device ? device->status.node_name : claim->spec.node_name,
-					 meta));
-	map_card_state(&out, &(struct cluster_device){
-				     .type = DEVICE_PCI,
-				     .is_there = device != NULL,
-				     .resource = "",
-				     .conditions = device ? &device->status.conditions : NULL,
-				     .allocations = device ? &device->status.allocations : NULL,
-				     .claim = claim ? &claim->meta : NULL,
-				     .claim_conditions = claim ? &claim->status.conditions : NULL,
-				     .conflict = conflict,
-				     .fault = fault,
-			     });
+	map_card_device(&out, &(struct cluster_device){
+				      .type = DEVICE_PCI,
+				      .is_there = device != NULL,
+				      .node = str_or_empty(node),
+				      .address = device ? str_or_empty(device->status.address) : "",
+				      .resource = "",
+				      .conditions = device ? &device->status.conditions : NULL,
+				      .allocations = device ? &device->status.allocations : NULL,
+				      .claim = claim ? &claim->meta : NULL,
+				      .claim_conditions = claim ? &claim->status.conditions : NULL,
+				      .resource_claim = resource_claim,
+				      .conflict = conflict,
+				      .fault = fault,
+			      });
 	if (device)
 		pci_device(&out, device);
 	else
@@ -273,27 +300,30 @@ static void usb_device(struct str *out, const struct usbdevice *device)
 }
 
 char *map_card_usb(const char *id, const struct usbdevice *device,
-		   const struct usbdeviceclaim *claim, const struct node_fault *fault,
-		   enum state_conflict conflict)
+		   const struct usbdeviceclaim *claim, const struct resourceclaim *resource_claim,
+		   const struct node_fault *fault, enum state_conflict conflict)
 {
 	const struct api_meta *meta = device ? &device->meta : &claim->meta;
+	const char *node = map_card_node_name(
+		device ? device->status.node_name : claim->status.node_name, meta);
 	struct str out = STR_INIT;
 
 	begin(&out, id, "USBDevice", meta->name);
-	map_card_text(&out, "node",
-		      map_card_node_name(
-			      device ? device->status.node_name : claim->status.node_name, meta));
-	map_card_state(&out, &(struct cluster_device){
-				     .type = DEVICE_USB,
-				     .is_there = device != NULL,
-				     .resource = "",
-				     .conditions = device ? &device->status.conditions : NULL,
-				     .allocations = device ? &device->status.allocations : NULL,
-				     .claim = claim ? &claim->meta : NULL,
-				     .claim_conditions = claim ? &claim->status.conditions : NULL,
-				     .conflict = conflict,
-				     .fault = fault,
-			     });
+	map_card_device(&out,
+			&(struct cluster_device){
+				.type = DEVICE_USB,
+				.is_there = device != NULL,
+				.node = str_or_empty(node),
+				.address = device ? str_or_empty(device->status.port_path) : "",
+				.resource = "",
+				.conditions = device ? &device->status.conditions : NULL,
+				.allocations = device ? &device->status.allocations : NULL,
+				.claim = claim ? &claim->meta : NULL,
+				.claim_conditions = claim ? &claim->status.conditions : NULL,
+				.resource_claim = resource_claim,
+				.conflict = conflict,
+				.fault = fault,
+			});
 	if (device) {
 		usb_device(&out, device);
 	} else {
@@ -313,21 +343,24 @@ char *map_card_usb(const char *id, const struct usbdevice *device,
 /* --- mediated devices --- */
 
 char *map_card_mdev(const char *id, const struct mediateddevice *device,
-		    const struct node_fault *fault)
+		    const struct resourceclaim *resource_claim, const struct node_fault *fault)
 {
 	const struct mediateddevice_status *status = &device->status;
 	static const struct api_conditions none;
 	struct str out = STR_INIT;
 
 	begin(&out, id, "MediatedDevice", device->meta.name);
-	map_card_text(&out, "node", map_card_node_name(status->node_name, &device->meta));
-	map_card_state(&out, &(struct cluster_device){
-				     .type = DEVICE_MDEV,
-				     .is_there = true,
-				     .resource = status->resource_name ? status->resource_name : "",
-				     .allocations = &status->allocations,
-				     .fault = fault,
-			     });
+	map_card_device(&out, &(struct cluster_device){
+				      .type = DEVICE_MDEV,
+				      .is_there = true,
+				      .node = str_or_empty(
+					      map_card_node_name(status->node_name, &device->meta)),
+				      .address = str_or_empty(status->uuid),
+				      .resource = str_or_empty(status->resource_name),
+				      .allocations = &status->allocations,
+				      .resource_claim = resource_claim,
+				      .fault = fault,
+			      });
 	map_card_text(&out, "address", status->uuid);
 	map_card_text(&out, "on", status->pci_address ? status->pci_address : status->parent);
 	map_card_text(&out, "text", status->type_name);

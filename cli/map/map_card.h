@@ -18,19 +18,21 @@ struct node;
 struct node_fault;
 struct pcidevice;
 struct pcideviceclaim;
+struct resourceclaim;
 struct usbdevice;
 struct usbdeviceclaim;
 struct vgpudevice;
 
-/* One of @device and @claim may be NULL, not both: a claim without its device is shown as gone. */
+/* One of @device and @claim may be NULL, not both: a claim without its device is shown as gone.
+ * @resource_claim is the ResourceClaim to which the device is allocated; NULL: none is known. */
 char *map_card_pci(const char *id, const struct pcidevice *device,
-		   const struct pcideviceclaim *claim, const struct node_fault *fault,
-		   enum state_conflict conflict);
+		   const struct pcideviceclaim *claim, const struct resourceclaim *resource_claim,
+		   const struct node_fault *fault, enum state_conflict conflict);
 char *map_card_usb(const char *id, const struct usbdevice *device,
-		   const struct usbdeviceclaim *claim, const struct node_fault *fault,
-		   enum state_conflict conflict);
+		   const struct usbdeviceclaim *claim, const struct resourceclaim *resource_claim,
+		   const struct node_fault *fault, enum state_conflict conflict);
 char *map_card_mdev(const char *id, const struct mediateddevice *device,
-		    const struct node_fault *fault);
+		    const struct resourceclaim *resource_claim, const struct node_fault *fault);
 /* The card of a part of a device (cli/model/part.h); NULL: it does not exist, and no object asks
  * for it. @function is the virtual function of the vGPU; NULL: not known. */
 char *map_card_vgpu(const char *id, const struct vgpudevice *vgpu, const struct pcidevice *function,

@@ -14,6 +14,7 @@
 #include "api/node.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/resourceclaim.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "api/vgpudevice.h"
@@ -24,6 +25,8 @@
 #include "cli/map/map_board.h"
 #include "cli/map/map_card.h"
 #include "cli/map/map_errors.h"
+#include "cli/model/cluster.h"
+#include "cli/model/dra.h"
 #include "cli/model/node_fault.h"
 #include "kube/informer.h"
 #include "kube/store.h"
@@ -37,6 +40,7 @@ enum map_kind {
 	MAP_VGPU,
 	MAP_MIG,
 	MAP_NODE,
+	MAP_RESOURCECLAIM,
 	MAP_EVENT_DEVICE,
 	MAP_EVENT_OWN,
 	MAP_KINDS
@@ -60,6 +64,8 @@ const struct map_kind_row map_kinds[MAP_KINDS] = {
 	[MAP_VGPU] = { &vgpudevice_kind, "vgpu", NULL },
 	[MAP_MIG] = { &migconfiguration_kind, "mig", NULL },
 	[MAP_NODE] = { &node_kind, "node", NULL },
+	/* They have no card, but are shown on those of their devices. */
+	[MAP_RESOURCECLAIM] = { &resourceclaim_kind, "resourceclaim", NULL },
 	/* Watch only events about devices. */
 	[MAP_EVENT_DEVICE] = { &event_kind, "event",
 			       "involvedObject.apiVersion=devices.harvesterhci.io/v1beta1" },
@@ -86,6 +92,7 @@ static const char *node_of_object(enum map_kind what, const void *object)
 		return ((const struct migconfiguration *)object)->spec.node_name;
 	case MAP_NODE:
 		return ((const struct node *)object)->meta.name;
+	case MAP_RESOURCECLAIM:
 	case MAP_EVENT_DEVICE:
 	case MAP_EVENT_OWN:
 	case MAP_KINDS:
@@ -216,6 +223,9 @@ struct map_watch {
 	struct map_error errors[MAP_EVENT_OWN]; /* both kinds of events share one */
 	struct map_board *board;
 	struct map_nodes *nodes;
+	/* "NODE/DEVICE", with the device's name in ResourceSlices -> the ResourceClaim that has it */
+	struct map *resource_claims;
+	bool claims_stale; /* @resource_claims must be made again */
 	void (*changed)(void *arg);
 	void *arg;
 	char *user; /* whose rights the map has; NULL: not known */
@@ -231,7 +241,7 @@ static const void *object(const struct map_watch *watch, enum map_kind what, con
 
 /* A card that is being made. */
 struct making {
-	const struct map_watch *watch;
+	struct map_watch *watch;
 	const char *id;
 	const char *name;
 	struct node_fault fault;
@@ -319,6 +329,58 @@ static enum state_conflict conflict_of(const struct map_watch *watch,
 	return conflict;
 }
 
+static int compare_claims(const struct resourceclaim *a, const struct resourceclaim *b)
+{
+	int r = strcmp(str_or_empty(a->meta.namespace_), str_or_empty(b->meta.namespace_));
+
+	return r != 0 ? r : strcmp(a->meta.name, b->meta.name);
+}
+
+/* A device that is allocated to two claims is the first one's, by name. */
+static void index_claim(struct map_watch *watch, struct resourceclaim *claim)
+{
+	for (size_t i = 0; i < claim->status.allocation.devices.results.len; i++) {
+		const struct resourceclaim_result *result =
+			&claim->status.allocation.devices.results.items[i];
+		auto_free char *node = dra_pool_node(result->pool);
+		auto_free char *key = xasprintf("%s/%s", node, result->device);
+		const struct resourceclaim *other = map_get(watch->resource_claims, key);
+
+		if (strcmp(result->driver, DRA_DRIVER) != 0 || result->admin_access)
+			continue;
+		if (!other || compare_claims(claim, other) < 0)
+			map_set(watch->resource_claims, key, claim);
+	}
+}
+
+static void index_claims(struct map_watch *watch)
+{
+	const struct store *store = informer_store(watch->kinds[MAP_RESOURCECLAIM].informer);
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	map_free(watch->resource_claims);
+	watch->resource_claims = map_new();
+	while ((entry = store_next(store, &cursor)) != NULL) {
+		if (entry->object)
+			index_claim(watch, entry->object);
+	}
+	watch->claims_stale = false;
+}
+
+/* The ResourceClaim to which a device is allocated; NULL: none is known. */
+static const struct resourceclaim *resource_claim_of(struct map_watch *watch, enum device_type type,
+						     const char *node, const char *address)
+{
+	auto_free char *name = dra_name_of(
+		&(struct cluster_device){ .type = type, .address = str_or_empty(address) });
+	auto_free char *key = name ? xasprintf("%s/%s", node, name) : NULL;
+
+	if (watch->claims_stale)
+		index_claims(watch);
+	return key ? map_get(watch->resource_claims, key) : NULL;
+}
+
 static char *make_pci(struct making *making)
 {
 	const struct pcidevice *device = object(making->watch, MAP_PCI, making->name);
@@ -326,10 +388,13 @@ static char *make_pci(struct making *making)
 
 	if ((!device && !claim) || !read_both(making->watch, MAP_PCI, MAP_PCI_CLAIM))
 		return NULL;
-	return map_card_pci(making->id, device, claim,
-			    device ? fault_of(making, MAP_PCI, device)
-				   : fault_of(making, MAP_PCI_CLAIM, claim),
-			    device ? conflict_of(making->watch, device) : CONFLICT_NONE);
+	return map_card_pci(
+		making->id, device, claim,
+		device ? resource_claim_of(making->watch, DEVICE_PCI,
+					   map_kind_node(MAP_PCI, device), device->status.address)
+		       : NULL,
+		device ? fault_of(making, MAP_PCI, device) : fault_of(making, MAP_PCI_CLAIM, claim),
+		device ? conflict_of(making->watch, device) : CONFLICT_NONE);
 }
 
 static char *make_usb(struct making *making)
@@ -341,6 +406,9 @@ static char *make_usb(struct making *making)
 		return NULL;
 	return map_card_usb(
 		making->id, device, claim,
+		device ? resource_claim_of(making->watch, DEVICE_USB,
+					   map_kind_node(MAP_USB, device), device->status.port_path)
+		       : NULL,
 		device ? fault_of(making, MAP_USB, device) : fault_of(making, MAP_USB_CLAIM, claim),
 		informer_synced(making->watch->kinds[MAP_USB_CLAIM].informer) ? CONFLICT_NONE
 									      : CONFLICT_HIDDEN);
@@ -350,8 +418,13 @@ static char *make_mdev(struct making *making)
 {
 	const struct mediateddevice *device = object(making->watch, MAP_MDEV, making->name);
 
-	return device ? map_card_mdev(making->id, device, fault_of(making, MAP_MDEV, device))
-		      : NULL;
+	if (!device)
+		return NULL;
+	return map_card_mdev(making->id, device,
+			     resource_claim_of(making->watch, DEVICE_MDEV,
+					       map_kind_node(MAP_MDEV, device),
+					       device->status.uuid),
+			     fault_of(making, MAP_MDEV, device));
 }
 
 /* A vGPU's object has the name of its virtual function. */
@@ -488,12 +561,34 @@ static void mark_group(struct map_watch *watch, const struct pcidevice *device)
 	}
 }
 
+/* Mark the cards of the nodes whose devices are allocated to @claim (may be NULL). */
+static void mark_claimed(struct map_watch *watch, const struct resourceclaim *claim)
+{
+	for (size_t i = 0; claim && i < claim->status.allocation.devices.results.len; i++) {
+		const struct resourceclaim_result *result =
+			&claim->status.allocation.devices.results.items[i];
+		auto_free char *node = dra_pool_node(result->pool);
+
+		if (strcmp(result->driver, DRA_DRIVER) != 0)
+			continue;
+		mark_all(watch, MAP_PCI, node);
+		mark_all(watch, MAP_USB, node);
+		mark_all(watch, MAP_MDEV, node);
+	}
+}
+
 static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
 {
 	struct kind *kind = arg;
 	struct map_watch *watch = kind->watch;
 
+	if (kind->what == MAP_RESOURCECLAIM) {
+		watch->claims_stale = true;
+		mark_claimed(watch, before ? before->object : NULL);
+		mark_claimed(watch, after ? after->object : NULL);
+		return;
+	}
 	mark(watch, kind->what, name);
 	if (kind->what == MAP_PCI && object(watch, MAP_VGPU, name))
 		mark(watch, MAP_VGPU, name);
@@ -567,6 +662,7 @@ struct map_watch *map_watch_new(const struct informer_deps *deps, const char *us
 	watch->changed = changed;
 	watch->arg = arg;
 	watch->board = map_board_new(make_card, watch);
+	watch->resource_claims = map_new();
 	for (enum map_kind what = 0; what < MAP_KINDS; what++)
 		open_kind(watch, what, deps);
 	watch->nodes = map_nodes_new(watch->kinds[MAP_NODE].informer);
@@ -581,6 +677,7 @@ struct map_watch *map_watch_free(struct map_watch *watch)
 		informer_free(watch->kinds[i].informer);
 	map_errors_done(watch->errors, ARRAY_LEN(watch->errors));
 	map_nodes_free(watch->nodes);
+	map_free(watch->resource_claims);
 	map_board_free(watch->board);
 	free(watch->user);
 	free(watch);

@@ -47,6 +47,7 @@ const struct api_kind *cluster_kind(enum cluster_kind kind)
 		[CLUSTER_NODE] = &node_kind,
 		[CLUSTER_SLICE] = &dra_slice_kind,
 		[CLUSTER_RESOURCECLAIM] = &resourceclaim_kind,
+		[CLUSTER_DEVICECLASS] = &dra_class_kind,
 	};
 
 	return kinds[kind];

@@ -33,6 +33,7 @@ enum cluster_kind {
 	CLUSTER_NODE,
 	CLUSTER_SLICE,         /* ResourceSlice of hostdev's driver      */
 	CLUSTER_RESOURCECLAIM, /* its name here is "NAMESPACE/NAME"      */
+	CLUSTER_DEVICECLASS,
 	CLUSTER_KINDS,
 };
 

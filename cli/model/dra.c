@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/condition.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
 #include "api/resourceclaim.h"
@@ -97,6 +98,36 @@ bool dra_is_prepared(const struct cluster_device *device, const struct resourcec
 	return false;
 }
 
+const struct api_condition *dra_refusal(const struct cluster_device *device,
+					const struct resourceclaim *claim)
+{
+	auto_free char *name = dra_name_of(device);
+	const struct api_condition *ready = NULL;
+
+	for (size_t i = 0; name && i < claim->status.devices.len && !ready; i++) {
+		const struct resourceclaim_device *one = &claim->status.devices.items[i];
+		auto_free char *node = one->pool ? dra_pool_node(one->pool) : NULL;
+
+		if (str_match(one->driver, DRA_DRIVER) && str_match(one->device, name) &&
+		    str_match(node, device->node))
+			ready = api_conditions_find(&one->conditions, "Ready");
+	}
+	return ready && str_match(ready->status, "False") ? ready : NULL;
+}
+
+struct state_verdict dra_judge(const struct cluster_device *device,
+			       const struct resourceclaim *claim)
+{
+	const struct api_condition *refusal = dra_refusal(device, claim);
+
+	if (!refusal)
+		return (struct state_verdict){ STATE_PENDING, "Allocated",
+					       "allocated to it, and no container has it yet", "" };
+	return (struct state_verdict){ STATE_PENDING, str_or_empty(refusal->reason),
+				       str_or_empty(refusal->message),
+				       str_or_empty(refusal->last_transition_time) };
+}
+
 char *dra_name_of(const struct cluster_device *device)
 {
 	static const char *const types[] = {
@@ -125,6 +156,21 @@ char *dra_pods(const struct resourceclaim *claim)
 		str_addf(&text, "%s%s %s/%s", text.len ? ", " : "",
 			 pod ? "pod" : consumer->resource, str_or_empty(claim->meta.namespace_),
 			 consumer->name);
+	}
+	return str_detach(&text);
+}
+
+char *dra_pod_names(const struct resourceclaim *claim)
+{
+	auto_str struct str text = STR_INIT;
+
+	for (size_t i = 0; i < claim->status.reserved_for.len; i++) {
+		const struct resourceclaim_consumer *consumer =
+			&claim->status.reserved_for.items[i];
+
+		if (strcmp(consumer->resource, "pods") == 0)
+			str_addf(&text, "%s%s/%s", text.len ? "," : "",
+				 str_or_empty(claim->meta.namespace_), consumer->name);
 	}
 	return str_detach(&text);
 }

@@ -13,7 +13,9 @@
 #include "api/kind.h"
 #include "api/meta.h"
 #include "api/resourceclaim.h"
+#include "cli/model/state.h"
 
+struct api_condition;
 struct cluster_device;
 
 #define DRA_DRIVER "hostdev.io" /* hostdev's driver */
@@ -54,11 +56,24 @@ extern const struct api_kind dra_template_kind;
 /* Has a container got @device by @claim? The kubelet lists that once the claim is prepared. */
 bool dra_is_prepared(const struct cluster_device *device, const struct resourceclaim *claim);
 
+/* The condition by which hostdev says that it cannot prepare @device for @claim (docs/dra.md,
+ * "Status of the claim"); NULL: it says nothing. Borrowed from @claim. */
+const struct api_condition *dra_refusal(const struct cluster_device *device,
+					const struct resourceclaim *claim);
+
+/* Why no container has got @device by @claim, to which it is allocated: pending, with what hostdev
+ * says in the claim's status, if it refuses to prepare it. Borrows from @claim. */
+struct state_verdict dra_judge(const struct cluster_device *device,
+			       const struct resourceclaim *claim);
+
 /* The name of the device in a ResourceSlice, for the caller to free; NULL: it can have none. */
 char *dra_name_of(const struct cluster_device *device);
 
 /* The node of a pool by its name alone, for the caller to free: "vm1" of "vm1/usb". */
 char *dra_pool_node(const char *pool);
+
+/* "default/a,default/b": the pods that may use the claim, for the caller to free. */
+char *dra_pod_names(const struct resourceclaim *claim);
 
 /* "pod default/a, pod default/b" that may use the claim, for the caller to free; "": none does. */
 char *dra_pods(const struct resourceclaim *claim);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "api/condition.h"
 #include "api/json_values.h"
 #include "api/meta.h"
 #include "api/object.h"
@@ -55,12 +56,18 @@ static json_t *slice_json(const struct cluster_device *device)
 static json_t *resource_claim_json(const struct cluster_device *device)
 {
 	const struct resourceclaim *claim = device->resource_claim;
+	const struct api_condition *refusal = dra_refusal(device, claim);
+	bool prepared = dra_is_prepared(device, claim);
 	json_t *reserved = json_array();
 	json_t *json = json_object();
 
 	out_set_text(json, "namespace", claim->meta.namespace_);
 	out_set_text(json, "name", claim->meta.name);
-	json_object_set_new(json, "prepared", json_boolean(dra_is_prepared(device, claim)));
+	json_object_set_new(json, "prepared", json_boolean(prepared));
+	if (refusal && !prepared) {
+		out_set_text(json, "reason", refusal->reason);
+		out_set_text(json, "message", refusal->message);
+	}
 	for (size_t i = 0; i < claim->status.reserved_for.len; i++) {
 		const struct resourceclaim_consumer *consumer =
 			&claim->status.reserved_for.items[i];

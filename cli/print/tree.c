@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "cli/model/address.h"
 #include "cli/model/cluster.h"
+#include "cli/model/dra.h"
+#include "cli/model/dra_request.h"
 #include "cli/model/part.h"
 #include "cli/print/device_json.h"
 #include "cli/print/out_json.h"
@@ -318,14 +320,47 @@ static void add_part(struct table *table, const struct out *out, const struct tr
 	table_add(table, part->text);
 }
 
-/* Add the devices below @device, and its parts. */
+/* The ResourceClaim that has the device before a container has it; NULL: there is none. */
+static const struct resourceclaim *unprepared_claim(const struct cluster_device *device)
+{
+	const struct resourceclaim *claim = device->resource_claim;
+
+	return claim && !dra_is_prepared(device, claim) ? claim : NULL;
+}
+
+/* "ResourceClaim default/nic   ~ pending: NotPrepared   default/pod   why" */
+static void add_claim(struct table *table, const struct out *out, const struct tree_place *place,
+		      const struct cluster_device *device, const struct resourceclaim *claim)
+{
+	struct state_verdict verdict = dra_judge(device, claim);
+	auto_free char *pods = dra_pod_names(claim);
+	auto_str struct str label = STR_INIT;
+
+	add_art(&label, out, place);
+	str_addf(&label, "ResourceClaim %s/%s", str_or_empty(claim->meta.namespace_),
+		 claim->meta.name);
+	table_add(table, str_cstr(&label));
+	add_state(table, &verdict);
+	for (int i = 2; i < COLUMNS - 3; i++)
+		table_add(table, "");
+	table_add(table, pods);
+	table_add(table, "");
+	table_add(table, verdict.message);
+}
+
+/* Add the devices below @device, its parts, and the ResourceClaim that waits for it. */
 static void add_children(struct table *table, const struct out *out, struct tree_place *place,
 			 const struct cluster_device *device)
 {
+	const struct resourceclaim *claim = unprepared_claim(device);
 	struct part parts[PARTS_MAX];
 	size_t len = parts_of(device, parts);
 
 	place->depth++;
+	if (claim) {
+		place->goes_on[place->depth - 1] = device->first_child != NULL || len > 0;
+		add_claim(table, out, place, device, claim);
+	}
 	for (const struct cluster_device *d = device->first_child; d; d = d->next) {
 		place->goes_on[place->depth - 1] = d->next != NULL || len > 0;
 		add_branch(table, out, place, d);
@@ -446,11 +481,29 @@ static bool is_wanted(const struct cluster_node *node, const char *name)
 	return !name || strcmp(node->name, name) == 0;
 }
 
-static void print_json(const struct cluster_view *view, const char *name, struct out *out)
+static json_t *waiting_json(const struct dra_waiting *waiting)
+{
+	json_t *json = json_object();
+
+	out_set_text(json, "namespace", waiting->ns);
+	out_set_text(json, "name", waiting->name);
+	out_set_text(json, "pod", waiting->pod);
+	out_set_text(json, "message", waiting->message);
+	return json;
+}
+
+static void print_json(const struct cluster_view *view, const struct dra_waitings *waitings,
+		       const char *name, struct out *out)
 {
 	json_t *nodes = json_array();
+	json_t *waiting = json_array();
 	auto_json json_t *all = json_pack("{so}", "nodes", nodes);
 
+	for (size_t i = 0; waitings && i < waitings->len; i++)
+		json_array_append_new(waiting, waiting_json(&waitings->items[i]));
+	if (json_array_size(waiting) > 0)
+		json_object_set(all, "waitingResourceClaims", waiting);
+	json_decref(waiting);
 	for (size_t i = 0; i < view->nodes_len; i++) {
 		if (is_wanted(&view->nodes[i], name))
 			json_array_append_new(nodes, node_json(&view->nodes[i]));
@@ -475,6 +528,36 @@ static void print_table(const struct cluster_view *view, const char *name, int64
 	table_done(&table);
 }
 
+static const struct table_column waiting_columns[] = {
+	{ .title = "RESOURCECLAIM", .least = TABLE_NAME_LEAST },
+	{ .title = "STATE" },
+	{ .title = "POD", .least = TABLE_NAME_LEAST },
+	{ .title = "WAITS FOR", .least = 24 },
+};
+
+static void print_waitings(const struct dra_waitings *waitings, struct out *out)
+{
+	const struct state_look *look = state_look(STATE_PENDING);
+	auto_free char *state = xasprintf("%c %s", look->sign, look->word);
+	struct table table;
+
+	table_init(&table, waiting_columns, ARRAY_LEN(waiting_columns));
+	for (size_t i = 0; i < waitings->len; i++) {
+		auto_free char *name =
+			xasprintf("%s/%s", waitings->items[i].ns, waitings->items[i].name);
+
+		table_add(&table, name);
+		table_add_coloured(&table, state, look->colour);
+		table_add(&table, waitings->items[i].pod);
+		table_add(&table, waitings->items[i].message);
+	}
+	if (table.len > 0) {
+		str_add(&out->text, out->text.len > 0 ? "\n" : "");
+		table_print(&table, out, true, &out->text);
+	}
+	table_done(&table);
+}
+
 static void print_names(const struct cluster_view *view, const char *name, struct out *out)
 {
 	for (size_t i = 0; i < view->len; i++) {
@@ -485,17 +568,19 @@ static void print_names(const struct cluster_view *view, const char *name, struc
 	}
 }
 
-void tree_print(const struct cluster_view *view, const char *node, int64_t now_wall_ms,
-		struct out *out)
+void tree_print(const struct cluster_view *view, const struct dra_waitings *waitings,
+		const char *node, int64_t now_wall_ms, struct out *out)
 {
 	switch (out->format) {
 	case OUT_TABLE:
 	case OUT_WIDE:
 		print_table(view, node, now_wall_ms, out);
+		if (waitings)
+			print_waitings(waitings, out);
 		return;
 	case OUT_JSON:
 	case OUT_YAML:
-		print_json(view, node, out);
+		print_json(view, waitings, node, out);
 		return;
 	case OUT_NAME:
 		print_names(view, node, out);

@@ -35,8 +35,9 @@ struct check {
 /* A listening port. */
 struct door {
 	struct serve *serve;
-	struct http_loop http; /* no daemon: the port is off */
-	struct callers callers;
+	struct http_loop http;           /* no daemon: the port is off */
+	struct callers silent;           /* connections without a request so far */
+	struct callers clients;          /* connections that have sent one */
 	const struct metrics *metrics;   /* NULL: metrics are not served */
 	const struct serve_files *files; /* NULL: probes are served */
 	unsigned port;
@@ -145,13 +146,13 @@ int serve_answer(const struct serve *serve, const struct serve_request *request,
 		      request->verbose, out, ret_type);
 }
 
-/* Connections that have sent a request are closed last when there are too many. */
+/* Connections that have sent a request never make room for those that have sent none. */
 static void keep_connection(struct door *door, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	callers_append(&door->callers, info->socket_context, connection);
+	callers_append(&door->clients, info->socket_context, connection);
 	(void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
 					(unsigned)IDLE_S);
 }
@@ -206,7 +207,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*context = xcalloc(1, sizeof(struct caller));
-		callers_append(&door->callers, *context, connection);
+		callers_append(&door->silent, *context, connection);
 		return;
 	}
 	callers_remove(*context);
@@ -268,7 +269,8 @@ int serve_new(struct uv_loop_s *loop, const struct serve_options *options, struc
 
 	for (size_t i = 0; i < DOORS; i++) {
 		serve->doors[i].serve = serve;
-		serve->doors[i].callers.max = SERVE_CALLERS_MAX;
+		serve->doors[i].silent.max = SERVE_SILENT_MAX;
+		serve->doors[i].clients.max = SERVE_CLIENTS_MAX;
 	}
 	serve->doors[SERVE_ALL].metrics = options->metrics;
 	for (size_t i = 0; i < ARRAY_LEN(texts) && r == 0; i++) {

@@ -19,7 +19,8 @@ struct uv_loop_s;
 
 enum {
 	SERVE_CONNECTIONS_MAX = 64, /* per port, including connections being closed */
-	SERVE_CALLERS_MAX = 48,     /* above this, the connection silent the longest is closed */
+	SERVE_SILENT_MAX = 32,      /* without a request so far; above this, the oldest is closed */
+	SERVE_CLIENTS_MAX = 16, /* with a request; above this, the least recently used is closed */
 	SERVE_CHECKS_MAX = 16,
 };
 

@@ -170,6 +170,32 @@ class Scene:
             self.create(f"{GROUP}/{plural.lower()}s", body, status)
         return made
 
+    def resource_claim(self, name, node, device, pod="vm-1", refused=""):
+        """One of default, to which DRA has allocated @device of hostdev."""
+        claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+        result = {"driver": "hostdev.io", "pool": node, "device": device}
+        said = [{**result, "conditions": [condition("Ready", "False", "NotPrepared", refused)]}] if refused else []
+        request = {"name": "a", "exactly": {"deviceClassName": "pci.hostdev.io"}}
+        return self.create(claims, {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name},
+                                    "spec": {"devices": {"requests": [request]}}}, {
+            "allocation": {"devices": {"results": [{"request": "a", **result}]}}, "devices": said,
+            "reservedFor": [{"resource": "pods", "name": pod, "uid": f"u-{pod}"}]})
+
+    def allocated(self, name="rack5"):
+        """A node with devices that ResourceClaims have: prepared, refused, and before the pod starts; two claims of one."""
+        self.node(name)
+        pod = [{"namespace": "default", "pod": "vm-1", "container": "compute", "resourceClaim": "ready"}]
+        made = [self.pci(name, "0000:03:00.0", NIC, 41, allocations=pod), self.pci(name, "0000:04:00.0", NIC, 42),
+                self.usb(name, "0951-1666-001002", "1-2.3", "0000:00:14.0", "Stick"),
+                self.mdev(name, "c0ffee00-1111-4222-8333-444455556669", "0000:04:00.0", resourceName="nvidia.com/GRID"),
+                self.pci(name, "0000:05:00.0", NIC, 43)]
+        self.resource_claim("ready", name, "pci-0000-03-00-0")
+        self.resource_claim("refused", name, "pci-0000-04-00-0", refused="default/other has it")
+        self.resource_claim("second", name, "pci-0000-04-00-0")
+        self.resource_claim("stick", f"{name}/usb", "usb-1-2-3")
+        self.resource_claim("mdev", f"{name}/mdev", "mdev-c0ffee00-1111-4222-8333-444455556669")
+        return made
+
     def many(self, nodes, per_node, name="big"):
         """That many devices: behind each port a card with four functions, which share a group on every third."""
         made = []

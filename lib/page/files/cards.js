@@ -16,6 +16,7 @@ function shortText(text) {
 function footOf(data) {
   if (data.pods && data.pods.length) return data.pods.map((p) => p.pod).join(", ");
   if (data.state === "unknown") return data.reason || "";
+  if (data.resourceClaim && !data.resourceClaim.prepared) return `${data.resourceClaim.name}: ${data.resourceClaim.reason}`;
   if (data.claim) {
     if (data.state === "available") return data.claim.owner ? `claimed by ${data.claim.owner}` : "claimed";
     return data.claim.step || data.reason || "claimed";
@@ -27,6 +28,7 @@ function hayOf(data) {
   const parts = [data.name, data.node, data.address, data.text, data.driver, data.reason, WORD[data.state], data.kind];
   if (data.group) parts.push(`group ${data.group}$`); /* a group is asked for whole: 1 is not 14 */
   if (data.claim) parts.push("claimed", data.claim.owner, data.claim.holder);
+  if (data.resourceClaim) parts.push(data.resourceClaim.name, data.resourceClaim.pods, data.resourceClaim.reason);
   for (const pod of data.pods || []) parts.push(pod.pod);
   for (const [, value] of data.facts || []) parts.push(value);
   return parts.filter(Boolean).join("\n").toLowerCase();

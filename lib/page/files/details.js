@@ -65,7 +65,8 @@ function titleOf(data) {
   const title = make("h2", "", data.address || data.name);
   const head = make("p", `head s-${data.state}`);
   title.tabIndex = -1;
-  const why = data.reason && !["available", "used"].includes(data.state) ? `: ${data.reason}` : "";
+  /* "Available" is the reason of a claimable device, and the word for another state. */
+  const why = data.reason && data.reason !== "Available" && !["available", "used"].includes(data.state) ? `: ${data.reason}` : "";
   head.append(makeSign(data.state), make("span", "", WORD[data.state] + why));
   return [title, make("p", "", data.text || ""), head, ...(data.say ? [make("p", "", data.say)] : [])];
 }
@@ -76,6 +77,10 @@ function detailsOf(data) {
     ["IOMMU group", data.group], ...(data.facts || [])]));
   if (data.pods && data.pods.length)
     section(made, "Pods", pairs(data.pods.map((p) => [p.container || "container", p.pod])));
+  if (data.resourceClaim) {
+    const { name, pods, prepared, reason, say: why } = data.resourceClaim;
+    section(made, "ResourceClaim", pairs([["Name", name], ["For", pods], ["Prepared", prepared ? "yes" : `no: ${reason}`], ["Because", why]]));
+  }
   if (data.claim) {
     section(made, "Claim", pairs([["Owner", data.claim.owner], ["Step", data.claim.step], ["Held by", data.claim.holder],
       ["Being deleted", data.claim.deleting]]), conditionsOf(data.claim.conditions));

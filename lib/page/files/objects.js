@@ -17,6 +17,7 @@ const KINDS = [
   { key: "vgpudevices", api: DEVICES_API, prefix: "vgpu" },
   { key: "migconfigurations", api: DEVICES_API, prefix: "mig" },
   { key: "nodes", api: "api/v1", prefix: "node" },
+  { key: "resourceclaims", api: "apis/resource.k8s.io/v1", prefix: "resourceclaim" }, /* on the cards of their devices */
   { key: "events", api: "api/v1", prefix: "event", fields: "involvedObject.apiVersion=devices.harvesterhci.io/v1beta1" },
   { key: "own events", plural: "events", api: "api/v1", prefix: "event", fields: "involvedObject.apiVersion=hostdev.io/v1alpha1" },
 ];
@@ -71,6 +72,37 @@ function claimPart(claim) {
     deleting: meta.deletionTimestamp, conditions: conditionsPart(status.conditions) });
 }
 
+/* --- Dynamic Resource Allocation, as in cli/model/dra.c ------------------------------------------ */
+
+const DRA_DRIVER = "hostdev.io";
+const NAME_MAX = 63;
+
+/* The name of a device in ResourceSlices; "": it can have none. */
+function draName(type, address) {
+  const name = `${type}-${address}`.replace(/[^0-9A-Za-z]/g, "-").toLowerCase();
+  return address && name.length <= NAME_MAX && !name.endsWith("-") ? name : "";
+}
+
+const poolNode = (pool) => pool.split("/")[0];
+
+function resultsOf(claim) {
+  const { devices = {} } = ((claim && claim.status) || {}).allocation || {};
+  return (devices.results || []).filter((result) => result.driver === DRA_DRIVER);
+}
+
+function resourceClaimPart(claim, { allocations, node, dra }) {
+  if (!claim) return null;
+  const { metadata: meta, status = {} } = claim;
+  const prepared = (allocations || []).some((a) => a.resourceClaim === meta.name && a.namespace === meta.namespace);
+  const own = (status.devices || []).find((one) => one.driver === DRA_DRIVER && one.device === dra && poolNode(one.pool || "") === node &&
+    conditionOf(one.conditions, "Ready"));
+  const ready = own && conditionOf(own.conditions, "Ready");
+  const why = ready && ready.status === "False" ? { reason: ready.reason, say: ready.message }
+    : { reason: "Allocated", say: "allocated to it, and no container has it yet" };
+  const pods = (status.reservedFor || []).filter((one) => one.resource === "pods").map((one) => `${meta.namespace}/${one.name}`);
+  return filled({ name: `${meta.namespace}/${meta.name}`, pods: pods.join(","), prepared, ...(prepared ? {} : why) });
+}
+
 /* --- states, as in cli/model/state.c ------------------------------------------------------------ */
 
 const verdict = (state, reason, say) => filled({ state, reason, say });
@@ -114,7 +146,7 @@ function stateOf(facts) {
   if (facts.fault) return verdict("unknown", facts.fault.reason, facts.fault.message);
   const found = facts.claim ? judgeClaim(facts) : judgeDevice(facts);
   const yields = YIELDS.includes(found.state) || (found.state === "unknown" && !facts.claim);
-  if ((facts.allocations || []).length && yields) found.state = "used";
+  if (((facts.allocations || []).length || facts.resourceClaim) && yields) found.state = "used";
   return found;
 }
 
@@ -131,12 +163,14 @@ function partState(conditions, used, fault) {
 
 /* --- cards, as in cli/map/map_card.c ------------------------------------------------------------ */
 
-function pciCard(id, { device, claim, fault, conflict }) {
+function pciCard(id, { device, claim, resourceClaim, fault, conflict }) {
   const { metadata: meta, status = {} } = device || {};
   const spec = (claim && claim.spec) || {};
-  const state = stateOf({ there: Boolean(device), conditions: status.conditions, allocations: status.allocations, claim, fault, conflict });
+  const state = stateOf({ there: Boolean(device), conditions: status.conditions, allocations: status.allocations, claim, resourceClaim, fault,
+    conflict });
   const head = { id, kind: "PCIDevice", name: (device || claim).metadata.name,
-    node: device ? nodeNameOf(status.nodeName, device) : nodeNameOf(spec.nodeName, claim), ...state, claim: claim && claimPart(claim) };
+    node: device ? nodeNameOf(status.nodeName, device) : nodeNameOf(spec.nodeName, claim), ...state, resourceClaim,
+    claim: claim && claimPart(claim) };
   if (!device) return filled({ ...head, address: spec.address });
   return filled({ ...head, address: status.address, behind: (status.bridges || []).join(" "), on: status.physicalFunction,
     text: status.description, driver: status.kernelDriverInUse, group: status.iommuGroup,
@@ -149,12 +183,14 @@ function pciCard(id, { device, claim, fault, conflict }) {
     conditions: conditionsPart(status.conditions), pods: podsPart(status.allocations) });
 }
 
-function usbCard(id, { device, claim, fault, conflict }) {
+function usbCard(id, { device, claim, resourceClaim, fault, conflict }) {
   const { metadata: meta, status = {} } = device || {};
   const told = (claim && claim.status) || {};
-  const state = stateOf({ there: Boolean(device), conditions: status.conditions, allocations: status.allocations, claim, fault, conflict });
+  const state = stateOf({ there: Boolean(device), conditions: status.conditions, allocations: status.allocations, claim, resourceClaim, fault,
+    conflict });
   const head = { id, kind: "USBDevice", name: (device || claim).metadata.name,
-    node: device ? nodeNameOf(status.nodeName, device) : nodeNameOf(told.nodeName, claim), ...state, claim: claim && claimPart(claim) };
+    node: device ? nodeNameOf(status.nodeName, device) : nodeNameOf(told.nodeName, claim), ...state, resourceClaim,
+    claim: claim && claimPart(claim) };
   if (!device) return filled({ ...head, address: told.portPath, on: told.pciAddress });
   return filled({ ...head, address: status.portPath, on: status.pciAddress, text: status.description,
     driver: ((status.interfaces || [])[0] || {}).driver, since: meta.creationTimestamp,
@@ -164,10 +200,10 @@ function usbCard(id, { device, claim, fault, conflict }) {
     conditions: conditionsPart(status.conditions), pods: podsPart(status.allocations) });
 }
 
-function mdevCard(id, { device, fault }) {
+function mdevCard(id, { device, resourceClaim, fault }) {
   const { metadata: meta, status = {} } = device;
   return filled({ id, kind: "MediatedDevice", name: meta.name, node: nodeNameOf(status.nodeName, device),
-    ...stateOf({ there: true, resource: status.resourceName || "", allocations: status.allocations, fault }),
+    ...stateOf({ there: true, resource: status.resourceName || "", allocations: status.allocations, resourceClaim, fault }), resourceClaim,
     address: status.uuid, on: status.pciAddress || status.parent, text: status.typeName, group: status.iommuGroup,
     since: meta.creationTimestamp,
     facts: factsOf([["Type", status.type], ["Parent", status.parent], ["NUMA node", status.numaNode],
@@ -222,6 +258,7 @@ class Model {
     this.told = new Map(); /* node -> { reason: number of claims that say so } */
     this.hurried = false; /* show devices although not all kinds have been read */
     this.viewer = ""; /* the user's name; "": not known */
+    this.resourceClaims = null; /* "NODE/DEVICE", as ResourceSlices name it -> ResourceClaim; null: must be made again */
   }
 
   get(key, name) {
@@ -253,6 +290,11 @@ class Model {
     const before = kind.objects.get(name);
     if (object) kind.objects.set(name, object);
     else kind.objects.delete(name);
+    if (kind.key === "resourceclaims") {
+      this.resourceClaims = null;
+      this.touchClaimed(before, object);
+      return;
+    }
     this.touch(kind, name);
     if (kind.prefix === "pci" && this.get("vgpudevices", name)) this.touch(this.kinds.vgpudevices, name);
     if (kind.key === "vgpudevices" && this.get("pcidevices", name)) this.touch(this.kinds.pcidevices, name);
@@ -260,6 +302,34 @@ class Model {
     if (kind.prefix === "usb") for (const one of [before, object, this.get("usbdevices", name)]) this.touchController(one);
     if (kind.key.endsWith("deviceclaims")) this.countTold(kind, before, object);
     if (kind.key === "nodes" && JSON.stringify(this.judgeNode(before)) !== JSON.stringify(this.judgeNode(object))) this.touchNode(name);
+  }
+
+  /* A ResourceClaim concerns the nodes whose devices are allocated to it. */
+  touchClaimed(...claims) {
+    const found = new Set(claims.flatMap((claim) => resultsOf(claim).map((result) => poolNode(result.pool))));
+    for (const node of found) for (const key of ["pcidevices", "usbdevices", "mediateddevices"]) this.touchAll(key, node);
+  }
+
+  indexClaims() {
+    this.resourceClaims = new Map();
+    const claims = [...this.kinds.resourceclaims.objects.values()];
+    const key = ({ metadata: meta }) => `${meta.namespace}/${meta.name}`;
+    claims.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+    for (const claim of claims) {
+      for (const { pool, device, adminAccess } of resultsOf(claim)) {
+        const at = `${poolNode(pool)}/${device}`;
+        if (!adminAccess && !this.resourceClaims.has(at)) this.resourceClaims.set(at, claim);
+      }
+    }
+  }
+
+  /* The ResourceClaim that has a device; null: none is known. */
+  resourceClaimOf(type, device, address) {
+    const node = nodeNameOf((device.status || {}).nodeName, device);
+    const dra = draName(type, address || "");
+    if (!this.resourceClaims) this.indexClaims();
+    const claim = dra && this.resourceClaims.get(`${node}/${dra}`);
+    return claim ? resourceClaimPart(claim, { allocations: (device.status || {}).allocations, node, dra }) : null;
   }
 
   setViewer(name) {
@@ -373,7 +443,9 @@ class Model {
     if ((!device && !claim) || !read) return null;
     const fault = this.faultOf(device ? this.nodeOf(this.kinds[key], device) : this.nodeOf(this.kinds[claims], claim));
     const hidden = this.kinds[claims].read ? "" : "hidden";
-    return make(id, { device, claim, fault, conflict: device && key === "pcidevices" ? this.conflictOf(device) : hidden });
+    const { address, portPath } = (device && device.status) || {};
+    const resourceClaim = device && (key === "pcidevices" ? this.resourceClaimOf("pci", device, address) : this.resourceClaimOf("usb", device, portPath));
+    return make(id, { device, claim, resourceClaim, fault, conflict: device && key === "pcidevices" ? this.conflictOf(device) : hidden });
   }
 
   /* The card of that id; null: there is none. */
@@ -387,7 +459,8 @@ class Model {
     switch (id.slice(0, cut)) {
       case "pci": return this.deviceCard(id, name, "pcidevices", "pcideviceclaims", pciCard);
       case "usb": return this.deviceCard(id, name, "usbdevices", "usbdeviceclaims", usbCard);
-      case "mdev": return of("mediateddevices", mdevCard);
+      case "mdev": return of("mediateddevices", (made, facts) => mdevCard(made, { ...facts,
+        resourceClaim: this.resourceClaimOf("mdev", facts.device, (facts.device.status || {}).uuid) }));
       case "vgpu": return of("vgpudevices", vgpuCard);
       case "mig": return of("migconfigurations", migCard);
       case "node": return this.get("nodes", name) ? nodeCard(id, { device: this.get("nodes", name), fault: this.faultOf(name) }) : null;

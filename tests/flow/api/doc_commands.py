@@ -17,12 +17,13 @@ from transcript import blocks, commands_of
 
 SHELL = {"echo", "export", "source", "[", "mkdir", "cat"}
 IMAGE = r"build/images/hostdev-(?P<image>agent|controller)\.tar"
+RELEASED = r"(build/release-0\.2\.0/)?hostdev-(?P<released>agent|controller)\.oci\.tar"
 OTHERS = {  # programs that the tree has not: the words that pages give them
-    "ctr": rf"-n k8s.io images import {IMAGE}",
+    "ctr": rf"-n k8s.io images import ({IMAGE}|{RELEASED})",
     "env": r"",
     "git": r"tag v0\.2\.0",
     "grep": r"pcidevices|msg=audit|FailedPrepareDynamicResources",
-    "helm": r"(install|uninstall|upgrade) hostdev( hostdev-0\.2\.0\.tgz)? --namespace kube-system( --set components\.usb=true| --wait)?|"
+    "helm": r"(install|uninstall|upgrade) hostdev( (build/release-0\.2\.0/)?hostdev-0\.2\.0\.tgz)? --namespace kube-system( --set components\.usb=true| --wait)?|"
             r"repo add hami-charts https://project-hami\.github\.io/HAMi/|"
             r"install hami hami-charts/hami -n kube-system --set devicePlugin\.enabled=false",
     "ls": r"/dev/vfio|-l /dev",
@@ -30,7 +31,8 @@ OTHERS = {  # programs that the tree has not: the words that pages give them
     "openssl": r"rand -hex 16",
     "pkill": r"-9 (kubelet|hostdev-agent)",
     "sed": r"s/(\S+)/(\S+)/ /tmp/pod.yaml|-i s/newTag: [\d.]+/newTag: [\d.]+/ \.\./site/kustomization\.yaml",
-    "skopeo": rf"copy( --all| oci-archive:{IMAGE} docker://registry.example.com/hostdev/(?P=image):0\.1\.0)",
+    "skopeo": rf"copy( --all| oci-archive:{IMAGE} docker://registry.example.com/hostdev/(?P=image):0\.1\.0"
+              rf"| --all oci-archive:{RELEASED} docker://registry.example.com/hostdev/(?P=released):0\.2\.0)",
     "tests/journal/run": r"record HEAD(~20)? api/test_controller\.py|compare OLD NEW",
     "tail": r"/run/hostdev-node/logs/kubelet.log",
 }
@@ -44,6 +46,8 @@ MADE = {  # by what: files that are not in the tree
     "build/images/hostdev-agent.tar": "hack/image",
     "build/images/hostdev-controller.tar": "hack/image",
     "install.yaml": "hack/release",
+    **{f"build/release-0.2.0/{name}": "hack/release" for name in (
+        "install.yaml", "hostdev-agent.oci.tar", "hostdev-controller.oci.tar", "hostdev-0.2.0.tgz")},
     "crds.yaml": "hack/release",
 }
 

@@ -183,6 +183,29 @@ def said(claim, pool, device=NAME, driver="hostdev.io"):
             "status": {"devices": [{"driver": driver, "pool": pool, "device": device, "conditions": [condition]}]}}
 
 
+def test_a_status_is_removed_by_the_agent_after_the_one_that_prepared_the_claim(driver, prepared, claim, agent, cluster,  # noqa: F811
+                                                                                rest, node):
+    """An agent that has ended between a successful attempt and the removal of what it had said of earlier ones."""
+    second = claim("second")
+    wait_until(lambda: driver.refusal(second) and second.devices(), 10, second.devices)
+    driver.unprepare(prepared)
+    assert driver.refusal(second) == ""
+    wait_until(lambda: second.devices() == [], 10, second.devices)
+    agent.kill()
+    accepted(rest.request("PATCH", f"{CLAIMS}/second/status?fieldManager=hostdev-agent&force=true", said(second, node), APPLY))
+    assert second.devices()
+    writes = claim_writes(agent, cluster)
+    for _ in range(2):  # the second one finds nothing to be removed
+        agent.start()
+        wait_until(agent.ready, 30)
+        wait_until(lambda: second.devices() == [], 10, second.devices)
+        agent.kill()
+    assert claim_writes(agent, cluster) == writes + 1
+    agent.start()
+    wait_until(agent.ready, 30)
+    wait_until(lambda: driver.unprepare(second) is None, KNOWN_S)
+
+
 def test_an_agent_writes_of_devices_of_its_node_and_driver_only(rest, identities, claim, node):
     one = claim("nic", [("hostdev.io", node), ("hostdev.io", f"{node}/usb"), ("hostdev.io", f"{node}-b"),
                         ("gpu.nvidia.com", node)])

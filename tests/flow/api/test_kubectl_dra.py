@@ -72,6 +72,35 @@ def test_a_device_that_is_allocated_has_its_claim(plugin, published, claim, devi
         "namespace": "default", "name": "nic", "prepared": False, "reservedFor": []}
 
 
+def test_the_tree_shows_why_a_claim_waits(plugin, published, claim, classes, driver, rest, device, node):  # noqa: F811
+    """Below its device the one that is allocated, with what its status says; after the devices the one that is not."""
+    made = claim("nic")
+    line = re.search("[└`]─?-?ResourceClaim default/nic .*", words(plugin("tree", node)))[0]
+    assert "~ pending: Allocated" in line and line.endswith(" allocated to it, and no container has it yet")
+    second = claim("second")
+    wait_until(lambda: not driver.refusal(made), KNOWN_S, driver.refusal(made))
+    assert "is in use by ResourceClaim default/nic" in driver.refusal(second)
+    wait_until(second.devices, 10, "the status of the second claim")
+    driver.unprepare(made)
+    made.remove()
+
+    def said():
+        return words(plugin("tree", node))
+    wait_until(lambda: re.search("ResourceClaim default/second ~ pending: NotPrepared .* is in use by .*default/nic", said()), 10, said)
+    (found,) = [each["resourceClaim"] for each in json.loads(plugin("tree", node, "-o", "json"))["nodes"][0]["devices"]
+                if each["name"] == device] or [None]
+    assert found["reason"] == "NotPrepared" and "default/nic" in found["message"] and not found["prepared"]
+    request = {"name": "r", "exactly": {"deviceClassName": "pci.hostdev.io", "count": 2}}
+    accepted(rest.request("POST", CLAIMS, {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "two"},
+                                           "spec": {"devices": {"requests": [request]}}}))
+    try:
+        asks = "asks for 2 devices of the DeviceClass pci.hostdev.io: DRA offers 1, and 0 of these are free"
+        assert f"default/two ~ pending {asks}\n" in words(plugin("tree"))
+        assert "default/two" not in plugin("tree", node) and "default/two" not in plugin("tree", "-n", "other")
+    finally:
+        rest.request("DELETE", f"{CLAIMS}/two")
+
+
 def test_the_status_of_a_device_has_the_pods_of_its_claim(plugin, published, claim, driver, kubelet, rest, device,  # noqa: F811
                                                           node):
     """As it has those of a device plugin, and no longer than the claim is prepared."""

@@ -211,20 +211,25 @@ def test_the_cards_are_those_of_the_local_map(installed, page, rack, scene):
     """Both make the same of the same objects: devices, parts of them, nodes and events."""
     before = len(scene.made)
     scene.divided("rack4")
+    scene.allocated("rack5")
     local = Chromium()
     served = Map(installed.kubeconfig)
     told = """JSON.stringify([[...cards.values()].map(c => c.data), [...nodeFacts.values()].map(n => ({ ...n, epoch: 0 })),
         [...events.values()].flatMap(list => [...list.values()].map(e => ({ ...e, epoch: 0 })))])"""
     try:
         local.open(served.address)
-        local.wait(f"cards.size > {DEVICES} + 9 && {LIVE}")
+        local.wait(f"cards.size > {DEVICES} + 14 && {LIVE}")
 
         def same():
             mine, other = (json.loads(one.run(told)) for one in (page, local))
-            return len(mine[0]) > DEVICES + 9 and [sorted(each, key=lambda one: one["id"]) for each in mine] == [
+            return len(mine[0]) > DEVICES + 14 and [sorted(each, key=lambda one: one["id"]) for each in mine] == [
                 sorted(each, key=lambda one: one["id"]) for each in other]
         try:
             wait_until(same, 20)
+            shown = {one["resourceClaim"]["name"]: (one["state"], one["resourceClaim"].get("reason", ""))
+                     for one in json.loads(local.run(told))[0] if "resourceClaim" in one}
+            assert shown == {"default/ready": ("used", ""), "default/refused": ("used", "NotPrepared"),
+                             "default/stick": ("used", "Allocated"), "default/mdev": ("used", "Allocated")}
         except AssertionError:
             for mine, other in zip(*(json.loads(one.run(told)) for one in (page, local))):
                 here, there = ({one["id"]: one for one in each} for each in (mine, other))
@@ -478,6 +483,27 @@ def test_the_legend_explains_every_state(page):
         assert state in text and means in text
     page.key("Escape")
     assert not page.run("document.getElementById('meanings').open")
+
+
+def test_on_a_phone_details_do_not_cover_the_legend(page, rack):
+    page.resize(390, 844)
+    try:
+        page.run(f"{card(rack['claimable'])}.button.click()")
+        page.run("document.querySelector('#meanings summary').click()")
+        covered = """[...document.querySelectorAll('#meanings-list dd')].filter((e) => { const at = e.getBoundingClientRect();
+            return !e.contains(document.elementFromPoint(at.left + at.width / 2, at.top + at.height / 2)); }).length"""
+        assert page.run(covered) == 0
+    finally:
+        page.resize(1280, 800)
+
+
+def test_a_claimable_device_is_not_called_available(page, rack):
+    """That is the reason of its condition, and the state of others."""
+    title = "document.querySelector('#title .head').textContent"
+    page.run(f"{card(rack['claimable'])}.button.click()")
+    assert page.run(f"{card(rack['claimable'])}.data.reason") == "Available" and page.run(title) == "claimable"
+    page.run(f"{card(rack['refused'])}.button.click()")
+    assert page.run(title) == f"refused: {page.run(card(rack['refused']) + '.data.reason')}"
 
 
 def test_commands_are_to_be_copied(page, rack):

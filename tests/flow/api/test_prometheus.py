@@ -144,6 +144,16 @@ def test_the_dashboard_is_whole():
         assert all(target["datasource"]["uid"] == "${datasource}" for target in panel["targets"])
         place = panel["gridPos"]
         assert place["x"] + place["w"] <= 24
+    taken = [(x, y) for place in (panel["gridPos"] for panel in dashboard["panels"])
+             for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])]
+    assert len(set(taken)) == len(taken), "panels overlap"
+
+
+def test_the_dashboard_shows_all_of_dynamic_resource_allocation():
+    families = {name for name in documented()["agent"] if name.startswith("hostdev_dra_")}
+    shown = " ".join(expression for _, expression in expressions())
+    assert len(families) >= 6
+    assert {name for name in families if name not in shown} == set()
 
 
 def exported(name, families):

@@ -377,8 +377,9 @@ def clone(tmp_path):
     return folder
 
 
-def refused(clone, *words):
-    ended = subprocess.run([clone / "hack/release", "--output", clone.parent / "out", *words], capture_output=True, text=True)
+def refused(clone, *words, path=""):
+    ended = subprocess.run([clone / "hack/release", "--output", clone.parent / "out", *words], capture_output=True, text=True,
+                           env=os.environ | {"PATH": f"{path}:{os.environ['PATH']}"} if path else None)
     assert ended.returncode == 1 and not (clone.parent / "out").exists()
     return ended.stderr
 
@@ -396,9 +397,51 @@ def test_the_version_is_that_of_the_tag(clone):
     assert "the commit has 2 tags of a version" in refused(clone)
 
 
-@pytest.mark.parametrize("version", ["1", "1.2", "01.2.3", "1.2.3+b", "1.2.3_4", "latest"])
+@pytest.mark.parametrize("version", ["1", "1.2", "01.2.3", "1.2.3+b", "1.2.3_4", "latest", "1.2.3-", "1.2.3-01", "1.2.3-a..b", "1.2.3-rc.1."])
 def test_what_is_no_version_is_refused(clone, version):
     assert f"{version} is no version" in refused(clone, version)
+
+
+def test_versions_of_semver_are_taken(clone):
+    """Up to what is asked next: whether the folder is there."""
+    (clone.parent / "out").mkdir()
+    for version in ("0.0.0", "10.20.30", "v1.2.3", "1.2.3-rc.1", "1.2.3-0", "1.2.3-01a", "1.2.3--.a-b"):
+        ended = subprocess.run([clone / "hack/release", "--output", clone.parent / "out", version], capture_output=True, text=True)
+        assert ended.returncode == 1 and "is there already" in ended.stderr
+
+
+@pytest.mark.parametrize("registry", ["https://registry.example.com/hostdev", "registry.example.com/Team", "registry.example.com/a b", "", "/"])
+def test_what_is_no_registry_is_refused(clone, registry):
+    assert "is no registry such as" in refused(clone, "--registry", registry, "0.2.0")
+
+
+@pytest.mark.parametrize("url", ["http://example.com/x", "https://", "https://a b", 'https://a"b', "example.com"])
+def test_what_krew_cannot_download_from_is_refused(clone, url):
+    assert "is no address that krew can download from" in refused(clone, "--url", url, "0.2.0")
+
+
+@pytest.mark.parametrize("words, said", [(["--nonsense"], "there is no option --nonsense"), (["0.1.0", "0.2.0"], "not 0.1.0 and 0.2.0")])
+def test_what_it_does_not_know_is_named(clone, words, said):
+    ended = subprocess.run([clone / "hack/release", *words], capture_output=True, text=True)
+    assert ended.returncode == 2 and said in ended.stderr and len(ended.stderr.splitlines()) == 1
+
+
+def test_an_architecture_that_cannot_be_built_is_refused_first(clone, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/dpkg").write_text("#!/bin/sh\necho arm64\n")
+    (tmp_path / "bin/dpkg").chmod(0o755)
+    assert "programs of amd64 cannot be built on arm64" in refused(clone, "0.2.0", path=tmp_path / "bin")
+
+
+def test_tools_are_installed_before_anything_is_built(clone):
+    (clone / "hack/packages").write_text('#!/bin/sh\necho "hack/packages $*" >&2\nexit 1\n')
+    subprocess.run(["git", "-C", clone, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qam", "two"], check=True)
+    assert refused(clone, "--arch", "amd64", "0.2.0").splitlines()[-1] == "hack/packages install build"
+
+
+def test_a_folder_that_cannot_be_made_is_refused_first(clone):
+    (clone.parent / "file").write_text("")
+    assert "cannot be made" in refused(clone, "--output", clone.parent / "file/out", "0.2.0")
 
 
 def test_a_release_that_is_there_is_kept(clone):

@@ -324,13 +324,52 @@ def test_pods_get_no_device_that_the_quota_does_not_name(site, lent):
         assert "cannot" in site.as_user("alice", *words, check=False).stderr
 
 
+def resource_claim(*requests):
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"generateName": "c-"},
+            "spec": {"devices": {"requests": [{"name": f"r{at}", **request} for at, request in enumerate(requests)]}}}
+
+
+def exactly(name):
+    return {"exactly": {"deviceClassName": name}}
+
+
+def test_resource_claims_get_devices_of_the_classes_that_the_quota_names(site, lent):
+    quota, key = "resourcequota/devices", "{}.deviceclass.resource.k8s.io/devices"
+    words = f"the quota 'devices' of namespace 'alice' does not name {key}: ask an administrator for it"
+    policy = site.cluster.get("validatingadmissionpolicy", "hostdev-claims-by-quota")
+    assert not (policy.get("status", {}).get("typeChecking") or {}).get("expressionWarnings")
+    site.cluster.kubectl("patch", "-n", "alice", quota, "--type=merge", "-p",
+                         json.dumps({"spec": {"hard": {key.format("pci.hostdev.io"): "1"}}}))
+    try:
+        wait_until(lambda: key.format("pci.hostdev.io") in site.cluster.get("-n", "alice", quota)["status"].get("used", {}), 30)
+        wait_until(lambda: site.create("alice", resource_claim(exactly("pci.hostdev.io")), "-n", "alice").returncode == 0, 20,
+                   "the policy with the new quota")
+        assert "exceeded quota: devices" in site.refusal("alice", resource_claim(exactly("pci.hostdev.io")), "-n", "alice")
+        refused = [resource_claim(exactly("usb.hostdev.io")), resource_claim(exactly("pci.hostdev.io"), exactly("usb.hostdev.io")),
+                   resource_claim({"firstAvailable": [{"name": "a", "deviceClassName": "pci.hostdev.io"},
+                                                      {"name": "b", "deviceClassName": "usb.hostdev.io"}]})]
+        for one in refused:
+            assert words.format("usb.hostdev.io") in site.refusal("alice", one, "-n", "alice")
+        by_name = "deviceclass.resource.kubernetes.io/usb.hostdev.io"
+        assert f"does not name {by_name}" in site.refusal("alice", pod(**{by_name: "1"}), "-n", "alice")
+    finally:
+        site.cluster.kubectl("patch", "-n", "alice", quota, "--type=json", "-p", json.dumps(
+            [{"op": "remove", "path": "/spec/hard/" + key.format("pci.hostdev.io").replace("/", "~1")}]))
+        site.cluster.kubectl("-n", "alice", "delete", "resourceclaims", "--all")
+
+
 def test_without_a_quota_such_a_namespace_has_no_devices(site, lent):
     site.cluster.kubectl("create", "namespace", "empty")
     site.cluster.kubectl("label", "namespace", "empty", "hostdev.io/devices=by-quota")
     wait_until(lambda: site.cluster.get("-n", "empty", "serviceaccounts"), 30, "the ServiceAccount")
     run = site.cluster.kubectl("-n", "empty", "create", "-f", "-", input=pod(**{RESOURCE: "1"}), check=False)
     assert run.returncode != 0 and "'hostdev-devices-by-quota' denied request" in run.stderr
+    run = site.cluster.kubectl("-n", "empty", "create", "-f", "-", input=resource_claim(exactly("pci.hostdev.io")), check=False)
+    assert run.returncode != 0 and "'hostdev-claims-by-quota' denied request" in run.stderr
     # Namespaces without the label are left alone.
+    run = site.cluster.kubectl("-n", "default", "create", "-f", "-", input=resource_claim(exactly("pci.hostdev.io")), check=False)
+    assert run.returncode == 0, run.stderr
+    site.cluster.kubectl("-n", "default", "delete", "resourceclaims", "--all")
     run = site.cluster.kubectl("-n", "default", "create", "-f", "-", input=pod(**{RESOURCE: "1"}), check=False)
     assert run.returncode == 0, run.stderr
     site.cluster.kubectl("-n", "default", "delete", "pods", "--all", "--force")

@@ -20,8 +20,8 @@ SOCKET = f"{PLUGIN}/dra.sock"
 BUS_ID = "resource.kubernetes.io/pciBusID"
 API = "resource.k8s.io/v1"
 SLICES = f"/apis/{API}/{{}}?{HOURS}&" + urlencode({"fieldSelector": f"spec.driver={DRIVER}"})
-# Models of the guest's cards that DRA offers once they are claimed.
-CARDS = {"e1000e": "8086:10d3", "rtl8139": "10ec:8139"}
+# Models of the guest's cards that DRA offers once they are claimed, or on demand.
+CARDS = {"e1000e": "8086:10d3", "rtl8139": "10ec:8139", "igbvf": "8086:10ca"}
 
 # Collects which files of claims there are whenever there is more than one.
 WATCH = f"""

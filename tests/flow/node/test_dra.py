@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from cards import Card
 from claims import IGB, NIC, PAIR, SLOT, Claims
 from cluster import wait_until
 from dra import BUS_ID, CARDS, CDI, DRIVER, Dra, TwicePrepared, by_address, devices_of, on_demand, request
@@ -239,6 +240,32 @@ def test_a_free_device_is_bound_for_a_pod_and_given_back(node, dra, claims, pods
         wait_until(lambda: NIC in dra.offered(), 30, f"{NIC} in the slices")
     finally:
         dra.configure()
+
+
+def test_a_virtual_function_is_bound_for_a_pod_and_given_back(node, dra, claims, pods):
+    card = Card(node, IGB)
+    wait_until(card.object, 30, "the card's object")
+    try:
+        card.patch(numVFs=1, driversAutoprobe=True)
+        (address,) = card.wait_number(1)
+        claims.wait_drivers(address, "igbvf")
+        dra.configure(pciHostDevices=[on_demand(CARDS["igbvf"])])
+        dra.wait_offered(address)
+        dra.claim("vf", request("card", by_address(address)))
+        pod = pods("dra-vf", {}, claims={"vfio": {"resourceClaimName": "vf"}}, **QEMU_IN_A_POD)
+        pod.wait_running()
+        function = claims.function(address)
+        assert function.driver() == "vfio-pci"
+        assert pod.exec("ls /dev/vfio").split() == sorted([function.group(), "vfio"])
+        assert pod.query_pci(f"host={address}") == [CARDS["igbvf"]]
+
+        pod.delete()
+        wait_until(lambda: not dra.files(), 60, "no file of the claim")
+        claims.wait_drivers(address, "igbvf")
+        dra.wait_offered(address)
+    finally:
+        dra.configure()
+        card.give_back()
 
 
 def test_a_device_that_a_claim_has_is_prepared_for_no_other(dra, claims):

@@ -410,6 +410,70 @@ static void who_knows_resource_claims(void **state)
 	assert_int_equal(strstr(scene->log.buf, "/v1/resourceclaims?") != NULL, c->asks);
 }
 
+/* --- tree, with ResourceClaims ---------------------------------------------------------------- */
+
+#define WAITS                                                                                     \
+	"{'metadata':{'name':'more','namespace':'t'},'spec':{'devices':{'requests':[{'name':'r'," \
+	"'exactly':{" OF_CLASS "}}]}}}"
+#define ALL_CLASSES                                                                    \
+	{                                                                              \
+		"/deviceclasses?", 200, LIST("{'metadata':{'name':'pci.hostdev.io'}}") \
+	}
+#define TREE_WAITS                                                                                  \
+	"\nt/more          ~ pending         asks for 1 device of the DeviceClass pci.hostdev.io: " \
+	"DRA offers 1, and "
+
+/* clang-format off */
+static struct tree_case {
+	const char *name;
+	struct scene_line lines[6];
+	const char *ns;
+	const char *text; /* a part of what is printed */
+	bool asks;        /* for ResourceClaims and DeviceClasses */
+} tree_cases[] = {
+	{ "a claim that waits", { DEVICES(LENT), SLICES, ALL_CLAIMS(WAITS), ALL_CLASSES }, NULL,
+	  TREE_WAITS "1 of these is free\n", true },
+	{ "a claim that waits, and one that has the device",
+	  { DEVICES(LENT), SLICES, ALL_CLAIMS(WAITS "," HAS("s", "nic")), ALL_CLASSES }, NULL,
+	  TREE_WAITS "0 of these are free\n", true },
+	{ "of a namespace, with the device of another one",
+	  { DEVICES(LENT), SLICES, ALL_CLAIMS(WAITS "," HAS("s", "nic")), ALL_CLASSES }, "t",
+	  TREE_WAITS "0 of these are free\n", true },
+	{ "the device of a namespace's claim",
+	  { DEVICES(LENT), SLICES, ALL_CLAIMS(HAS("s", "nic")), ALL_CLASSES }, "s",
+	  "ResourceClaim s/nic   ~ pending: Allocated ", true },
+	{ "no ResourceSlices", { DEVICES(LENT), NO_SLICES }, NULL, "0000:01:00.0 ", false },
+	{ "a cluster that is too old", { DEVICES(LENT) }, NULL, "0000:01:00.0 ", false },
+};
+/* clang-format on */
+
+static void tree_knows_resource_claims(void **state)
+{
+	const struct tree_case *c = suite_row(state);
+	struct scene *scene = *state;
+	struct command_run run = {
+		.command = &tree_command,
+		.out.format = OUT_TABLE,
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): no other cast drops const */
+		.settings.ns = (char *)(uintptr_t)c->ns,
+	};
+	struct captured captured;
+	auto_free char *text = NULL;
+
+	scene_begin(scene, c->lines);
+	run.session = scene->session;
+	(void)fflush(stdout);
+	captured_begin_fd(&captured, STDOUT_FILENO);
+	assert_int_equal(tree_command.run(&run), COMMAND_OK);
+	(void)fflush(stdout);
+	text = captured_end(&captured);
+	str_done(&run.out.text);
+	if (!strstr(text, c->text))
+		fail_msg("no '%s' in %s", c->text, text);
+	assert_int_equal(strstr(scene->log.buf, "/v1/resourceclaims?") != NULL, c->asks);
+	assert_int_equal(strstr(scene->log.buf, "/deviceclasses?") != NULL, c->asks);
+}
+
 int main(void)
 {
 	struct suite suite = { .fixture = &scene_fixture };
@@ -419,5 +483,6 @@ int main(void)
 	suite_rows(&suite, lacks, pod_is_warned_of_its_node);
 	suite_rows(&suite, claims_cases, claims_of_a_pod_read_so);
 	suite_rows(&suite, who_cases, who_knows_resource_claims);
+	suite_rows(&suite, tree_cases, tree_knows_resource_claims);
 	return suite_run(&suite, "commands");
 }

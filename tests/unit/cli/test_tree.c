@@ -1,5 +1,6 @@
 #include "unit/suite.h"
 
+#include "cli/model/dra_request.h"
 #include "cli/print/tree.h"
 #include "unit/cli/made.h"
 
@@ -109,7 +110,7 @@ static void tree_looks_so(void **state)
 	struct cluster *cluster = *state;
 	struct out out = c->out;
 
-	tree_print(cluster_view(cluster), c->node, NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, c->node, NOW_MS, &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	str_done(&out.text);
 }
@@ -150,15 +151,15 @@ static void a_terminal_is_filled_and_no_more(void **state)
 	struct out whole = { .format = OUT_TABLE, .utf8 = true };
 	struct out wide = { .format = OUT_WIDE, .utf8 = true, .width = 80 };
 
-	tree_print(cluster_view(cluster), "vm2", NOW_MS, &whole);
-	tree_print(cluster_view(cluster), "vm2", NOW_MS, &wide);
+	tree_print(cluster_view(cluster), NULL, "vm2", NOW_MS, &whole);
+	tree_print(cluster_view(cluster), NULL, "vm2", NOW_MS, &wide);
 	assert_true(longest(str_cstr(&wide.text)) > longest(str_cstr(&whole.text)));
 	assert_null(strstr(str_cstr(&wide.text), "…"));
 	for (size_t width = 60; width < 260; width++) {
 		struct out out = { .format = OUT_TABLE, .utf8 = true, .width = width };
 		size_t shown;
 
-		tree_print(cluster_view(cluster), "vm2", NOW_MS, &out);
+		tree_print(cluster_view(cluster), NULL, "vm2", NOW_MS, &out);
 		shown = longest(str_cstr(&out.text));
 		if (width >= longest(str_cstr(&whole.text)))
 			assert_string_equal(str_cstr(&out.text), str_cstr(&whole.text));
@@ -193,7 +194,7 @@ static void nodes_that_are_not_well_say_so(void **state)
 	struct cluster *cluster = sick_cluster();
 	struct out out = { .format = OUT_TABLE };
 
-	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, NULL, NOW_MS, &out);
 	assert_non_null(strstr(
 		out.text.buf,
 		"\nvm1                                             ? NotReady for 60m: KubeletNotReady "));
@@ -205,7 +206,7 @@ static void nodes_that_are_not_well_say_so(void **state)
 	assert_null(strstr(out.text.buf, "free"));
 	str_clear(&out.text);
 	out.format = OUT_YAML;
-	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
 	assert_non_null(strstr(out.text.buf, "\n  fault:\n    message: runtime is down\n"
 					     "    nodeReason: KubeletNotReady\n"
 					     "    reason: NodeNotReady\n"));
@@ -240,7 +241,7 @@ static void parts_stand_below_what_they_are_of(void **state)
 	struct out out = { .format = OUT_TABLE };
 	const char *at;
 
-	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
 	at = strstr(out.text.buf, "| | +-0000:03:10.0 ");
 	assert_non_null(at);
 	at = strstr(at, "\n| | | `-vGPU ");
@@ -253,7 +254,7 @@ static void parts_stand_below_what_they_are_of(void **state)
 	assert_non_null(strstr(at, " 1 of 7 MIG 1g.5gb\n| `-0000:03:00.1 "));
 	str_clear(&out.text);
 	out.format = OUT_YAML;
-	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
 	assert_non_null(strstr(out.text.buf, "    parts:\n"
 					     "    - description: 1 of 7 MIG 1g.5gb\n"
 					     "      reason: ModePending\n"));
@@ -271,7 +272,7 @@ static void a_tree_with_mediated_devices_fits(void **state)
 	for (size_t width = 80; width < 170; width++) {
 		struct out out = { .format = OUT_TABLE, .utf8 = true, .width = width };
 
-		tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+		tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
 		assert_true(longest(str_cstr(&out.text)) <= width);
 		assert_non_null(strstr(str_cstr(&out.text), "mdev 11111111-2"));
 		assert_true(width < 165 || strstr(str_cstr(&out.text), "-555555555555"));
@@ -292,7 +293,7 @@ static void json_has_children(void **state)
 	const json_t *card;
 	const json_t *vf;
 
-	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
 	assert_int_equal(json_map_load(out.text.buf, out.text.len, &all, NULL), 0);
 	devices = json_object_get(json_array_get(json_object_get(all, "nodes"), 0), "devices");
 	assert_int_equal(json_array_size(devices), 5);
@@ -350,7 +351,7 @@ static void functions_stand_behind_their_bridges(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(devices); i++)
 		made_put(cluster, CLUSTER_PCIDEVICE, devices[i]);
-	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, NULL, NOW_MS, &out);
 	line = str_cstr(&out.text);
 	for (size_t i = 0; i < ARRAY_LEN(drawn); i++) {
 		line = strchr(line, '\n') + 1;
@@ -376,7 +377,7 @@ static void a_bridge_of_a_group_is_not_counted(void **state)
 		 MADE_PCI("n-2", "n", "0000:08:00.0",
 			  "'iommuGroup':'15','bridges':['0000:00:1d.0'],'iommuGroupMembers':"
 			  "['0000:00:1d.0','0000:08:00.0']"));
-	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, NULL, NOW_MS, &out);
 	assert_non_null(strstr(out.text.buf, " 14 (+1 more)"));
 	assert_null(strstr(out.text.buf, " 15 (+"));
 	str_done(&out.text);
@@ -396,7 +397,7 @@ static void mediated_devices_stand_below_their_parents(void **state)
 	made_put(
 		cluster, CLUSTER_MDEV,
 		"{'metadata':{'name':'n-c'},'status':{'nodeName':'n','uuid':'c','parent':'mtty'}}");
-	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, NULL, NOW_MS, &out);
 	assert_non_null(strstr(out.text.buf, "\n+-mdev parent mdpy\n| `-mdev b "));
 	assert_non_null(strstr(out.text.buf, "\n`-mdev parent mtty\n  +-mdev a "));
 	assert_non_null(strstr(out.text.buf, "\n  `-mdev c "));
@@ -411,10 +412,156 @@ static void texts_of_others_move_no_cursor(void **state)
 	made_put(cluster, CLUSTER_PCIDEVICE,
 		 MADE_PCI("n-1", "n", "0000:01:00.0",
 			  "'description':'a\\u001b[31mb\\nc','kernelDriverInUse':'\\u009bx'"));
-	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	tree_print(cluster_view(cluster), NULL, NULL, NOW_MS, &out);
 	assert_null(strchr(out.text.buf, '\033'));
 	assert_null(strstr(out.text.buf, "\xc2\x9b"));
 	assert_non_null(strstr(out.text.buf, "a\\x1b[31mb\\x0ac"));
+	str_done(&out.text);
+}
+
+#define NIC MADE_RESULT("hostdev.io", "vm1", "pci-0000-03-00-1")
+#define SAYS(driver, pool, status)                                                          \
+	",'devices':[{'driver':'" driver "','pool':'" pool "','device':'pci-0000-03-00-1'," \
+	"'conditions':[" MADE_CONDITION("Ready", status, "NotPrepared", "b/x has it") "]}]"
+#define FOR_POD ",'reservedFor':[{'resource':'pods','name':'p'},{'resource':'jobs','name':'j'}]"
+
+/* clang-format off */
+static struct claim_case {
+	const char *name;
+	const char *claim;
+	const char *line; /* a part of the tree; NULL: no line about a ResourceClaim */
+} claim_cases[] = {
+	{ "an allocated claim is below its device", MADE_RESOURCE_CLAIM("a", "nic", NIC, FOR_POD),
+	  "|   `-ResourceClaim a/nic                       ~ pending: Allocated " },
+	{ "one that is refused says why",
+	  MADE_RESOURCE_CLAIM("a", "nic", NIC, FOR_POD SAYS("hostdev.io", "vm1/2", "False")),
+	  "|   `-ResourceClaim a/nic                       ~ pending: NotPrepared " },
+	{ "the message is at the end of the line",
+	  MADE_RESOURCE_CLAIM("a", "nic", NIC, FOR_POD SAYS("hostdev.io", "vm1", "False")),
+	  " a/p            b/x has it\n" },
+	{ "what is not refused is no refusal",
+	  MADE_RESOURCE_CLAIM("a", "nic", NIC, SAYS("hostdev.io", "vm1", "True")), "pending: Allocated " },
+	{ "another driver refuses nothing of ours",
+	  MADE_RESOURCE_CLAIM("a", "nic", NIC, SAYS("gpu.x", "vm1", "False")), "pending: Allocated " },
+	{ "another node neither",
+	  MADE_RESOURCE_CLAIM("a", "nic", NIC, SAYS("hostdev.io", "vm2", "False")), "pending: Allocated " },
+	{ "another driver's device has no line",
+	  MADE_RESOURCE_CLAIM("a", "nic", MADE_RESULT("gpu.x", "vm1", "pci-0000-03-00-1"), ""), NULL },
+};
+/* clang-format on */
+
+static void claim_is_below_its_device(void **state)
+{
+	const struct claim_case *c = suite_row(state);
+	struct cluster *cluster = *state;
+	struct out out = { .format = OUT_TABLE };
+
+	made_put(cluster, CLUSTER_RESOURCECLAIM, c->claim);
+	tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
+	if (c->line && !strstr(out.text.buf, c->line))
+		fail_msg("no '%s' in\n%s", c->line, out.text.buf);
+	if (!c->line)
+		assert_null(strstr(out.text.buf, "ResourceClaim"));
+	str_done(&out.text);
+}
+
+/* The pod is in the line of the device then. */
+static void prepared_claim_has_no_line(void **state)
+{
+	struct cluster *cluster = *state;
+	struct out out = { .format = OUT_YAML };
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("vm1-000003001", "vm1", "0000:03:00.1",
+			  "'allocations':[{'namespace':'a','pod':'p','container':'c',"
+			  "'resourceClaim':'nic'}]"));
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("a", "nic", NIC, SAYS("hostdev.io", "vm1", "False")));
+	tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
+	assert_non_null(strstr(out.text.buf, "prepared: true"));
+	assert_null(strstr(out.text.buf, "b/x has it"));
+	str_clear(&out.text);
+	out.format = OUT_TABLE;
+	tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
+	assert_null(strstr(out.text.buf, "ResourceClaim"));
+	made_put(cluster, CLUSTER_RESOURCECLAIM,
+		 MADE_RESOURCE_CLAIM("b", "nic", NIC, SAYS("hostdev.io", "vm1", "False")));
+	str_clear(&out.text);
+	out.format = OUT_YAML;
+	cluster_remove(cluster, CLUSTER_RESOURCECLAIM, "a/nic");
+	tree_print(cluster_view(cluster), NULL, "vm1", NOW_MS, &out);
+	assert_non_null(strstr(out.text.buf, "message: b/x has it\n"));
+	assert_non_null(strstr(out.text.buf, "reason: NotPrepared\n"));
+	str_done(&out.text);
+}
+
+#define WAITING(name, request, more)                                                               \
+	"{'metadata':{'name':'" name "','namespace':'a'" more "},'spec':{'devices':{'requests':[{" \
+	"'name':'r','exactly':{" request "}}]}}}"
+#define CLASS(name, expression)                                                                  \
+	"{'metadata':{'name':'" name "'},'spec':{'selectors':[{'cel':{'expression':'" expression \
+	"'}}]}}"
+#define OWNED ",'ownerReferences':[{'apiVersion':'v1','kind':'Pod','name':'p','uid':'u'}]"
+#define GONE  ",'deletionTimestamp':'2026-01-02T03:00:00Z'"
+
+/* clang-format off */
+static struct waiting_case {
+	const char *name;
+	const char *claim;
+	unsigned unread;
+	const char *text; /* the whole list; NULL: it is not listed */
+} waiting_cases[] = {
+	{ "devices of our class are counted",
+	  WAITING("c", "'deviceClassName':'pci.hostdev.io','count':3", OWNED), 0,
+	  "\nRESOURCECLAIM   STATE       POD   WAITS FOR\n"
+	  "a/c             ~ pending   a/p   asks for 3 devices of the DeviceClass pci.hostdev.io: "
+	  "DRA offers 2, and 0 of these are free\n" },
+	{ "a class may have any name", WAITING("c", "'deviceClassName':'nics'", ""), 0,
+	  "\nRESOURCECLAIM   STATE       POD   WAITS FOR\n"
+	  "a/c             ~ pending         asks for 1 device of the DeviceClass nics: "
+	  "DRA offers 2, and 0 of these are free\n" },
+	{ "a class that is not there",
+	  WAITING("c", "'deviceClassName':'x.hostdev.io'", ""), 0,
+	  "\nRESOURCECLAIM   STATE       POD   WAITS FOR\n"
+	  "a/c             ~ pending         asks for 1 device of the DeviceClass x.hostdev.io: "
+	  "there is no such DeviceClass\n" },
+	{ "a class that may not be read",
+	  WAITING("c", "'deviceClassName':'x.hostdev.io'", ""), CLUSTER_SET(CLUSTER_DEVICECLASS),
+	  "\nRESOURCECLAIM   STATE       POD   WAITS FOR\n"
+	  "a/c             ~ pending         asks for 1 device of the DeviceClass x.hostdev.io: "
+	  "DRA offers 2, and 0 of these are free\n" },
+	{ "a claim of another driver", WAITING("c", "'deviceClassName':'gpu'", ""), 0, NULL },
+	{ "a claim that is deleted", WAITING("c", "'deviceClassName':'pci.hostdev.io'", GONE), 0, NULL },
+	{ "a claim that is allocated", MADE_RESOURCE_CLAIM("a", "c", NIC, ""), 0, NULL },
+};
+/* clang-format on */
+
+static void waiting_claim_is_listed(void **state)
+{
+	const struct waiting_case *c = suite_row(state);
+	struct cluster *cluster = *state;
+	struct dra_waitings waitings;
+	struct out out = { .format = OUT_TABLE };
+
+	made_put(cluster, CLUSTER_SLICE, MADE_SLICE);
+	made_put(cluster, CLUSTER_DEVICECLASS, CLASS("pci.hostdev.io", "true"));
+	made_put(cluster, CLUSTER_DEVICECLASS, CLASS("nics", "device.driver == \\'hostdev.io\\'"));
+	made_put(cluster, CLUSTER_DEVICECLASS, CLASS("gpu", "device.driver == \\'gpu.x\\'"));
+	made_put(cluster, CLUSTER_RESOURCECLAIM, c->claim);
+	dra_waitings_find(cluster, NULL, c->unread, &waitings);
+	assert_int_equal(waitings.len, c->text != NULL);
+	tree_print(cluster_view(cluster), &waitings, "vm1", NOW_MS, &out);
+	if (c->text && !strstr(out.text.buf, c->text))
+		fail_msg("no '%s' in\n%s", c->text, out.text.buf);
+	assert_int_equal(strstr(out.text.buf, "WAITS FOR") != NULL, c->text != NULL);
+	str_clear(&out.text);
+	out.format = OUT_YAML;
+	tree_print(cluster_view(cluster), &waitings, "vm1", NOW_MS, &out);
+	assert_int_equal(strstr(out.text.buf, "waitingResourceClaims:\n") != NULL, c->text != NULL);
+	dra_waitings_done(&waitings);
+	dra_waitings_find(cluster, "other", c->unread, &waitings);
+	assert_int_equal(waitings.len, 0);
+	dra_waitings_done(&waitings);
 	str_done(&out.text);
 }
 
@@ -429,6 +576,9 @@ int main(void)
 		  NULL);
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, trees, tree_looks_so);
+	suite_rows(&suite, claim_cases, claim_is_below_its_device);
+	suite_rows(&suite, waiting_cases, waiting_claim_is_listed);
+	suite_add(&suite, "a prepared ResourceClaim has no line", prepared_claim_has_no_line, NULL);
 	suite_add(&suite, "a tree with mediated devices fits", a_tree_with_mediated_devices_fits,
 		  NULL);
 	suite_add(&suite, "JSON has children below their parents", json_has_children, NULL);

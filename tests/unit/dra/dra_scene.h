@@ -24,6 +24,7 @@
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "fake/kubelet/dra_client.h"
+#include "unit/dra/made_claim.h"
 #include "unit/plugin/stage.h"
 
 #define BOOT "b00t-1"
@@ -195,6 +196,20 @@ void device_status_prepared(struct device_status *status, const char *ns,
 	str_addf(status->told, "prepared %s|", claim->meta.name);
 }
 
+/* As the real one: of an earlier failure, the claim has an entry. */
+bool device_status_is_told(const struct device_status *status, const struct resourceclaim *claim)
+{
+	(void)status;
+	return claim->status.devices.len > 0;
+}
+
+void device_status_check(struct device_status *status, const char *uid, const char *ns,
+			 const char *name)
+{
+	assert_string_equal(ns, "default");
+	str_addf(status->told, "check %s %s|", name, uid);
+}
+
 void device_status_unprepared(struct device_status *status, const char *uid)
 {
 	str_addf(status->told, "unprepared %s|", uid);
@@ -283,9 +298,7 @@ static inline struct dra_device *dra_scene_add(struct dra_scene *scene, const ch
 				       .name = dra_scene_name(id),
 				       .pool = xstrdup("node1"),
 				       .iommu_group = xstrdup_or_null(group),
-				       .attributes = json_object() };
-	json_put(device->attributes, "resource.kubernetes.io/pciBusID",
-		 json_pack("{s:s}", "string", id));
+				       .attributes = made_attributes(id) };
 	return device;
 }
 
@@ -310,7 +323,7 @@ static inline void dra_scene_clear(struct dra_scene *scene)
 		free(device->pool);
 		free(device->iommu_group);
 		free(device->trouble);
-		json_decref(device->attributes);
+		free(device->attributes);
 	}
 	scene->devices.len = 0;
 }

@@ -18,6 +18,12 @@ static inline struct prepared_claim *made_claim(const char *uid, const char *nam
 	return claim;
 }
 
+/* Those of a PCI function, as JSON text; the caller frees. */
+static inline char *made_attributes(const char *id)
+{
+	return xasprintf("{\"resource.kubernetes.io/pciBusID\":{\"string\":\"%s\"}}", id);
+}
+
 static inline void made_claim_device(struct prepared_claim *claim, const char *request,
 				     const char *id, const char *group)
 {
@@ -28,8 +34,7 @@ static inline void made_claim_device(struct prepared_claim *claim, const char *r
 		.id = xstrdup(id),
 		.resource = xstrdup("example.com/nic"),
 		.iommu_group = xstrdup_or_null(group),
-		.attributes =
-			xasprintf("{\"resource.kubernetes.io/pciBusID\":{\"string\":\"%s\"}}", id),
+		.attributes = made_attributes(id),
 	};
 }
 

@@ -348,7 +348,99 @@ static void next_agent_takes_it_back(void **state)
 	assert_int_equal(writes(scene), 1);
 }
 
+/* --- a claim that an earlier agent has prepared ----------------------------------------------- */
+
+#define CLAIM_OF(uid, entries)                  \
+	"{'metadata':{'name':'nic','uid':'" uid \
+	"'},'status':{'allocation':{'devices':{'results':[" NIC "]}},'devices':[" entries "]}}"
+
+/* It is read, and no more is open. */
+static void assert_reads(struct scene *scene)
+{
+	const struct fake_request *request;
+
+	fake_clock_settle(scene->clock);
+	assert_int_equal(fake_client_open(scene->node.client), 1);
+	request = fake_client_request(scene->node.client);
+	assert_string_equal(request->method, "GET");
+	assert_string_equal(request->path,
+			    "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/nic");
+}
+
+static struct check_case {
+	const char *name;
+	int status;
+	const char *body;
+	bool stale; /* the entry is removed */
+} checks[] = {
+	{ "its entry is still there", 200, CLAIM_OF(UID1, ENTRY("node1", "pci-1", THEN, "one")),
+	  true },
+	{ "it has none", 200, CLAIM_OF(UID1, ""), false },
+	{ "it has one of another node", 200, CLAIM_OF(UID1, ENTRY("node2", "pci-1", THEN, "one")),
+	  false },
+	{ "another claim has the name", 200, CLAIM_OF(UID2, ENTRY("node1", "pci-1", THEN, "one")),
+	  false },
+	{ "it is gone", 404, "{}", false },
+	{ "it may not be read", 403, "{}", false },
+	{ "it is no claim", 200, "[", false },
+};
+
+static void entry_is_removed_by_the_next_agent(void **state)
+{
+	struct scene *scene = *state;
+	const struct check_case *c = suite_row(state);
+
+	device_status_check(scene->status, UID1, "default", "nic");
+	assert_int_equal(fake_client_sent(scene->node.client), 0); /* nothing waits for it */
+	assert_reads(scene);
+	answer(scene, c->status, c->body);
+	if (c->stale) {
+		assert_applies(scene, UID1, "");
+		answer(scene, 200, "{}");
+	}
+	device_status_unprepared(scene->status, UID1);
+	fake_clock_advance(scene->clock, HOUR_MS);
+	assert_int_equal(writes(scene), c->stale ? 2 : 1);
+}
+
+static void api_server_is_asked_again_for_the_claim(void **state)
+{
+	struct scene *scene = *state;
+
+	log_set_level(LOG_ERROR);
+	device_status_check(scene->status, UID1, "default", "nic");
+	assert_reads(scene);
+	answer(scene, 500, "{}");
+	fake_clock_advance(scene->clock, 60000);
+	assert_reads(scene);
+	/* It ends meanwhile, which does not change that its entry must go. */
+	device_status_unprepared(scene->status, UID1);
+	answer(scene, 200, CLAIM_OF(UID1, ENTRY("node1", "pci-1", THEN, "one")));
+	assert_applies(scene, UID1, "");
+	answer(scene, 200, "{}");
+	assert_int_equal(writes(scene), 3);
+}
+
+/* It was unprepared and is prepared again while it is read: the newer attempt counts. */
+static void newer_attempt_counts(void **state)
+{
+	struct scene *scene = *state;
+
+	device_status_check(scene->status, UID1, "default", "nic");
+	assert_reads(scene);
+	fail_as(scene, NIC, "", "one");
+	answer(scene, 200, CLAIM_OF(UID1, ENTRY("node1", "pci-1", THEN, "old")));
+	assert_applies(scene, UID1, ENTRY("node1", "pci-1", NOW, "one"));
+	answer_kept(scene);
+	device_status_check(scene->status, UID2, "default", "nic");
+	assert_reads(scene);
+	fake_client_fail(scene->node.client, -ETIMEDOUT);
+	assert_int_equal(writes(scene), 3);
+}
+
 /* --- an API server that does not take it ------------------------------------------------------ */
+
+static const char warning[] = "does not say why devices are not prepared";
 
 static struct obstacle_case {
 	const char *name;
@@ -365,29 +457,83 @@ static struct obstacle_case {
 	{ "it is not served", 404, "404 page not found", "not found" },
 };
 
-static void told_once_and_not_asked_again(void **state)
+/* However many claims there are. */
+static void told_once_and_tried_every_ten_minutes(void **state)
 {
 	struct scene *scene = *state;
 	const struct obstacle_case *c = suite_row(state);
+	struct resourceclaim *other = claim_of(UID2, NIC, "");
 	struct captured captured;
 	auto_free char *log = NULL;
 	const char *line;
 
-	log_set_level(LOG_WARN);
+	log_set_level(LOG_INFO);
 	captured_begin(&captured);
 	fail_as(scene, NIC, "", "one");
 	fake_clock_settle(scene->clock);
 	answer(scene, c->status, c->body);
 	fail_as(scene, NIC, "", "two");
-	prepare_as(scene, ENTRY("node1", "pci-1", THEN, "one"));
-	device_status_unprepared(scene->status, UID1);
-	fake_clock_advance(scene->clock, HOUR_MS);
+	device_status_failed(scene->status, "default", other, "other");
+	for (size_t i = 1; i <= 3; i++) {
+		fake_clock_advance(scene->clock, DEVICE_STATUS_AGAIN_MS - 1000);
+		assert_int_equal(writes(scene), i);
+		fake_clock_advance(scene->clock, 1000);
+		assert_int_equal(writes(scene), i + 1);
+		answer(scene, c->status, c->body);
+	}
+	/* Now it may be written. */
+	fake_clock_advance(scene->clock, DEVICE_STATUS_AGAIN_MS);
+	answer_kept(scene);
+	fake_clock_settle(scene->clock);
+	answer_kept(scene);
+	assert_int_equal(writes(scene), 6);
 	log = captured_end(&captured);
-	assert_int_equal(writes(scene), 1);
-	line = strstr(log, "does not say why devices are not prepared");
+	line = strstr(log, warning);
 	assert_non_null(line);
 	assert_non_null(strstr(line, c->log));
-	assert_null(strstr(line + 1, "does not say why devices are not prepared"));
+	assert_null(strstr(line + 1, warning));
+	line = strstr(line, "says again why devices are not prepared");
+	assert_non_null(line);
+	assert_null(strstr(line + 1, "says again"));
+	resourceclaim_free(other);
+}
+
+/* What is not wanted any more is not tried again. */
+static void refused_entry_is_dropped_with_its_claim(void **state)
+{
+	struct scene *scene = *state;
+
+	log_set_level(LOG_ERROR);
+	fail_as(scene, NIC, "", "one");
+	fake_clock_settle(scene->clock);
+	prepare_as(scene, ""); /* before the answer */
+	answer(scene, 403, "{}");
+	fail_as(scene, NIC, "", "two");
+	device_status_unprepared(scene->status, UID1);
+	fail_as(scene, NIC, "", "three");
+	prepare_as(scene, "");
+	fake_clock_advance(scene->clock, HOUR_MS);
+	assert_int_equal(writes(scene), 1);
+	fail_as(scene, NIC, "", "four");
+	assert_applies(scene, UID1, ENTRY("node1", "pci-1", "2026-01-02T04:04:05Z", "four"));
+	answer_kept(scene);
+}
+
+/* The entry is older than the refusal. */
+static void refused_removal_is_tried_again(void **state)
+{
+	struct scene *scene = *state;
+
+	log_set_level(LOG_ERROR);
+	prepare_as(scene, ENTRY("node1", "pci-1", THEN, "one"));
+	assert_applies(scene, UID1, "");
+	answer(scene, 403, "{}");
+	device_status_unprepared(scene->status, UID1);
+	fake_clock_advance(scene->clock, DEVICE_STATUS_AGAIN_MS);
+	assert_applies(scene, UID1, "");
+	answer(scene, 200, "{}");
+	fake_clock_advance(scene->clock, HOUR_MS);
+	assert_int_equal(writes(scene), 2);
 }
 
 /* It was deleted, or another claim has the name, or the device is not allocated any more: that says
@@ -469,7 +615,14 @@ int main(void)
 	suite_add(&suite, "the agent ends during a write", agent_ends_during_a_write, NULL);
 	suite_add(&suite, "the next agent knows what is told", next_agent_knows_what_is_told, NULL);
 	suite_add(&suite, "the next agent takes it back", next_agent_takes_it_back, NULL);
-	suite_rows(&suite, obstacles, told_once_and_not_asked_again);
+	suite_rows(&suite, checks, entry_is_removed_by_the_next_agent);
+	suite_add(&suite, "the API server is asked again for the claim",
+		  api_server_is_asked_again_for_the_claim, NULL);
+	suite_add(&suite, "a newer attempt counts", newer_attempt_counts, NULL);
+	suite_rows(&suite, obstacles, told_once_and_tried_every_ten_minutes);
+	suite_add(&suite, "a refused entry is dropped with its claim",
+		  refused_entry_is_dropped_with_its_claim, NULL);
+	suite_add(&suite, "a refused removal is tried again", refused_removal_is_tried_again, NULL);
 	suite_rows(&suite, refused, one_claim_is_refused);
 	suite_add(&suite, "there are not too many", there_are_not_too_many, NULL);
 	return suite_run(&suite, "device_status");

@@ -586,6 +586,43 @@ static void next_agent_knows(void **state)
 	prepare_scene_assert_nothing(scene);
 }
 
+#define SAYS_FAILED \
+	"{'driver':'hostdev.io','pool':'node1','device':'pci-" NIC_NAME "','conditions':[]}"
+
+/* A claim with this in status.devices is prepared by an agent that ends at once. */
+static void prepare_told(struct prepare_scene *scene, const char *entries)
+{
+	auto_free char *text =
+		xasprintf("{'metadata':{'name':'nic','namespace':'default','uid':'" UID1 "'},"
+			  "'status':{'allocation':{'devices':{'results':[%s]}},'devices':[%s]}}",
+			  nic, entries);
+
+	for (char *c = text; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	(void)prepare_scene_begin(scene, "nic", UID1);
+	fake_client_answer(scene->dra.node.client, 200, text);
+	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
+	dra_scene_assert_told(&scene->dra.told, "prepared nic|");
+	prepare_scene_restart(scene, BOOT);
+}
+
+/* It may have ended before it has removed the entry. The API server is asked only about such
+ * claims. */
+static void next_agent_checks_what_is_told(void **state)
+{
+	struct prepare_scene *scene = *state;
+
+	prepare_told(scene, SAYS_FAILED);
+	dra_scene_assert_told(&scene->dra.told, "check nic " UID1 "|");
+	prepare_scene_restart(scene, BOOT);
+	dra_scene_assert_told(&scene->dra.told, "check nic " UID1 "|");
+	assert_int_equal(prepare_undo(scene->prepare, UID1, NULL), 0);
+	stage_settle(&scene->dra.stage, "changed " NIC "|");
+	dra_scene_assert_told(&scene->dra.told, "unprepared " UID1 "|");
+	prepare_told(scene, "");
+	dra_scene_assert_told(&scene->dra.told, "");
+}
+
 /* The kubelet prepares again what its pods need. */
 static void reboot_forgets(void **state)
 {
@@ -695,6 +732,8 @@ int main(void)
 	suite_add(&suite, "other groups do not matter", other_groups_do_not_matter, NULL);
 	suite_rows(&suite, answers, answer_of_the_api_server);
 	suite_add(&suite, "the claim is told the result", claim_is_told_the_result, NULL);
+	suite_add(&suite, "the next agent checks what is told", next_agent_checks_what_is_told,
+		  NULL);
 	suite_add(&suite, "another claim is told nothing", another_claim_is_told_nothing, NULL);
 	suite_add(&suite, "a claim is replaced under its name", replaced_under_its_name, NULL);
 	suite_add(&suite, "a prepared claim needs no API server",

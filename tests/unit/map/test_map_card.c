@@ -12,6 +12,7 @@
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/resourceclaim.h"
 #include "api/usbdevice.h"
 #include "api/vgpudevice.h"
 #include "cli/map/map_card.h"
@@ -99,8 +100,8 @@ static void pci_card_has_state(void **state)
 	const struct pci_case *c = *state;
 	struct pcidevice *device = object(&pcidevice_kind, c->device);
 	struct pcideviceclaim *claim = object(&pcideviceclaim_kind, c->claim);
-	json_t *json =
-		card_json(map_card_pci("pci/n1-000001000", device, claim, NULL, CONFLICT_NONE));
+	json_t *json = card_json(
+		map_card_pci("pci/n1-000001000", device, claim, NULL, NULL, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "state"), c->state);
 	assert_string_equal(member(json, "reason"), c->reason);
@@ -116,8 +117,8 @@ static void pci_card_says_all(void **state)
 	struct pcidevice *device =
 		object(&pcidevice_kind, PCI POD CLAIMABLE("True", "Available") "}}");
 	struct pcideviceclaim *claim = object(&pcideviceclaim_kind, CLAIM READY("True", "Ready"));
-	json_t *json =
-		card_json(map_card_pci("pci/n1-000001000", device, claim, NULL, CONFLICT_NONE));
+	json_t *json = card_json(
+		map_card_pci("pci/n1-000001000", device, claim, NULL, NULL, CONFLICT_NONE));
 	const json_t *one;
 
 	assert_string_equal(member(json, "node"), "n1");
@@ -145,7 +146,7 @@ static void what_is_not_said_is_left_out(void **state)
 	struct pcidevice *device = object(
 		&pcidevice_kind, "{\"metadata\":{\"name\":\"x\",\"labels\":{\"nodename\":\"n2\"}},"
 				 "\"status\":{\"classId\":\"0604\"}}");
-	json_t *json = card_json(map_card_pci("pci/x", device, NULL, NULL, CONFLICT_NONE));
+	json_t *json = card_json(map_card_pci("pci/x", device, NULL, NULL, NULL, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "node"), "n2");
 	assert_true(json_is_true(json_object_get(json, "port")));
@@ -161,8 +162,8 @@ static void device_of_a_sick_node_is_unknown(void **state)
 	static const struct node_fault fault = { "NodeNotReady", "", "down", "" };
 	struct pcidevice *device =
 		object(&pcidevice_kind, PCI POD CLAIMABLE("True", "Available") "}}");
-	json_t *json =
-		card_json(map_card_pci("pci/n1-000001000", device, NULL, &fault, CONFLICT_NONE));
+	json_t *json = card_json(
+		map_card_pci("pci/n1-000001000", device, NULL, NULL, &fault, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "state"), "unknown");
 	assert_string_equal(member(json, "reason"), "NodeNotReady");
@@ -177,7 +178,7 @@ static void usb_device_is_on_its_controller(void **state)
 		&usbdevice_kind,
 		"{\"metadata\":{\"name\":\"u\"},\"status\":{\"nodeName\":\"n1\",\"portPath\":\"1-2\","
 		"\"pciAddress\":\"0000:00:14.0\",\"interfaces\":[{\"driver\":\"usbhid\"}]}}");
-	json_t *json = card_json(map_card_usb("usb/u", device, NULL, NULL, CONFLICT_NONE));
+	json_t *json = card_json(map_card_usb("usb/u", device, NULL, NULL, NULL, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "on"), "0000:00:14.0");
 	assert_string_equal(member(json, "address"), "1-2");
@@ -192,7 +193,7 @@ static void mediated_device_is_lent_or_not(void **state)
 		&mediateddevice_kind,
 		"{\"metadata\":{\"name\":\"m\"},\"status\":{\"nodeName\":\"n1\",\"uuid\":\"u\","
 		"\"parent\":\"mtty\",\"resourceName\":\"a.b/c\"}}");
-	json_t *json = card_json(map_card_mdev("mdev/m", device, NULL));
+	json_t *json = card_json(map_card_mdev("mdev/m", device, NULL, NULL));
 
 	assert_string_equal(member(json, "state"), "available");
 	assert_string_equal(member(json, "on"), "mtty");
@@ -206,7 +207,7 @@ static void virtual_function_is_on_its_card(void **state)
 		object(&pcidevice_kind,
 		       "{\"metadata\":{\"name\":\"v\"},\"status\":{\"nodeName\":\"n1\",\"address\":"
 		       "\"0000:03:10.0\",\"physicalFunction\":\"0000:03:00.0\"}}");
-	json_t *json = card_json(map_card_pci("pci/v", device, NULL, NULL, CONFLICT_NONE));
+	json_t *json = card_json(map_card_pci("pci/v", device, NULL, NULL, NULL, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "on"), "0000:03:00.0");
 	json_decref(json);
@@ -317,10 +318,57 @@ static void event_is_about_card(void **state)
 	api_object_free(&event_kind, event);
 }
 
+#define NIC_CLAIM(more)                                                                           \
+	"{\"metadata\":{\"namespace\":\"lab\",\"name\":\"nic\"},\"status\":{\"allocation\":{"     \
+	"\"devices\":{\"results\":[{\"request\":\"a\",\"driver\":\"hostdev.io\",\"pool\":\"n1\"," \
+	"\"device\":\"pci-0000-01-00-0\"}]}},\"reservedFor\":[{\"resource\":\"pods\",\"name\":"   \
+	"\"q\"}]" more "}}"
+#define REFUSED                                                                          \
+	",\"devices\":[{\"driver\":\"hostdev.io\",\"pool\":\"n1\",\"device\":"           \
+	"\"pci-0000-01-00-0\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"," \
+	"\"reason\":\"NotPrepared\",\"message\":\"other has it\"}]}]"
+#define HAS_NIC                                                                      \
+	"\"allocations\":[{\"namespace\":\"lab\",\"pod\":\"q\",\"container\":\"c\"," \
+	"\"resourceClaim\":\"nic\"}],"
+
+static struct resource_claim_case {
+	const char *name;
+	const char *device;
+	const char *claim;
+	const char *reason; /* "": prepared */
+	const char *say;
+} resource_claim_cases[] = {
+	{ "allocated", PCI CLAIMABLE("True", "Available") "}}", NIC_CLAIM(""), "Allocated",
+	  "allocated to it, and no container has it yet" },
+	{ "refused", PCI CLAIMABLE("True", "Available") "}}", NIC_CLAIM(REFUSED), "NotPrepared",
+	  "other has it" },
+	{ "prepared", PCI HAS_NIC CLAIMABLE("True", "Available") "}}", NIC_CLAIM(REFUSED), "", "" },
+};
+
+static void card_has_resource_claim(void **state)
+{
+	const struct resource_claim_case *c = *state;
+	struct pcidevice *device = object(&pcidevice_kind, c->device);
+	struct resourceclaim *claim = object(&resourceclaim_kind, c->claim);
+	json_t *json = card_json(map_card_pci("pci/x", device, NULL, claim, NULL, CONFLICT_NONE));
+	const json_t *part = json_object_get(json, "resourceClaim");
+
+	assert_string_equal(member(json, "state"), "used");
+	assert_string_equal(member(part, "name"), "lab/nic");
+	assert_string_equal(member(part, "pods"), "lab/q");
+	assert_string_equal(member(part, "reason"), c->reason);
+	assert_string_equal(member(part, "say"), c->say);
+	assert_int_equal(json_is_true(json_object_get(part, "prepared")), !c->reason[0]);
+	json_decref(json);
+	api_object_free(&pcidevice_kind, device);
+	api_object_free(&resourceclaim_kind, claim);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_rows(&suite, resource_claim_cases, card_has_resource_claim);
 	suite_rows(&suite, pci_cases, pci_card_has_state);
 	suite_add(&suite, "the card of a PCI device says all", pci_card_says_all, NULL);
 	suite_add(&suite, "what is not said is left out", what_is_not_said_is_left_out, NULL);

@@ -360,6 +360,42 @@ static void functions_follow_the_claims_of_their_group(void **state)
 	page_hears_after(s, 250, "\"state\":\"claimable\",\"reason\":\"GroupShared\"");
 }
 
+#define RESULT(device) "{'request':'a','driver':'hostdev.io','pool':'n1/2','device':'" device "'}"
+#define RESOURCE_CLAIM(name, version, results)                          \
+	"{'metadata':{'namespace':'lab','name':'" name "','uid':'" name \
+	"','resourceVersion':'" version                                 \
+	"'},'status':{'allocation':{'devices':{'results':[" results "]}}}}"
+
+/* What a change of a ResourceClaim makes of the cards of its devices. */
+static void devices_follow_their_resource_claim(void **state)
+{
+	struct scene *s = *state;
+	auto_free char *first = made_json(RESOURCE_CLAIM("b", "6", RESULT("pci-0000-01-00-1")));
+	auto_free char *both = made_json(RESOURCE_CLAIM("a", "7", RESULT("pci-0000-01-00-1")));
+	auto_free char *none = made_json(RESOURCE_CLAIM("a", "8", ""));
+
+	open_page(s);
+	answer_made(s, "pcidevices", LISTED(BOTH));
+	answer(s, "pcideviceclaims", NOTHING);
+	answer(s, "resourceclaims", NOTHING);
+	page_hears_after(s, 250, "\"state\":\"claimable\"");
+	str_clear(&s->heard);
+	send_change(s, "resourceclaims", "ADDED", first);
+	page_hears_after(s, 250, "\"resourceClaim\":{\"name\":\"lab/b\"");
+	assert_true(page_has_heard(s, "\"id\":\"pci/n1-000001001\""));
+	assert_false(page_has_heard(s, "\"id\":\"pci/n1-000001000\""));
+	str_clear(&s->heard);
+	send_change(s, "resourceclaims", "ADDED", both);
+	page_hears_after(s, 250, "\"resourceClaim\":{\"name\":\"lab/a\"");
+	str_clear(&s->heard);
+	send_change(s, "resourceclaims", "MODIFIED", none);
+	page_hears_after(s, 250, "\"resourceClaim\":{\"name\":\"lab/b\"");
+	str_clear(&s->heard);
+	send_change(s, "resourceclaims", "DELETED", first);
+	page_hears_after(s, 250, "\"state\":\"claimable\"");
+	assert_false(page_has_heard(s, "resourceClaim"));
+}
+
 #define CONTROLLER                                                                           \
 	"{'metadata':{'name':'n1-000001000','uid':'p'},'status':{'nodeName':'n1','address':" \
 	"'0000:01:00.0','classId':'0c03','conditions':[{'type':'Claimable','status':'True'," \
@@ -458,6 +494,8 @@ int main(void)
 		  devices_whose_claims_stay_unread_are_unknown, NULL);
 	suite_add(&suite, "functions follow the claims of their group",
 		  functions_follow_the_claims_of_their_group, NULL);
+	suite_add(&suite, "devices follow their ResourceClaim", devices_follow_their_resource_claim,
+		  NULL);
 	suite_add(&suite, "a controller waits for USB claims", a_controller_waits_for_usb_claims,
 		  NULL);
 	suite_add(&suite, "streams are bounded", streams_are_bounded, NULL);

@@ -3,6 +3,7 @@ test_dra.py."""
 
 import json
 import os
+import signal
 import time
 
 import pytest
@@ -286,6 +287,40 @@ def test_the_next_agent_knows_what_is_prepared(driver, prepared, agent, node):  
     agent.start()
     wait_until(lambda: agent.ready() and prepared.cdi.exists(), 30)
     assert driver.prepare(prepared) == [("a", node, NAME, f"hostdev.io/device={prepared.uid}-a")]
+
+
+CHANGES = 5  # of agents
+KUBELET_AGAIN_S = 10  # a kubelet asks again after 10 to 15 s
+
+
+def test_a_change_of_agents_costs_one_attempt_at_most(driver, prepared, agent, agents, machine, node):  # noqa: F811
+    """As in a rollout: the next agent stands by until this one has ended. What the kubelet asks in between fails, and what it
+    asks when it would ask again does not."""
+    files = prepared.cdi.stat().st_ino
+    gaps, running = [], agent
+    for _ in range(CHANGES):
+        following = agents(machine, node, agent.flags).start()
+        wait_until(following.ready, 60, "the agent that stands by")
+        assert driver.prepare(prepared), "the old agent does not serve any more"
+        running.signal(signal.SIGTERM)
+        began = time.monotonic()
+        answered = wait_until(lambda: asked(driver, prepared, running), KUBELET_AGAIN_S, "an answer of the next agent")
+        gaps.append(time.monotonic() - began)
+        assert answered[0][1:3] == (node, NAME)
+        running.process.wait(20)
+        running = following
+    print("without an answer, with the time that a call takes here:", ", ".join(f"{gap:.2f} s" for gap in gaps))
+    assert prepared.cdi.stat().st_ino == files, "the files of the claim were written again"
+
+
+def asked(driver, claim, old):
+    """The next agent's answer; None: the old one still runs, or nobody answers."""
+    gone = old.process.poll() is not None
+    try:
+        found = driver.prepare(claim)
+    except (AssertionError, IndexError, ValueError):
+        return None
+    return found if gone else None
 
 
 def test_a_claim_that_is_replaced_is_refused(driver, claim, rest, node):

@@ -303,7 +303,7 @@ def test_who_may_read_some_kinds_sees_what_is_missing(identities, installed, dev
                                           capture_output=True).returncode == 0, 20, "her role")
         ann("tree")
         (line,) = [line for line in ann.said.splitlines() if "403" in line]
-        assert re.fullmatch(rf"Not shown: user '{user}' may not list pcidevices, .*mediateddevices, .*nodes "
+        assert re.fullmatch(rf"Not shown: user '{user}' may not list pcidevices, .*mediateddevices, .*nodes, resourceslices "
                             r"\(403 forbidden\); whether nodes are ready is not known", line)
         *said, _ = told_on_terminal(ann, "tree", columns=80).splitlines()
         assert len(said) > 1 and max(map(len, said)) <= 80 and " ".join(part.strip() for part in said) == line

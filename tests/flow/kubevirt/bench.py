@@ -14,7 +14,7 @@ LOCAL = ROOT / "build/local"
 SCRIPT = ROOT / "hack/kubevirt"
 VIRSH = "virsh", "-c", "qemu+unix:///session?socket=/var/run/libvirt/virtqemud-sock"
 DETAILS = "harvesterhci.io/deviceAllocationDetails"
-BOOT = 900  # seconds: an emulated machine in an emulated machine, beside others
+BOOT = 1500  # seconds: an emulated machine in an emulated machine, beside others
 CLAIMS = "pcideviceclaims", "usbdeviceclaims"
 
 
@@ -36,14 +36,14 @@ class Bench:
             self.kubectl("apply", "-f", "-", input={"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": kind,
                                                     "metadata": {"name": name}, "spec": spec})
         for name in names:
-            self.kubectl("wait", f"{kind}/{name}", "--for=condition=Ready", "--timeout=120s")
+            self.kubectl("wait", f"{kind}/{name}", "--for=condition=Ready", "--timeout=300s")
 
     def device(self, name, kind="pcidevice"):
         return self.cluster.get(kind, name)["status"]
 
     def offered(self, resource, count):
         """Until the node offers so many of it."""
-        wait_until(lambda: self.kubelet.allocatable(resource) == str(count), 120, lambda: (
+        wait_until(lambda: self.kubelet.allocatable(resource) == str(count), 300, lambda: (
             f"{count} of {resource}: {self.cluster.get('node', NODE)['status']['allocatable']}"))
 
     def card(self, address):
@@ -60,7 +60,7 @@ class Bench:
             ready = [c for c in card["status"].get("conditions", []) if c["type"] == "Ready"]
             return (card["status"].get("observedGeneration") == card["metadata"]["generation"] and ready
                     and ready[0]["status"] == "True")
-        wait_until(applied, 120, lambda: f"{spec} of {name}: {self.card(address)}")
+        wait_until(applied, 300, lambda: f"{spec} of {name}: {self.card(address)}")
 
     def permitted(self, kind):
         """The list of the KubeVirt object: pciHostDevices, mediatedDevices or usb."""
@@ -88,10 +88,10 @@ class Bench:
         wait_until(lambda: not self.cluster.get("pods", "-n", "default"), 300, "the end of all launchers")
         # A pod's end reaches the claims a moment later.
         for kind in CLAIMS:
-            wait_until(lambda: self.kubectl("delete", kind, "--all", "--timeout=120s", check=False).returncode == 0, 180,
+            wait_until(lambda: self.kubectl("delete", kind, "--all", "--timeout=300s", check=False).returncode == 0, 180,
                        f"the end of all {kind}")
         self.kubectl("delete", "hostdeviceconfig", "default", "--ignore-not-found")
-        wait_until(lambda: not self.cluster.get("mediateddevices"), 120, "the end of all mediated devices")
+        wait_until(lambda: not self.cluster.get("mediateddevices"), 300, "the end of all mediated devices")
         for card in self.cluster.get("sriovnetworkdevices"):
             if card["spec"].get("numVFs"):
                 self.set_functions(card["spec"]["address"], numVFs=0, virtualFunctions=None)
@@ -167,7 +167,7 @@ class Machine:
         return json.loads(text) if text else None
 
     def wait_details(self, wanted):
-        wait_until(lambda: self.details() == wanted, 60, lambda: f"{self.name} says {self.details()}, not {wanted}")
+        wait_until(lambda: self.details() == wanted, 180, lambda: f"{self.name} says {self.details()}, not {wanted}")
 
     def host_devices(self):
         """What libvirt's domain says of each device that is passed through, sorted."""

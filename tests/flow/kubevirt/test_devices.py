@@ -46,7 +46,7 @@ def devices(clean, privileged):
     """What the virtual machine asks for: claimed, and offered by the node."""
     bench = clean
     bench.set_functions(IGB, numVFs=2, virtualFunctions=[{"index": 0, "macAddress": MAC}])
-    bench.kubectl("wait", f"pcidevice/{FUNCTION}", "--for=create", "--timeout=60s")
+    bench.kubectl("wait", f"pcidevice/{FUNCTION}", "--for=create", "--timeout=300s")
     stick = next(one for one in bench.cluster.get("usbdevices") if one["status"].get("portPath") == "1-1")
     usb = stick["metadata"]["name"]
     bench.claim(*NICS, FUNCTION)
@@ -78,7 +78,7 @@ def untouched(bench, machine):
     assert machine.is_ready()
     assert (machine.pod()["metadata"]["uid"], machine.host_devices()) == (pod, has)
     machine.wait_details(details)
-    wait_until(lambda: machine.rounds() > before, 120, "the machine tells its devices once more")
+    wait_until(lambda: machine.rounds() > before, 300, "the machine tells its devices once more")
 
 
 def mdevs(bench):
@@ -143,7 +143,7 @@ def test_what_it_has_is_permitted_and_stays_so_when_others_edit_the_lists(bench,
     now = bench.permitted("pciHostDevices")
     assert now[0]["resourceName"] == FOREIGN["resourceName"] and not now[0].get("externalResourceProvider")
     assert [entry for entry in now[1:] if entry["resourceName"] != resource] == ours
-    bench.kubectl("delete", "pcideviceclaim", EDU, "--timeout=60s")
+    bench.kubectl("delete", "pcideviceclaim", EDU, "--timeout=300s")
     wait_until(lambda: resource not in names("pciHostDevices"), 30, "the end of the released one's entry")
     assert bench.permitted("pciHostDevices")[0]["resourceName"] == FOREIGN["resourceName"]
     edit([{"op": "remove", "path": f"{path}/0"}])
@@ -199,7 +199,7 @@ def test_a_halted_machine_has_none_and_its_devices_can_be_released(bench, device
     bench.kubectl("patch", "virtualmachine", "box", "--type=merge", "-p", '{"spec":{"runStrategy":"Halted"}}')
     wait_until(lambda: machine.instance() is None, 300, "the end of the instance")
     machine.wait_details(None)
-    wait_until(lambda: bench.kubectl("delete", "pcideviceclaim", NICS[0], "--timeout=60s", check=False).returncode == 0,
+    wait_until(lambda: bench.kubectl("delete", "pcideviceclaim", NICS[0], "--timeout=300s", check=False).returncode == 0,
                120, "the end of the claim")
     driver = bench.guest.sh("basename $(readlink /sys/bus/pci/devices/0000:01:00.0/driver)").strip()
     assert driver == "e1000e"

@@ -50,5 +50,5 @@ def test_kubevirt_starts_no_instance_with_a_resource_that_is_not_permitted(bench
     def said():
         return [c.get("message", "") for c in (machine.instance() or {}).get("status", {}).get("conditions", [])]
     wait_until(lambda: any("kubevirt.io/vm2-46f4-0001-002002 is not permitted in permittedHostDevices" in one
-                           for one in said()), 60, lambda: f"KubeVirt's word on it: {said()}")
+                           for one in said()), 180, lambda: f"KubeVirt's word on it: {said()}")
     assert not bench.cluster.get("pods", "-n", "default")

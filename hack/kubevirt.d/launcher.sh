@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The root file system of virt-launcher and virt-handler from Debian's packages, and the kernel that the virtual
-# machines boot: on one disk, because the node would take minutes to unpack them from an image. Sourced after
-# hack/lib.sh, hack/debian.sh, hack/kubevirt.d/programs.sh and hack/vm.d/kernel.sh, when the packages of the purpose
+# The root file system of virt-launcher and virt-handler from Debian's packages, and what the virtual machines boot: on one
+# disk, because the node would take minutes to unpack them from an image. Sourced after
+# hack/lib.sh, hack/debian.sh and hack/kubevirt.d/programs.sh, when the packages of the purpose
 # kubevirt are installed.
 
 LAUNCHER_SUITE=trixie # libvirt 11.3, QEMU 10.0
@@ -10,16 +10,13 @@ LAUNCHER_PACKAGES=(
 	qemu-system-x86 qemu-utils seabios libvirt-daemon libvirt-daemon-driver-qemu libvirt-daemon-log libvirt-daemon-common
 	libvirt-clients libcap2-bin nftables iproute2 procps kmod pciutils psmisc xorriso
 )
-# Loaded by the virtual machine for what is passed through to it.
-INNER_MODULES=(xhci_pci e1000e igbvf virtio_pci)
 
 # kubevirt_disk: afterwards KUBEVIRT_DISK is the file; needs kubevirt_programs before it.
 kubevirt_disk() {
-	local kernel=$1 mark
-	mark=$({ cat "$ROOT"/hack/kubevirt.d/{launcher.sh,init,elf-kernel}; printf '%s\n' "$KUBEVIRT_BIN" "$kernel"; } |
-		sha256sum | cut -c 1-16)
+	local mark
+	mark=$({ cat "$ROOT"/hack/kubevirt.d/{launcher.sh,kernel.c}; printf '%s\n' "$KUBEVIRT_BIN"; } | sha256sum | cut -c 1-16)
 	cache_entry "$LAUNCHER_ENTRY" build_launcher_root
-	cache_entry "kubevirt-disk-$mark" build_kubevirt_disk "$kernel"
+	cache_entry "kubevirt-disk-$mark" build_kubevirt_disk
 	# shellcheck disable=SC2034 # for those who source this
 	KUBEVIRT_DISK=$CACHE/kubevirt-disk-$mark/disk.img
 }
@@ -83,14 +80,14 @@ make_qemu_user() {
 	install -d -o 107 -g 107 "$base/home/qemu"
 }
 
-# build_kubevirt_disk KERNEL FOLDER: FOLDER/disk.img with launcher/, a container's root, and kernel/, another one.
+# build_kubevirt_disk FOLDER: FOLDER/disk.img with launcher/, a container's root, and kernel/, another one.
 build_kubevirt_disk() {
-	local kernel=$1 folder=$2
+	local folder=$1
 	step "making the disk with KubeVirt's containers (a minute, once)"
 	mkdir "$folder/disk"
 	cp -a "$CACHE/$LAUNCHER_ENTRY/root" "$folder/disk/launcher"
 	add_programs "$folder/disk/launcher"
-	make_inner_kernel "$kernel" "$folder/disk/kernel"
+	make_kernel "$folder/disk/kernel"
 	truncate -s 1200M "$folder/disk.img"
 	mkfs.ext4 -q -F -O ^has_journal -d "$folder/disk" "$folder/disk.img"
 	rm -rf "$folder/disk"
@@ -107,21 +104,12 @@ add_programs() {
 	: >"$base/etc/libvirt/virtlogd.conf"
 }
 
-# make_inner_kernel KERNEL FOLDER: Debian's kernel as an ELF file, which QEMU starts at once: what unpacks a bzImage takes
-# ten minutes in an emulator in an emulator. Its initramfs prints the devices that the machine has.
-make_inner_kernel() {
-	local kernel=$1 boot=$2/boot file
-	local -a modules
-	mkdir -p "$boot" "$2/work"/{bin,proc,sys,dev,modules}
-	python3 "$ROOT/hack/kubevirt.d/elf-kernel" "$kernel/vmlinuz" "$boot/vmlinux"
-	install /bin/busybox "$2/work/bin/busybox"
-	install -m 755 "$ROOT/hack/kubevirt.d/init" "$2/work/init"
-	mapfile -t modules < <(module_closure "$kernel" "$(<"$kernel/release")" "${INNER_MODULES[@]}")
-	for file in "${modules[@]}"; do
-		cp "$file" "$2/work/modules/"
-		printf '%s\n' "${file##*/}"
-	done >"$2/work/modules/order"
-	(cd "$2/work" && find . -print0 | cpio --null --create --format=newc --quiet) >"$boot/initrd"
-	rm -rf "$2/work"
-	chown -R 107:107 "$2"
+# make_kernel FOLDER: FOLDER/boot/kernel, see kernel.c.
+make_kernel() {
+	mkdir -p "$1/boot"
+	gcc -m32 -march=i686 -mno-sse -mno-mmx -Os -std=gnu17 -Wall -Wextra -Wno-main -ffreestanding -fno-builtin -fno-pie \
+		-fno-stack-protector -fno-asynchronous-unwind-tables -nostdlib -static -no-pie -Wl,-N,--no-warn-rwx-segments \
+		-Wl,-melf_i386,-Ttext=0x101000,--section-start=.multiboot=0x100000,--build-id=none \
+		-o "$1/boot/kernel" "$ROOT/hack/kubevirt.d/kernel.c"
+	chown -R 107:107 "$1"
 }

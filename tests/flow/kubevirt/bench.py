@@ -185,7 +185,7 @@ class Machine:
         return sum(1 for line in self.console().splitlines() if line.startswith("END "))
 
     def seen(self, timeout=BOOT):
-        """What the machine's kernel has: the words of the lines of one round (hack/kubevirt.d/init)."""
+        """What the machine sees: the words of the lines of one round (hack/kubevirt.d/kernel.c)."""
         wait_until(self.rounds, timeout, lambda: f"{self.name} did not tell its devices: {self.console()[-2000:]}")
         lines = [line.split() for line in self.console().splitlines()]
         end = max(number for number, words in enumerate(lines) if words[:1] == ["END"])
@@ -212,8 +212,3 @@ def passed(element):
     if kind == "mdev":
         return kind, address.get("uuid")
     return kind, f"{int(address.get('bus'), 0)}:{int(address.get('device'), 0)}"
-
-
-def pci_ids(seen):
-    """vendor:device of the PCI functions, without 0x, sorted."""
-    return sorted(words[2].replace("0x", "") for words in seen if words[0] == "PCI")

@@ -57,8 +57,7 @@ def devices(clean, privileged):
                  "mediatedDevices": [{"resourceName": SERIAL, "mdevNameSelector": "Dual_port_serial"}]}})
     for resource, count in ((NIC_RESOURCE, 2), (FUNCTION_RESOURCE, 1), (f"kubevirt.io/{usb}", 1), (SERIAL, 12)):
         bench.offered(resource, count)
-    return SimpleNamespace(usb=usb, usb_id=stick["status"]["vendorID"] + ":" + stick["status"]["productID"],
-                           mdevs=mdevs(bench))
+    return SimpleNamespace(usb=usb, mdevs=mdevs(bench))
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +72,18 @@ def machine(clean, devices):
 def untouched(bench, machine):
     """The instance and its devices are the same after the test."""
     pod, has, details = machine.pod()["metadata"]["uid"], machine.host_devices(), machine.details()
-    before = machine.rounds()
+    process, before = qemu(bench), machine.rounds()
     yield
     assert machine.is_ready()
     assert (machine.pod()["metadata"]["uid"], machine.host_devices()) == (pod, has)
     machine.wait_details(details)
-    wait_until(lambda: machine.rounds() > before, 300, "the machine tells its devices once more")
+    assert qemu(bench) == process
+    wait_until(lambda: machine.rounds() > before, 120, "a machine that goes on")
+
+
+def qemu(bench):
+    """The process of the one virtual machine, and when it began."""
+    return bench.guest.sh("pid=$(pidof qemu-system-x86_64); echo $pid $(cut -d ' ' -f 22 /proc/$pid/stat)").strip()
 
 
 def mdevs(bench):
@@ -105,13 +110,13 @@ def test_the_domain_has_each_device_and_no_other(bench, devices, machine):
     assert machine.host_devices() == expected(bench, devices)
 
 
-def test_the_kernel_in_the_machine_sees_them(devices, machine):
+def test_the_machine_sees_them(machine):
     seen = machine.seen()
-    found = [words[2].replace("0x", "") for words in seen if words[0] == "PCI"]
+    found = [words[2] for words in seen if words[0] == "PCI"]
     assert (found.count("8086:10d3"), found.count("8086:10ca"), found.count("4348:3253")) == (2, 1, 1), seen
-    assert [words[3] for words in seen if words[0] == "PCI" and "10d3" in words[2]] == ["e1000e"] * 2
-    assert devices.usb_id in [words[2] for words in seen if words[0] == "USB"]
-    assert {words[2] for words in seen if words[0] == "NET"} >= {"52:54:00:12:00:01", "52:54:00:12:00:02", MAC}
+    assert sorted(words[2] for words in seen if words[0] == "NET") == sorted([
+        "52:54:00:12:00:01", "52:54:00:12:00:02", MAC]), seen
+    assert len([words for words in seen if words[0] == "USB"]) == 1, seen
 
 
 def test_the_machine_says_which_devices_it_has(bench, devices, machine):

@@ -46,6 +46,8 @@ def test_an_instance_s_gpus_and_both_functions_of_a_group_are_passed_through(mac
     assert [one["name"] for one in machine.get()["spec"]["domain"]["devices"]["gpus"]] == [GPU]
 
 
-def test_the_kernel_in_the_instance_sees_them(machine):
-    found = [words[2].replace("0x", "") for words in machine.seen() if words[0] == "PCI"]
+def test_the_instance_sees_them(machine):
+    seen = machine.seen()
+    found = [words[2] for words in seen if words[0] == "PCI"]
     assert (found.count("8086:10d3"), found.count("10ec:8139")) == (1, 2)
+    assert sorted(words[2] for words in seen if words[0] == "NET") == [f"52:54:00:12:00:0{n}" for n in (4, 5, 6)]

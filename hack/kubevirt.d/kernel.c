@@ -226,7 +226,7 @@ static void show_igbvf(const struct function *f)
 	registers[MAILBOX] = OURS;
 	registers[MESSAGE] = RESET;
 	registers[MAILBOX] = REQUEST;
-	for (int i = 0; i < 60 * PIT_TICKS && !(registers[MAILBOX] & ANSWERED); i++)
+	for (int i = 0; i < 10 * PIT_TICKS && !(registers[MAILBOX] & ANSWERED); i++)
 		wait_ticks(1);
 	for (int i = 0; i < 3; i++)
 		answer[i] = registers[MESSAGE + i];

@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 from cluster import ROOT, Cluster, wait_until
 from guest import Guest
 from kubelet import Kubelet
-from rest import Rest
 
 NODE = "vm1"
 LOCAL = ROOT / "build/local"
@@ -25,7 +24,6 @@ class Bench:
         self.cluster = Cluster(LOCAL / "kubeconfig")
         self.guest = Guest(NODE)
         self.kubelet = Kubelet(self.guest, self.cluster)
-        self.rest = Rest(self.cluster.kubeconfig)
         self.kubectl = self.cluster.kubectl
 
     # --- devices ---
@@ -169,6 +167,11 @@ class Machine:
     def wait_details(self, wanted):
         wait_until(lambda: self.details() == wanted, 180, lambda: f"{self.name} says {self.details()}, not {wanted}")
 
+    def can_exec(self):
+        """Does the kubelet serve requests about its containers?"""
+        pod = self.pod()["metadata"]["name"]
+        return self.bench.kubectl("exec", "-n", "default", pod, "-c", "compute", "--", "true", check=False).returncode == 0
+
     def host_devices(self):
         """What libvirt's domain says of each device that is passed through, sorted."""
         pod = self.pod()["metadata"]["name"]
@@ -196,8 +199,7 @@ class Machine:
         """As virtctl does it."""
         path = f"/apis/subresources.kubevirt.io/v1/namespaces/default/virtualmachines/{self.name}/restart"
         before = self.uid()
-        status, answer = self.bench.rest.request("PUT", path, {})
-        assert status in (200, 202), answer
+        self.bench.kubectl("replace", "--raw", path, "-f", "-", input={})
         wait_until(lambda: (found := self.instance()) and found["metadata"]["uid"] != before, 300,
                    f"another instance of {self.name}")
 

@@ -45,6 +45,7 @@ def privileged(bench):
 def devices(clean, privileged):
     """What the virtual machine asks for: claimed, and offered by the node."""
     bench = clean
+    bench.guest.sh(f"ip link set $(ls /sys/bus/pci/devices/{IGB}/net) up")  # else its functions' drivers get no answers
     bench.set_functions(IGB, numVFs=2, virtualFunctions=[{"index": 0, "macAddress": MAC}])
     bench.kubectl("wait", f"pcidevice/{FUNCTION}", "--for=create", "--timeout=300s")
     stick = next(one for one in bench.cluster.get("usbdevices") if one["status"].get("portPath") == "1-1")
@@ -178,7 +179,7 @@ def test_it_goes_on_while_the_agent_restarts(bench, machine, untouched):
 
 def test_it_goes_on_while_the_kubelet_restarts(bench, machine, untouched):
     bench.kubelet.restart()
-    bench.kubelet.wait_ready()
+    wait_until(machine.can_exec, 300, "a kubelet that serves requests again")
     wait_until(machine.is_ready, 180, "a machine that is ready")
     bench.offered(NIC_RESOURCE, 2)
 

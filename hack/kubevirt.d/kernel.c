@@ -15,8 +15,7 @@
 enum {
 	COM1 = 0x3f8,
 	PIC = 0x20,
-	PIT_TICKS = 18, /* a second */
-	SECONDS = 5,    /* between two rounds */
+	PAUSE = 90, /* ticks between two rounds: 5 seconds */
 };
 
 __asm__(".section .multiboot, \"a\"\n"
@@ -206,35 +205,6 @@ static void show_rtl8139(const struct function *f)
 	put_mac(f, mac);
 }
 
-/* A virtual function asks the driver of the physical one, through a mailbox (Linux: igbvf/mbx.c). */
-static void show_igbvf(const struct function *f)
-{
-	enum {
-		MAILBOX = 0x0c40 / 4,
-		MESSAGE = 0x0800 / 4,
-		REQUEST = 1,
-		ACKNOWLEDGE = 2,
-		OURS = 4,
-		ANSWERED = 0x10,
-		RESET = 1
-	};
-	volatile uint32_t *registers = memory_bar(f);
-	uint32_t answer[3];
-
-	registers[0] = 1U << 26; /* CTRL.RST */
-	wait_ticks(PIT_TICKS);
-	registers[MAILBOX] = OURS;
-	registers[MESSAGE] = RESET;
-	registers[MAILBOX] = REQUEST;
-	for (int i = 0; i < 10 * PIT_TICKS && !(registers[MAILBOX] & ANSWERED); i++)
-		wait_ticks(1);
-	for (int i = 0; i < 3; i++)
-		answer[i] = registers[MESSAGE + i];
-	registers[MAILBOX] = ACKNOWLEDGE;
-	if (answer[0] == (1U << 31 | RESET))
-		put_mac(f, (const uint8_t *)&answer[1]);
-}
-
 static void show_xhci(const struct function *f)
 {
 	volatile uint32_t *registers = memory_bar(f);
@@ -260,7 +230,6 @@ static const struct {
 	void (*show)(const struct function *f);
 } known[] = {
 	{ 0x10d38086, 0, show_e1000e },
-	{ 0x10ca8086, 0, show_igbvf },
 	{ 0x813910ec, 0, show_rtl8139 },
 	{ 0, 0x0c0330, show_xhci },
 };
@@ -314,6 +283,6 @@ void main(void)
 		put_text("END ");
 		put_number(round);
 		put('\n');
-		wait_ticks(SECONDS * PIT_TICKS);
+		wait_ticks(PAUSE);
 	}
 }

@@ -184,7 +184,7 @@ remove_cache() {
 	while read -r name; do
 		[[ -z $name || $name == */* ]] || rm -rf "${CACHE:?}/$name"
 	done < <(cat "$CACHE/entries" 2>/dev/null || true)
-	rm -rf "${CACHE:?}"/{entries,locks,logs,go} "$CACHE"/tmp.*
+	rm -rf "${CACHE:?}"/{entries,locks,logs,go,go-kubevirt} "$CACHE"/tmp.*
 	rmdir --ignore-fail-on-non-empty "$CACHE"
 }
 

@@ -89,6 +89,12 @@ pki_webhooks() {
 	END
 }
 
+# pki_front_proxy PKI: a CA that signs nothing but the certificate with which the API server asks other API servers.
+pki_front_proxy() {
+	pki_ca "$1/front-proxy"
+	pki_issue "$1/front-proxy" client /CN=front-proxy-client clientAuth
+}
+
 # pki_node PKI NODE: the client certificate of the node's kubelet.
 pki_node() {
 	pki_issue "$1" "node-$2" "/O=system:nodes/CN=system:node:$2" clientAuth

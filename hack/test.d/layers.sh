@@ -199,6 +199,17 @@ layer_images() {
 	flow_tests images 1 1800
 }
 
+# Stock KubeVirt with virtual machines that run: half an hour to build it, and as long again for what is emulated in an
+# emulator, so not part of all. A bench that runs already stays; one that does not ends with the layer.
+layer_kubevirt() {
+	local found=''
+	prepare_flow
+	if "$ROOT/hack/vm" status --name vm1 >/dev/null; then found=yes; fi
+	check up "$ROOT/hack/kubevirt" up
+	flow_tests kubevirt 1 7200
+	[[ -n $found ]] || "$ROOT/hack/down"
+}
+
 layer_bench() {
 	prepare_flow
 	dra_programs

@@ -30,10 +30,14 @@ OTHERS = {  # of whom
     ("ValidatingWebhookConfiguration", "pcidevices-validator"): "Harvester",
     ("MutatingWebhookConfiguration", "pcidevices-mutator"): "Harvester",
     ("Node", "vm1"): "hack/up",
+    ("VirtualMachine", "box"): "hack/kubevirt vm",
     ("Node", "node1"): "examples",
     ("Node", "node2"): "examples",
 }
-OTHERS_LABELS = {("sriovgpu.harvesterhci.io/driver-needed", "true")}  # which the DaemonSet of NVIDIA's driver asks for on Harvester
+OTHERS_LABELS = {
+    ("sriovgpu.harvesterhci.io/driver-needed", "true"),  # which the DaemonSet of NVIDIA's driver asks for on Harvester
+    ("vmi.kubevirt.io/id", "box"),  # of KubeVirt's pods
+}
 OTHERS_KINDS = {  # that are on no API server of the tests
     **dict.fromkeys(["virtualmachine", "virtualmachines", "vm"], "VirtualMachine"),
     **dict.fromkeys(["virtualmachineinstances", "virtualmachineinstances.kubevirt.io", "vmi"], "VirtualMachineInstance"),

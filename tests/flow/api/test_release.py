@@ -177,7 +177,11 @@ def test_its_values_are_in_the_objects(chart):
         assert pod["containers"][0]["imagePullPolicy"] == "Always"
 
 
-@pytest.mark.parametrize("setting", ["usb=true", "components.privilegd=true", "agent.replicas=2", 'controller.replicas="two"', 'components.usb="yes"'])
+@pytest.mark.parametrize("setting", [
+    "usb=true", "components.privilegd=true", "agent.replicas=2", 'controller.replicas="two"', 'components.usb="yes"', "agent=null",
+    "controller.replicas=-1", 'images.agent.repository=""', 'images.agent.repository="https://r/a"', 'images.agent.tag="a b"',
+    'images.controller.digest="0123"', 'images.pullPolicy="always"', 'agent.kubeletDir=""', 'agent.kubeletDir="var/lib/kubelet"',
+    'agent.kubeletDir="/var/lib/kubelet/"', "agent.extraArgs=[1]"])
 def test_a_value_that_it_does_not_know_is_refused(chart, setting):
     said = helm("template", "hostdev", chart, "--set-json", setting, check=False)
     assert said.returncode != 0 and "values don't meet the specifications of the schema" in said.stderr

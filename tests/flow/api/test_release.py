@@ -295,6 +295,15 @@ def test_the_sbom_lists_what_is_in_images_and_plugins(bom):
         {"algorithm": "SHA256", "checksumValue": hashlib.sha256(archive.read_bytes()).hexdigest()}]
 
 
+def test_the_sbom_has_the_version_that_was_built(bom):
+    """Of a library that is built from Debian's source, which can be newer than the installed package."""
+    said = json.loads(part("sbom", VERSION, URL, "0123abc", "2026-01-02T03:04:05Z", bom[0], "amd64=/var/lib/dpkg", "libc6:amd64=9.9-1",
+                           "libc6:arm64=8.8-1"))
+    [libc] = [package for package in said["packages"] if package["name"] == "libc6"]
+    assert libc["versionInfo"] == "9.9-1" and libc["sourceInfo"] == "Debian's source package glibc 9.9-1"
+    assert "libc6@9.9-1?" in libc["externalRefs"][0]["referenceLocator"]
+
+
 # --- all of it ----------------------------------------------------------------------------------------------------
 
 

@@ -39,6 +39,12 @@ fetch_source() {
 	)
 }
 
+# source_version FOLDER: of what fetch_source has put there. The archive keeps only the newest version
+# of a suite, so it can be newer than the one that was asked for.
+source_version() {
+	dpkg-parsechangelog -l "$1/tree/debian/changelog" -S Version
+}
+
 # build_logged NAME WHAT COMMAND…: stops at what fails first, and shows then how its log ends.
 build_logged() {
 	local log=$CACHE/logs/$1.log what=$2 status

@@ -1,12 +1,16 @@
 # curl as a static library with HTTP(S)/2 over GnuTLS only, and GnuTLS as one without PKCS#11 and IDN;
 # see hack/minimal-curl and hack/minimal-gnutls. What else would load Debian's GnuTLS is static, too.
 
-# minimal(<name>): the folder that hack/minimal-<name> prints.
-function(minimal name)
+# minimal(<name> <package>): the folder that hack/minimal-<name> prints; its library is of that Debian package.
+function(minimal name package)
   execute_process(COMMAND ${CMAKE_SOURCE_DIR}/hack/minimal-${name} ${HOSTDEV_ARCH}
                   OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE
                   COMMAND_ERROR_IS_FATAL ANY)
   set(minimal_${name} ${folder} PARENT_SCOPE)
+  # For hack/release: the installed package can have another version than the source that was built.
+  if(EXISTS ${folder}/version)
+    configure_file(${folder}/version ${CMAKE_BINARY_DIR}/built/${package} COPYONLY)
+  endif()
 endfunction()
 
 # archive(<name> <file> USES ...): what uses it is linked before it, and what it uses after it.
@@ -16,8 +20,8 @@ function(archive name file)
   set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${file} INTERFACE_LINK_LIBRARIES "${A_USES}")
 endfunction()
 
-minimal(curl)
-minimal(gnutls)
+minimal(curl libcurl4-gnutls-dev)
+minimal(gnutls libgnutls28-dev)
 foreach(name hogweed nettle gmp microhttpd)
   find_library(STATIC_${name} lib${name}.a REQUIRED)
 endforeach()

@@ -45,6 +45,7 @@ class Card {
     this.button.card = this;
     this.button.setAttribute("aria-expanded", "false");
     this.button.setAttribute("aria-controls", "details");
+    this.where = make("span", "where");
     this.at = make("span", "at");
     this.tag = make("span", "tag");
     this.text = make("span", "text");
@@ -53,7 +54,7 @@ class Card {
     this.sign = makeSign("unknown");
     const top = make("span", "top");
     const middle = make("span", "middle");
-    top.append(this.sign, this.at, this.tag);
+    top.append(this.sign, this.where, this.at, this.tag);
     middle.append(this.text, this.pill);
     this.button.append(top, middle, this.foot);
     this.el.append(this.button, this.kids);
@@ -68,13 +69,14 @@ class Card {
     const tag = data.driver || (data.port ? "" : "no driver");
     this.data = data;
     this.hay = hayOf(data);
-    this.at.textContent = data.address ? [grouping === "node" ? "" : data.node, shortAddress(data.address)].filter(Boolean).join(" ") : data.name;
+    this.where.textContent = grouping !== "node" && data.address ? data.node || "" : "";
+    this.at.textContent = data.address ? shortAddress(data.address) : data.name;
     this.tag.textContent = data.kind === "PCIDevice" && data.state !== "missing" ? tag : data.driver || "";
     this.text.textContent = data.text ? shortText(data.text) : data.address ? data.name : "";
     this.pill.textContent = data.group || "";
     this.foot.textContent = footOf(data);
     this.foot.classList.toggle("says", !["claimable", "refused", "available"].includes(data.state));
-    this.button.title = data.text || "";
+    this.button.title = [this.where.textContent, data.text].filter(Boolean).join(": ");
     this.el.classList.toggle("port", Boolean(data.port));
     if (!before || before.state !== data.state) {
       this.button.className = `card s-${data.state}${this.matches ? "" : " context"}`;

@@ -82,7 +82,7 @@ function detailsOf(data) {
     section(made, "ResourceClaim", pairs([["Name", name], ["For", pods], ["Prepared", prepared ? "yes" : `no: ${reason}`], ["Because", why]]));
   }
   if (data.claim) {
-    section(made, "Claim", pairs([["Owner", data.claim.owner], ["Step", data.claim.step], ["Held by", data.claim.holder],
+    section(made, "Claim", pairs([["Owner", data.claim.owner || "(no user)"], ["Step", data.claim.step], ["Held by", data.claim.holder],
       ["Being deleted", data.claim.deleting]]), conditionsOf(data.claim.conditions));
   }
   if (data.conditions && data.conditions.length) section(made, "Conditions of the device", conditionsOf(data.conditions));

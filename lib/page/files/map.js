@@ -125,7 +125,7 @@ function counted(number, word) {
 function emptyText(all) {
   if (!all && cards.size) return "No device matches. Esc in the filter clears it.";
   if (synced) return "The cluster has no devices: does hostdev-agent run on its nodes?";
-  return failing ? "The cluster cannot be read: why, is said above." : "Reading the cluster";
+  return failing ? "The cluster cannot be read. The errors are above." : "Reading the cluster";
 }
 
 /* "NotReady for 3 h: KubeletNotReady: container runtime is down"; "": nothing that is known of. */
@@ -240,7 +240,7 @@ function setLink(link, text) {
 function whyOf(wrong) {
   const errors = [...new Set(wrong.map(([, kind]) => kind.error).filter(Boolean))];
   const shown = errors.slice(0, ERRORS_SHOWN);
-  if (errors.length > shown.length) shown.push(`and ${errors.length - shown.length} more errors`);
+  if (errors.length > shown.length) shown.push(`and ${errors.length - shown.length} more`);
   return shown.length ? `: ${shown.join("; ")}` : "";
 }
 

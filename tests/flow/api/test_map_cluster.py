@@ -476,6 +476,28 @@ def test_devices_are_grouped(page, rack):
     assert page.console == []
 
 
+def test_a_long_name_of_a_node_leaves_the_address_of_its_device(page, scene):
+    """In bands that are not nodes, cards have both; the functions of a card must be told apart."""
+    node = scene.node("worker-12.with-a-long-name.example.com").rsplit("/", 1)[1]
+    made = [scene.pci(node, f"0000:31:00.{number}", NIC, 80 + number) for number in range(2)]
+    choose = "(() => { const by = document.getElementById('by'); by.value = '%s'; by.dispatchEvent(new Event('change')); })()"
+    try:
+        page.wait(f"Boolean({card(made[1])})")
+        for width in (1280, 390):
+            page.resize(width, 800)
+            page.run(choose % "resource")
+            page.run(f"{card(made[1])}.button.scrollIntoView()")  # what is out of sight has no layout
+            where, at = (f"{card(made[1])}.{part}" for part in ("where", "at"))
+            page.wait(f"{at}.clientWidth > 0 && {at}.innerText === '31:00.1' && {at}.scrollWidth <= {at}.clientWidth")
+            assert page.run(f"{where}.textContent") == node and page.run(f"{where}.scrollWidth > {where}.clientWidth")
+            page.run(choose % "node")
+    finally:
+        page.resize(1280, 800)
+        for path in (*made, f"/api/v1/nodes/{node}"):
+            scene.rest.remove(path)
+    assert page.console == []
+
+
 def test_the_legend_explains_every_state(page):
     page.run("document.querySelector('#meanings summary').click()")
     text = page.run("document.getElementById('meanings-list').innerText")

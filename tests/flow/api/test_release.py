@@ -177,7 +177,11 @@ def test_its_values_are_in_the_objects(chart):
         assert pod["containers"][0]["imagePullPolicy"] == "Always"
 
 
-@pytest.mark.parametrize("setting", ["usb=true", "components.privilegd=true", "agent.replicas=2", 'controller.replicas="two"', 'components.usb="yes"'])
+@pytest.mark.parametrize("setting", [
+    "usb=true", "components.privilegd=true", "agent.replicas=2", 'controller.replicas="two"', 'components.usb="yes"', "agent=null",
+    "controller.replicas=-1", 'images.agent.repository=""', 'images.agent.repository="https://r/a"', 'images.agent.tag="a b"',
+    'images.controller.digest="0123"', 'images.pullPolicy="always"', 'agent.kubeletDir=""', 'agent.kubeletDir="var/lib/kubelet"',
+    'agent.kubeletDir="/var/lib/kubelet/"', "agent.extraArgs=[1]"])
 def test_a_value_that_it_does_not_know_is_refused(chart, setting):
     said = helm("template", "hostdev", chart, "--set-json", setting, check=False)
     assert said.returncode != 0 and "values don't meet the specifications of the schema" in said.stderr
@@ -289,6 +293,15 @@ def test_the_sbom_lists_what_is_in_images_and_plugins(bom):
     archive = folder / "kubectl-hostdev-linux-amd64.tar.gz"
     assert packages["SPDXRef-kubectl-hostdev-amd64"]["checksums"] == [
         {"algorithm": "SHA256", "checksumValue": hashlib.sha256(archive.read_bytes()).hexdigest()}]
+
+
+def test_the_sbom_has_the_version_that_was_built(bom):
+    """Of a library that is built from Debian's source, which can be newer than the installed package."""
+    said = json.loads(part("sbom", VERSION, URL, "0123abc", "2026-01-02T03:04:05Z", bom[0], "amd64=/var/lib/dpkg", "libc6:amd64=9.9-1",
+                           "libc6:arm64=8.8-1"))
+    [libc] = [package for package in said["packages"] if package["name"] == "libc6"]
+    assert libc["versionInfo"] == "9.9-1" and libc["sourceInfo"] == "Debian's source package glibc 9.9-1"
+    assert "libc6@9.9-1?" in libc["externalRefs"][0]["referenceLocator"]
 
 
 # --- all of it ----------------------------------------------------------------------------------------------------

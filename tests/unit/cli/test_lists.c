@@ -218,9 +218,6 @@ static struct check_case {
 		  CLUSTER_SET(CLUSTER_MDEV),
 	  CLUSTER_DEVICES, false },
 	{ "hostdev is not there", CLUSTER_SET(CLUSTER_PCIDEVICE), 0, false },
-	{ "claims are not there", CLUSTER_SET(CLUSTER_PCICLAIM), 0, false },
-	{ "claims are forbidden", CLUSTER_SET(CLUSTER_PCICLAIM), CLUSTER_SET(CLUSTER_PCICLAIM),
-	  true },
 	{ "an older hostdev is there", CLUSTER_SET(CLUSTER_MDEV), 0, true },
 };
 

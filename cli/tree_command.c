@@ -47,7 +47,7 @@ static int check_node(const struct command_run *run, const struct cluster *clust
 }
 
 /* Append the tree of @cluster, whose kinds @unread could not be read, and the ResourceClaims that
- * wait for devices. These are of no node, and have none of the labels of devices. */
+ * wait for devices. Such a claim has no node yet, and no labels of a device. */
 static void add_tree(struct command_run *run, struct cluster *cluster, const char *node,
 		     unsigned unread)
 {

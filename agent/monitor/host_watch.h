@@ -3,7 +3,7 @@
  * these decide which devices the host cannot spare.
  *
  * On a node where pods come and go most changes are theirs: their mounts, their ends of links, and
- * routes to them. They are told apart as far as possible (host_state.h, route_message.h): a change
+ * routes to them. Changes are filtered as far as possible (host_state.h, route_message.h): a change
  * that no scan would show is reported as HOST_CHANGE_POSSIBLE at most.
  *
  * The kernel reports routes and addresses only within their network namespace. An agent in another

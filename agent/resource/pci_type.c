@@ -519,8 +519,8 @@ static void add_nodes(const struct pci_view *view, const struct pcidevice *devic
 		allocation_add_device(allocation, own, "mrw");
 }
 
-/* A function that was offered on demand is bound now, which the inventory need not show yet; that
- * its group is nobody else's was seen to before (agent/dra/prepare.c). */
+/* A function that was offered on demand is bound now, although the inventory may not show it yet.
+ * That no other claim has its IOMMU group was checked before (agent/dra/claim_draft.c). */
 static char *allocate_trouble(const struct pci_view *view, const struct pci_offer *offer,
 			      const char *resource, const struct json_strs *together)
 {

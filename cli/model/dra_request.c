@@ -63,7 +63,7 @@ char *dra_request_amount(const struct resourceclaim_exactly *exactly)
 	return xasprintf("%lld device%s", count, count == 1 ? "" : "s");
 }
 
-/* The number of devices that DRA offers of these types, and of those that nobody has. */
+/* The number of devices of these types that DRA offers, and how many of them no claim has. */
 static size_t count_offered(struct cluster *cluster, const struct dra_request *request,
 			    size_t *ret_free)
 {

@@ -117,6 +117,13 @@ static int find_device(const struct claim_draft_world *world,
 	return 0;
 }
 
+/* The list of devices lags behind: it may still say that the group of @device is taken by a claim
+ * that was unprepared a moment ago. Of a device that is bound already, allocate() looks again. */
+static bool is_ready(const struct dra_device *device)
+{
+	return !device->trouble || (device->group_taken && !device->on_demand);
+}
+
 /* Other claims are checked first: a device that one has is often also not ready, and the holder is
  * the better reason. */
 static int check_device(const struct draft *draft, const struct dra_device *device, struct err *err)
@@ -124,7 +131,7 @@ static int check_device(const struct draft *draft, const struct dra_device *devi
 	bool own = false;
 	int r = check_claims(draft, device, &own, err);
 
-	if (r == 0 && device->trouble && !own)
+	if (r == 0 && !is_ready(device) && !own)
 		r = err_set(err, ERR_RETRY, -EHOSTDOWN, "device '%s' is not ready: %s", device->id,
 			    device->trouble);
 	for (size_t i = 0; i < draft->claim->devices.len; i++) {

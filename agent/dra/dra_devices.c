@@ -291,7 +291,8 @@ static bool is_equal(const struct dra_device *a, const struct dra_device *b)
 {
 	return strcmp(a->name, b->name) == 0 && strcmp(a->pool, b->pool) == 0 &&
 	       strcmp(a->resource, b->resource) == 0 && str_equal(a->trouble, b->trouble) &&
-	       a->on_demand == b->on_demand && strcmp(a->attributes, b->attributes) == 0;
+	       a->group_taken == b->group_taken && a->on_demand == b->on_demand &&
+	       strcmp(a->attributes, b->attributes) == 0;
 }
 
 static bool lists_equal(const struct list *a, const struct list *b)
@@ -411,6 +412,7 @@ static void add(struct dra_devices *devices, struct list *list, const struct dra
 	added->id = xstrdup(device->id);
 	added->name = take_ptr(name);
 	added->on_demand = device->on_demand;
+	added->group_taken = device->group_taken;
 	if (!device->healthy)
 		added->trouble = xstrdup(device->trouble ? device->trouble : "it is not healthy");
 	describe(devices->node, added);

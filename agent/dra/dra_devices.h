@@ -43,6 +43,7 @@ struct dra_device {
 	char *pool;        /* "node1", "node1/usb"; beyond DRA_POOL_MAX devices "node1/pci-2"   */
 	char *iommu_group; /* NULL: none                                                        */
 	char *trouble;     /* why it is unhealthy; NULL: healthy                                */
+	bool group_taken;  /* the trouble: a pod has another device of its group                */
 	bool on_demand;    /* it is bound when a claim is prepared, and given back afterwards   */
 	char *attributes;  /* JSON text as in a slice: {"vendorID":{"string":"8086"}}           */
 };

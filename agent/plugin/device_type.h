@@ -26,6 +26,7 @@ struct plugin_device {
 	const char *group;   /* devices that best go to one container; NULL: none   */
 	const char *card;    /* the device of which it is a share; NULL: a whole device */
 	const char *trouble; /* why it is not healthy, for messages; NULL: not known */
+	bool group_taken;    /* the trouble: a pod has another device of its group      */
 	bool dra;            /* offered by DRA: in no list of the kubelet               */
 	bool on_demand;      /* likewise; bound when it is prepared for a ResourceClaim  */
 };

@@ -369,6 +369,7 @@ static void set_resources(struct pci_type *type, const struct pci_offers *offers
 				.root = offer->root,
 				.group = offer->device->status.iommu_group,
 				.trouble = offer->trouble,
+				.group_taken = offer->group_taken,
 				.dra = offer->dra,
 				.on_demand = offer->on_demand,
 			},

@@ -325,6 +325,29 @@ static void other_groups_do_not_matter(void **state)
 	prepare_scene_assert_files(scene, 2);
 }
 
+/* The list of devices lags behind a claim that was unprepared; the device's type looks again. */
+static void list_may_still_say_that_the_group_is_taken(void **state)
+{
+	struct prepare_scene *scene = *state;
+	struct dra_device *device = dra_scene_device(&scene->dra, NIC);
+
+	device->trouble = xstrdup("another pod has its group");
+	prepare_scene_prepare(scene, "nic", UID1, nic);
+	stage_settle(&scene->dra.stage, "ResourceClaim default/nic: device '" NIC
+					"' is not ready: another pod has its group|");
+	device->group_taken = true;
+	prepare_scene_prepare(scene, "nic", UID1, nic);
+	stage_settle(&scene->dra.stage, "changed " NIC "|prepared nic: " NIC "|");
+	assert_int_equal(prepare_undo(scene->prepare, UID1, NULL), 0);
+	stage_settle(&scene->dra.stage, "changed " NIC "|");
+
+	device->on_demand = true; /* a bind would meet what has the group */
+	prepare_scene_prepare(scene, "nic", UID1, nic);
+	stage_settle(&scene->dra.stage, "ResourceClaim default/nic: device '" NIC
+					"' is not ready: another pod has its group|");
+	prepare_scene_assert_files(scene, 0);
+}
+
 /* --- the API server --------------------------------------------------------------------------- */
 
 static struct answer_case {
@@ -730,6 +753,8 @@ int main(void)
 	suite_rows(&suite, accepted, accepted_with_configuration);
 	suite_rows(&suite, devices, device_cannot_be_had);
 	suite_add(&suite, "other groups do not matter", other_groups_do_not_matter, NULL);
+	suite_add(&suite, "the list may still say that the group is taken",
+		  list_may_still_say_that_the_group_is_taken, NULL);
 	suite_rows(&suite, answers, answer_of_the_api_server);
 	suite_add(&suite, "the claim is told the result", claim_is_told_the_result, NULL);
 	suite_add(&suite, "the next agent checks what is told", next_agent_checks_what_is_told,

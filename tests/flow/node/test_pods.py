@@ -50,7 +50,8 @@ class Pods:
 
     def remove(self):
         self.kubectl("delete", KINDS, "--selector", OURS, "--ignore-not-found")
-        self.kubectl("wait", "pod", "--for=delete", "--selector", OURS, "--timeout=60s")
+        # The garbage collector looks for new kinds every 30 s, and a controller may take 20 s to end.
+        self.kubectl("wait", "pod", "--for=delete", "--selector", OURS, "--timeout=180s")
 
     def of(self, component):
         """Those that are not ending."""
@@ -91,11 +92,13 @@ def as_pods(booted, images, overlay=LOCAL, prepare=lambda: None):
         made.install()
         yield made
     finally:
-        made.remove()
-        for name in ("kube-scheduler", "kube-controller-manager"):
-            booted.cluster.control("kill", name)
-        made.kubelet.stop()
-        booted.agent.start()
+        try:
+            made.remove()
+        finally:
+            for name in ("kube-scheduler", "kube-controller-manager"):
+                booted.cluster.control("kill", name)
+            made.kubelet.stop()
+            booted.agent.start()
 
 
 @pytest.fixture(scope="module")

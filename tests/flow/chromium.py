@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 import time
 
+from cluster import SLOWNESS
+
 KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "Tab": (9, ""), "ArrowDown": (40, ""), "ArrowUp": (38, ""),
         "ArrowLeft": (37, ""), "ArrowRight": (39, ""), "Home": (36, ""), "End": (35, "")}
 
@@ -119,6 +121,7 @@ class Chromium:
 
     def wait(self, script, timeout=20):
         """The first true value of an expression, and how many seconds that took."""
+        timeout *= SLOWNESS
         start = time.monotonic()
         while True:
             try:

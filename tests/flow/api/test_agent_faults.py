@@ -5,7 +5,6 @@ All faults of this file happen at the same time, to one agent each: most of what
 
 import os
 import signal
-import time
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -178,7 +177,6 @@ class Ward:
         self.proxy.rules(rules)
         for patient in self.patients.values():
             patient.agent.start()
-            time.sleep(0.1)  # or the API server says 429 of its own to so many at once
 
     def admit(self, proxy):
         node = f"f-{uuid.uuid4().hex[:8]}"

@@ -83,7 +83,7 @@ class Cluster:
     def wait_kinds(self):
         """Until our kinds are served. A definition that is deleted before that may stay for minutes: the API server that
         cannot list its objects then ("storage is (re)initializing") tries again ever more seldom."""
-        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
+        self.kubectl("wait", "--for=condition=Established", "--timeout=180s", "-f", ROOT / "crds")
         for crd in self.get("-f", ROOT / "crds"):
             wait_until(lambda: self.serves(crd["spec"]), 30, f"{crd['metadata']['name']} served")
 

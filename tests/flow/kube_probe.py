@@ -6,7 +6,7 @@ import selectors
 import subprocess
 import time
 
-from cluster import ROOT
+from cluster import ROOT, SLOWNESS
 
 RETRY, CONFLICT, INVALID = 1, 2, 3
 EACCES, EAGAIN, EBADMSG, EEXIST, EINVAL, EIO, EREMOTEIO = -13, -11, -74, -17, -22, -5, -121
@@ -41,7 +41,7 @@ class Probe:
 
     def event(self, timeout=10.0):
         """The next event, or a failed test."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while b"\n" not in self.buffer:
             left = end - time.monotonic()
             assert left > 0 and self.selector.select(left), f"no event within {timeout} s"

@@ -97,7 +97,7 @@ def webhook(installed, rest, tmp_path_factory):
     served = Webhook(installed, identities, folder)
     try:
         installed.kubectl("apply", "-f", "-", input=CRD)
-        installed.kubectl("wait", "--for=condition=Established", f"crd/{VMS}", "--timeout=30s")
+        installed.kubectl("wait", "--for=condition=Established", f"crd/{VMS}", "--timeout=180s")
         for node in (NODE, OTHER):
             identities.add_node(node)
         for plural, objects in STATUS.items():

@@ -108,7 +108,7 @@ def test_a_devices_life_is_told(lender, webhook, installed, alice, reader, node,
     admin = Plugin(installed)
 
     alice.kubectl("create", "-f", "-", input=claim(device))
-    alice.kubectl("wait", f"pcideviceclaim/{device}", "--for=condition=Ready", "--timeout=30s")
+    alice.kubectl("wait", f"pcideviceclaim/{device}", "--for=condition=Ready", "--timeout=180s")
     refused = alice.kubectl("create", "-f", "-", input=claim(needed), check=False).stderr
     assert "HostNetwork" in refused
     # Refused by a policy, before the webhook is asked; not carried out.

@@ -90,7 +90,7 @@ def test_replicas_stand_on_different_nodes(fresh, installed):
     for _ in range(2):
         time.sleep(1)  # kubectl restarts nothing twice in a second
         fresh.kubectl("-n", "hostdev-system", "rollout", "restart", "deployment/hostdev-controller")
-        fresh.kubectl("-n", "hostdev-system", "rollout", "status", "deployment/hostdev-controller", "--timeout=60s")
+        fresh.kubectl("-n", "hostdev-system", "rollout", "status", "deployment/hostdev-controller", "--timeout=180s")
         wait_until(lambda: len(fresh.get("pods", *own)) == 2, 30, "two replicas")
         assert {pod["spec"]["nodeName"] for pod in fresh.get("pods", *own)} == {"node1", "node2"}
 
@@ -106,7 +106,7 @@ def harvesters(fresh):
     fresh.kubectl("apply", "--server-side", "--field-manager=harvester",
                   *(f"-f{file}" for file in (ROOT / "crds").glob(f"{GROUP}_*")))
     make(MACHINES)
-    fresh.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    fresh.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=180s")
     make({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "harvester-system"}})
     labels = {"app": "pcidevices"}
     make({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {

@@ -56,7 +56,7 @@ def test_the_plugins_page(nodes, webhook, installed, rest):
     kernels = [Kernel(installed, nodes["node1"], FREE)]
     kernels[0].start()
     try:
-        installed.kubectl("wait", "pcideviceclaim/node1-000001001", "--for=condition=Ready", "--timeout=30s")
+        installed.kubectl("wait", "pcideviceclaim/node1-000001001", "--for=condition=Ready", "--timeout=180s")
         # The page's cluster is at rest; the controller writes pools a second after the claim.
         wait_until(lambda: [pool for pool in rest.get(f"{OWN}/devicepools")["items"]
                             if pool.get("status", {}).get("claimed")], 20, "the claim counts in its pool")
@@ -65,7 +65,7 @@ def test_the_plugins_page(nodes, webhook, installed, rest):
     finally:
         kernels.append(Kernel(installed, nodes["node1"], LENT))
         kernels[-1].start()
-        installed.kubectl("delete", "pcideviceclaims", "--all", "--timeout=60s")
+        installed.kubectl("delete", "pcideviceclaims", "--all", "--timeout=180s")
         for kernel in kernels:
             kernel.ended.set()
             kernel.join()

@@ -79,7 +79,7 @@ class Taken:
         for kind, name in self.made:
             self.crds.kubectl("patch", f"{kind}.{harvester.GROUP}", name, "--type=merge", "-p",
                               '{"metadata":{"finalizers":null}}', check=False)
-            self.crds.kubectl("delete", f"{kind}.{harvester.GROUP}", name, "--ignore-not-found", "--timeout=20s")
+            self.crds.kubectl("delete", f"{kind}.{harvester.GROUP}", name, "--ignore-not-found", "--timeout=180s")
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_a_claim_of_a_device_that_is_gone_waits_and_can_be_deleted(taken, crds):
     assert after["metadata"]["finalizers"] == [harvester.PCI_FINALIZER]
     assert same_object(device, taken.get("PCIDevice", name))
     assert taken.get("PCIDevice", name)["metadata"]["annotations"][harvester.DRIVER] == "e1000e"
-    crds.kubectl("delete", "pcideviceclaim", name, "--timeout=30s")
+    crds.kubectl("delete", "pcideviceclaim", name, "--timeout=180s")
     wait_until(lambda: not taken.get("PCIDevice", name), 20, "the end of the device that nobody claims")
 
 

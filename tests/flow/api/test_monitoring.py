@@ -39,7 +39,7 @@ def operator(installed, tmp_path):
     names = [f"crd/{one['metadata']['name']}" for one in made]
     try:
         installed.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(made))
-        installed.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+        installed.kubectl("wait", "--for=condition=Established", "--timeout=180s", *names)
         yield installed
     finally:
         installed.kubectl("delete", "--ignore-not-found", *names, check=False)

@@ -265,7 +265,7 @@ def test_kubectl_warns_of_a_verb_that_it_does_not_know(site, eve):
 
 
 def test_alice_claims_her_device_and_gives_it_back(site, claimed, agent):
-    site.as_user("alice", "wait", f"pcideviceclaim/{DEVICE}", "--for=condition=Accepted", "--timeout=20s")
+    site.as_user("alice", "wait", f"pcideviceclaim/{DEVICE}", "--for=condition=Accepted", "--timeout=180s")
     made = site.cluster.get("pcideviceclaim", DEVICE)
     assert made["metadata"]["finalizers"] and made["spec"]["nodeName"] == "node1"
     shown = site.as_user("alice", "get", "pcidevice", DEVICE, "-o", "jsonpath={.status.resourceName}").stdout
@@ -419,7 +419,7 @@ def test_the_narrower_role_of_the_document_is_enough(site, agent):
     wait_until(lambda: site.can("nora", "create", CLAIMS), 20)
     run = site.create("nora", claim(DEVICE))
     assert run.returncode == 0, run.stderr
-    site.as_user("nora", "wait", f"pcideviceclaim/{DEVICE}", "--for=condition=Accepted", "--timeout=20s")
+    site.as_user("nora", "wait", f"pcideviceclaim/{DEVICE}", "--for=condition=Accepted", "--timeout=180s")
     assert "cannot list" in site.as_user("nora", "get", "pcideviceclaims", check=False).stderr
     assert "may not claim" in site.refusal("nora", claim(OTHER))
     end_claim(site, agent, "nora")

@@ -42,7 +42,7 @@ def strict():
 def installed(strict):
     """As docs/install.md says; {what: standard error}."""
     said = {"crds": strict.kubectl("apply", "--server-side", "-f", ROOT / "crds").stderr}
-    strict.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
+    strict.kubectl("wait", "--for=condition=Established", "--timeout=180s", "-f", ROOT / "crds")
     strict.kubectl("create", "-f", "-", input={"apiVersion": "v1", "kind": "Node", "metadata": {
         "name": "node1", "labels": {"kubernetes.io/os": "linux"}}})
     for overlay in ("base", "overlays/kubevirt", "overlays/harvester", "overlays/local"):

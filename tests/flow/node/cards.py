@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from claims import condition
-from cluster import wait_until
+from cluster import SLOWNESS, wait_until
 from node import NODE, Node, pci_name
 
 KIND = "sriovnetworkdevices"
@@ -64,7 +64,7 @@ class Card:
 
     def wait(self, status, reason, message="", timeout=60):
         """Until Ready says so of the spec as it is now."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while True:
             seen = self.object()
             said = condition(seen, "Ready")

@@ -5,7 +5,7 @@ import re
 import time
 from dataclasses import dataclass
 
-from cluster import wait_until
+from cluster import SLOWNESS, wait_until
 from guest import Guest
 from node import pci_name
 from node_agent import STATE
@@ -120,7 +120,7 @@ class Claims:
 
     def wait(self, address, kind, status, reason=None, message="", timeout=30):
         """The claim when its condition is so."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while True:
             claim = self.now(address)
             seen = condition(claim, kind)
@@ -135,7 +135,7 @@ class Claims:
         return self.wait(address, "Ready", "True", timeout=timeout)
 
     def wait_gone(self, *addresses, timeout=30):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while there := [a for a in addresses if self.now(a)]:
             assert time.monotonic() < end, (
                 f"after {timeout} s there is still {[self.now(a) for a in there]}; "
@@ -160,7 +160,7 @@ class Claims:
                 for e in sorted(found, key=lambda e: e["metadata"]["creationTimestamp"])]
 
     def wait_event(self, address, kind, reason, message=""):
-        end = time.monotonic() + 10
+        end = time.monotonic() + SLOWNESS * 10
         while True:
             seen = self.events(address)
             if any((t, r) == (kind, reason) and message in m for t, r, m in seen):
@@ -180,7 +180,7 @@ class Claims:
     def give_back(self):
         """The end of a test: no claim, no record, every device of the boot on its native driver."""
         self.kubectl("delete", "pcideviceclaims", "--all", "--wait=false")
-        end = time.monotonic() + 120  # a kubelet that has just begun is believed late
+        end = time.monotonic() + SLOWNESS * 120  # a kubelet that has just begun is believed late
         while self.watch.objects() or self.records():
             assert time.monotonic() < end, (
                 f"these claims stay: {list(self.watch.objects().values())}, these records: {self.records()}; "

@@ -137,7 +137,7 @@ class Dra:
         for kind, name in self.made:
             self.kubectl("delete", kind, name, "-n", "default", "--ignore-not-found", "--wait=false")
         for kind, name in self.made:
-            self.kubectl("wait", kind, name, "-n", "default", "--for=delete", "--timeout=60s")
+            self.kubectl("wait", kind, name, "-n", "default", "--for=delete", "--timeout=180s")
         self.made.clear()
 
     # --- the kubelet's calls, made here ---------------------------------------------------------

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from cluster import SLOWNESS
+
 # `kubectl get -w` cannot say how long, and ends when the server likes, after half an hour or later.
 HOURS = urlencode({"watch": 1, "timeoutSeconds": 6 * 3600})
 WATCH = "/apis/devices.harvesterhci.io/v1beta1/{}?" + HOURS
@@ -72,7 +74,7 @@ class KubectlWatch:
 
     def wait(self, mark, check, timeout=30, what="an event"):
         """The first event behind the mark for which check(event) is true."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         at = mark
         with self.changed:
             while True:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from cluster import ROOT, wait_until
+from cluster import ROOT, SLOWNESS, wait_until
 
 RUN = "/run/hostdev-node"  # of hack/vm.d/node-start
 DIR = "/var/lib/kubelet"
@@ -199,7 +199,7 @@ class Pod:
         return self.kubelet.cluster.get("pod", self.name, "-n", "default")
 
     def wait_running(self, timeout=120):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while (status := self.get()["status"]).get("phase") != "Running":
             assert status.get("phase") != "Failed", f"{self.name}: {json.dumps(status)}"
             assert time.monotonic() < end, f"{self.name} does not run: {json.dumps(status)}"
@@ -237,7 +237,7 @@ class Pod:
         wait_until(lambda: message in reason(), timeout, lambda: f"'{message}' in '{reason()}'")
 
     def wait_failed(self, message, timeout=60):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while (status := self.get()["status"]).get("phase") != "Failed":
             assert time.monotonic() < end, f"{self.name} does not fail: {json.dumps(status)}"
             time.sleep(0.2)
@@ -270,7 +270,7 @@ class Pod:
                    30, f"a kubelet that knows {self.name}")
 
     def delete(self):
-        self.kubectl("delete", "pod", self.name, "-n", "default", "--ignore-not-found", "--timeout=120s")
+        self.kubectl("delete", "pod", self.name, "-n", "default", "--ignore-not-found", "--timeout=180s")
 
     def clear(self):
         """Gone at the end of a test, whatever it came to: of a pod that hangs the processes, too."""

@@ -3,7 +3,7 @@
 import re
 import time
 
-from cluster import wait_until
+from cluster import SLOWNESS, wait_until
 from node import OURS
 from vfio_user import Process, Qemu
 
@@ -81,7 +81,7 @@ class Mdevs:
         wait_until(lambda: self.count(parent, kind) == count, timeout, f"{count} instances of {kind} on {parent}")
 
     def wait_reason(self, parent, reason, message="", timeout=30):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while True:
             _, is_reason, is_message = self.fares(parent)
             if is_reason == reason and re.search(message, is_message):

@@ -5,7 +5,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from cluster import wait_until
+from cluster import SLOWNESS, wait_until
 from guest import Guest
 from kubectl_watch import KubectlWatch
 from listing import pci_fields, pci_functions, usb_devices
@@ -89,7 +89,7 @@ class Node:
     def wait_equal(self, timeout=60):
         """Until the objects say what lspci and lsusb say."""
         self.wait_converged(timeout)
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while different := self.differences():
             assert time.monotonic() < end, f"(object, lspci) differ after {timeout} s: {different}"
 
@@ -110,7 +110,7 @@ def claimable(obj):
 
 
 def _wait_claimable(find, what, reason, message):
-    end = time.monotonic() + 30
+    end = time.monotonic() + SLOWNESS * 30
     while True:
         is_reason, is_message = claimable(find())
         if is_reason == reason and message in is_message:

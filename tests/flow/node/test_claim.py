@@ -124,7 +124,7 @@ class TestWhatIsWritten:
         claim = claims.wait_ready(NIC)
         assert claim["metadata"]["ownerReferences"] == [owner]
         assert claim["spec"] == {"address": NIC, "nodeName": NODE, "userName": "admin"}
-        claims.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--timeout=30s")
+        claims.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--timeout=180s")
         assert claims.function(NIC).drivers() == ("e1000e", None)
 
     @pytest.mark.parametrize("spec, reason, message", [

@@ -70,7 +70,7 @@ class TestRow35:
     def test_row_35_a_claim_is_deleted_and_made_again_in_one_second(self, claims):
         claims.bind(NIC)
         for _ in range(3):
-            claims.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--timeout=30s")
+            claims.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--timeout=180s")
             claims.apply(NIC)
         uid = self.uid(claims, NIC)
         wait_until(lambda: (claims.now(NIC) or {}).get("metadata", {}).get("uid") == uid, what="the newest claim")
@@ -105,7 +105,7 @@ class TestRow35:
             agent.kill()
         claims.kubectl("patch", "pcideviceclaim", pci_name(NIC), "--type=merge",
                        "-p", json.dumps({"metadata": {"finalizers": None}}))
-        claims.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--timeout=30s")
+        claims.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--timeout=180s")
         if away:
             agent.start()
         claims.wait_drivers(NIC, "e1000e")

@@ -32,13 +32,13 @@ def shell(hostdev):  # noqa: F811
                  if one["status"]["serialNumber"] == STICK)
     replace = {DOCS_STICK: stick, DOCS_STICK.upper(): stick.upper()} | replace
     yield Shell(ROOT, f"{Path(cluster._kubectl).parent}:{os.path.abspath(PROGRAMS)}", cluster.kubeconfig, replace)
-    cluster.kubectl("delete", "pod", "try", "stick", "serial", "-n", "default", "--ignore-not-found", "--timeout=60s")
+    cluster.kubectl("delete", "pod", "try", "stick", "serial", "-n", "default", "--ignore-not-found", "--timeout=180s")
     cluster.kubectl("delete", "hostdeviceconfig", "default", "--ignore-not-found")
     wait_until(lambda: not cluster.get("mediateddevices"), 60, "no mediated devices")
     wait_until(lambda: not cluster.get("usbdevice", stick)["status"].get("allocations"), 60, "no pod with the stick")
-    cluster.kubectl("delete", "usbdeviceclaim", stick, "--ignore-not-found", "--timeout=60s")
+    cluster.kubectl("delete", "usbdeviceclaim", stick, "--ignore-not-found", "--timeout=180s")
     wait_until(lambda: not hostdev.node.pci_object(NIC)["status"].get("allocations"), 60, "no pod with the NIC")
-    cluster.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--ignore-not-found", "--timeout=120s")
+    cluster.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--ignore-not-found", "--timeout=180s")
     hostdev.kubelet.wait_allocatable(RESOURCE, 0)
 
 

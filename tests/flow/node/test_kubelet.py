@@ -66,7 +66,7 @@ def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, r
 def test_a_claim_is_ready_when_its_node_lists_the_device(node, kubelet, claims):
     """What is read at once after the wait: nothing of it lags behind."""
     claims.apply(NIC)
-    kubelet.kubectl("wait", f"pcideviceclaim/{pci_name(NIC)}", "--for=condition=Ready", "--timeout=60s")
+    kubelet.kubectl("wait", f"pcideviceclaim/{pci_name(NIC)}", "--for=condition=Ready", "--timeout=180s")
     listed = kubelet.cluster.get("node", kubelet.node)["status"]["allocatable"]
     device, claim = node.pci_object(NIC), kubelet.cluster.get("pcideviceclaim", pci_name(NIC))
     resource = device["status"]["resourceName"]
@@ -76,7 +76,7 @@ def test_a_claim_is_ready_when_its_node_lists_the_device(node, kubelet, claims):
 
     before = len(kubelet.cluster.audit())
     claims.apply(TWIN)  # of the same resource, which the Node lists already
-    kubelet.kubectl("wait", f"pcideviceclaim/{pci_name(TWIN)}", "--for=condition=Ready", "--timeout=60s")
+    kubelet.kubectl("wait", f"pcideviceclaim/{pci_name(TWIN)}", "--for=condition=Ready", "--timeout=180s")
     assert kubelet.allocatable(resource) == "2"
     writes = [event for event in kubelet.cluster.audit()[before:] if event["verb"] == "patch"
               and event.get("objectRef", {}).get("name") == pci_name(TWIN)

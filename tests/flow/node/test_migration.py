@@ -75,7 +75,7 @@ def theirs(node, claims, agent):
     yield made
     if not agent.alive():
         agent.start()
-    node.cluster.kubectl("delete", "pcideviceclaims,usbdeviceclaims", "--all", "--timeout=60s")
+    node.cluster.kubectl("delete", "pcideviceclaims,usbdeviceclaims", "--all", "--timeout=180s")
     made.forget()
 
 

@@ -180,7 +180,7 @@ def test_a_claimed_device_is_lent_and_outlives_the_agents_pod(hostdev, node, cla
     hostdev.kubectl("delete", "pod", old["metadata"]["name"], "--wait=false")
     wait_until(lambda: [p["metadata"]["uid"] for p in hostdev.of("agent")] not in ([], [old["metadata"]["uid"]]),
                60, "another pod of the agent")
-    hostdev.kubectl("rollout", "status", "daemonset/hostdev-agent", "--timeout=120s")
+    hostdev.kubectl("rollout", "status", "daemonset/hostdev-agent", "--timeout=180s")
     hostdev.kubelet.wait_allocatable(resource, 1)
     assert guest.identity() == identity
     assert claims.wait_ready(NIC)["status"]["conditions"]
@@ -246,7 +246,7 @@ def test_one_user_is_lent_a_device_and_another_is_not(hostdev, node, claims, peo
     assert "user 'bob' may not delete this claim" in refused.stderr
     guest.delete()
     wait_returned(node)
-    people("alice", "delete", "pcideviceclaim", pci_name(NIC), "--timeout=120s")
+    people("alice", "delete", "pcideviceclaim", pci_name(NIC), "--timeout=180s")
     claims.wait_drivers(NIC, "e1000e")
 
 
@@ -291,4 +291,4 @@ def test_every_controller_answers_reviews_also_while_it_ends(hostdev):
         return hostdev.cluster.get("lease", "hostdev-controller", "-n", NAMESPACE)["spec"]["holderIdentity"] not in (
             "", holder)
     wait_until(another, 20, "another leader")
-    hostdev.kubectl("rollout", "status", "deployment/hostdev-controller", "--timeout=120s")
+    hostdev.kubectl("rollout", "status", "deployment/hostdev-controller", "--timeout=180s")

@@ -3,7 +3,7 @@
 import time
 
 from claims import condition
-from cluster import wait_until
+from cluster import SLOWNESS, wait_until
 from node import claimable
 
 GADGET = "/sys/kernel/config/usb_gadget/test"
@@ -30,7 +30,7 @@ class UsbClaims:
 
     def wait(self, name, kind, status, reason=None, message="", timeout=30):
         """The claim when its condition is so."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + SLOWNESS * timeout
         while True:
             claim = self.now(name)
             seen = condition(claim, kind)

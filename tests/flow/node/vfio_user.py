@@ -7,7 +7,7 @@ from cluster import wait_until
 # Sends QMP commands and prints their answers, one line each; waits for a QEMU that is just starting.
 QMP = """
 import json, socket, sys, time
-end = time.monotonic() + 30
+end = time.monotonic() + 90
 while True:
     try:
         line = socket.socket(socket.AF_UNIX)

@@ -144,8 +144,8 @@ static int read_cluster(struct picking *p, struct err *err)
 	cluster_free(p->cluster);
 	p->cluster = cluster_new();
 	r = lists_read(p->run->session, &want, p->cluster, &p->missing, err);
-	if (r == 0 && (p->missing.kinds & ~p->missing.forbidden & CLUSTER_SET(CLUSTER_PCIDEVICE)))
-		r = err_set(err, ERR_INVALID, -ENOENT, "%s", p->missing.why[CLUSTER_PCIDEVICE]);
+	if (r == 0)
+		r = lists_installed(&p->missing, err);
 	if (r < 0)
 		return r;
 	read_named(p, CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM);

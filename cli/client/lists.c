@@ -332,18 +332,31 @@ void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, s
 		str_add(to, "; whether nodes are ready is not known");
 }
 
+int lists_installed(const struct lists_missing *missing, struct err *err)
+{
+	static const enum cluster_kind needed[] = { CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM };
+	unsigned absent = missing->kinds & ~missing->forbidden;
+
+	for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
+		if (absent & CLUSTER_SET(needed[i]))
+			return err_set(err, ERR_INVALID, -ENOENT, "%s", missing->why[needed[i]]);
+	}
+	return 0;
+}
+
 int lists_check(const struct lists_missing *missing, struct err *err)
 {
 	static const unsigned all = CLUSTER_SET(CLUSTER_PCIDEVICE) |
 				    CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_MDEV);
-	unsigned absent = missing->kinds & ~missing->forbidden;
+	int r;
 
 	if ((missing->forbidden & all) == all)
 		return lists_denied(cluster_kind(CLUSTER_PCIDEVICE)->plural,
 				    missing->why[CLUSTER_PCIDEVICE], err);
-	if ((absent & CLUSTER_SET(CLUSTER_PCIDEVICE)) || (missing->kinds & all) == all)
+	r = lists_installed(missing, err);
+	if (r == 0 && (missing->kinds & all) == all)
 		return err_set(err, ERR_INVALID, -ENOENT, "%s", missing->why[CLUSTER_PCIDEVICE]);
-	return 0;
+	return r;
 }
 
 int lists_read_one(struct session *session, enum cluster_kind kind, const char *name,

@@ -69,6 +69,10 @@ void lists_add_forbidden(const char *what, const char *message, struct str *to);
  * the role that allows it. Pure. */
 int lists_denied(const char *plural, const char *message, struct err *err);
 
+/* 0 if the kinds that every version of hostdev has are there, as far as they were asked for: without
+ * PCIDeviceClaims, it is being installed or removed, and nothing can be claimed. */
+int lists_installed(const struct lists_missing *missing, struct err *err);
+
 /* 0 if hostdev is installed and the caller may read at least one kind of devices. */
 int lists_check(const struct lists_missing *missing, struct err *err);
 

@@ -41,7 +41,16 @@ static inline size_t scene_find_line(const struct scene *scene, const char *path
 	return i;
 }
 
-/* What no line is about is not there. */
+/* What no line is about is not there, except the kind PCIDeviceClaim. */
+static inline void scene_answer_other(struct kube_client *client, const char *path)
+{
+	if (strstr(path, "/pcideviceclaims?"))
+		fake_client_answer(client, 200,
+				   "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}");
+	else
+		fake_client_answer(client, 404, "{}");
+}
+
 static inline void scene_answer(uv_idle_t *idle)
 {
 	struct scene *scene = idle->data;
@@ -56,7 +65,7 @@ static inline void scene_answer(uv_idle_t *idle)
 	str_addf(&scene->log, "%s %s\n", request->method, request->path);
 	i = scene_find_line(scene, request->path);
 	if (!scene->lines[i].asked) {
-		fake_client_answer(client, 404, "{}");
+		scene_answer_other(client, request->path);
 		return;
 	}
 	scene->used[i] = true;

@@ -218,6 +218,9 @@ static struct check_case {
 		  CLUSTER_SET(CLUSTER_MDEV),
 	  CLUSTER_DEVICES, false },
 	{ "hostdev is not there", CLUSTER_SET(CLUSTER_PCIDEVICE), 0, false },
+	{ "claims are not there", CLUSTER_SET(CLUSTER_PCICLAIM), 0, false },
+	{ "claims are forbidden", CLUSTER_SET(CLUSTER_PCICLAIM), CLUSTER_SET(CLUSTER_PCICLAIM),
+	  true },
 	{ "an older hostdev is there", CLUSTER_SET(CLUSTER_MDEV), 0, true },
 };
 
@@ -234,6 +237,7 @@ static void what_is_refused_or_not_served_is_told(void **state)
 	static const struct scene_line lines[] = {
 		{ "/pcidevices", 200, PAGE("", DEVICE("a") ",{'metadata':{}}") },
 		{ "/usbdevices", 403, "{}" },
+		{ "/pcideviceclaims", 404, "{}" },
 		{ NULL, 0, NULL },
 	};
 	struct lists_want want = {

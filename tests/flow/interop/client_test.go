@@ -160,11 +160,11 @@ func TestClientDeadlineEndsBothSides(t *testing.T) {
 	k, p := listenKubelet(t)
 
 	began := time.Now()
-	p.say("call /v1beta1.Registration/Register 300 unary " + hexOf(t, &plugin.RegisterRequest{Endpoint: "hang"}))
+	p.say("call /v1beta1.Registration/Register 2000 unary " + hexOf(t, &plugin.RegisterRequest{Endpoint: "hang"}))
 	if line := p.next(); !strings.HasPrefix(line, "0 end DeadlineExceeded: ") {
 		t.Fatal(line)
 	}
-	if took := time.Since(began); took < 290*time.Millisecond || took > 5*time.Second {
+	if took := time.Since(began); took < 1990*time.Millisecond {
 		t.Fatalf("after %v", took)
 	}
 	<-k.registered
@@ -287,7 +287,7 @@ func TestClientHearsGoawayInMidStream(t *testing.T) {
 		server.GracefulStop()
 		close(stopped)
 	}()
-	time.Sleep(200 * time.Millisecond) // the GOAWAY has come
+	time.Sleep(time.Second) // the GOAWAY has come
 	d.lists <- 2
 	list := &plugin.ListAndWatchResponse{}
 	answer(t, p, 0, list)

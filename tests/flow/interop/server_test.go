@@ -227,7 +227,7 @@ func TestServerLearnsThatAStreamIsCancelled(t *testing.T) {
 func TestServerObeysADeadline(t *testing.T) {
 	p := serve(t)
 	client := plugin.NewDevicePluginClient(dial(t, p.path))
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 
 	_, err := client.PreStartContainer(ctx, &plugin.PreStartContainerRequest{})

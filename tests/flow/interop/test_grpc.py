@@ -35,7 +35,7 @@ def tests(tmp_path_factory):
 def test_grpc(name, tests):
     programs = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "bin"
     probes = {"GRPC_PROBE": str(programs / "grpc-probe"), "PLUGIN_PROBE": str(programs / "plugin-probe")}
-    run = subprocess.run([tests, "-test.run", f"^{name}$", "-test.v", "-test.timeout", "120s"], cwd=HERE,
+    run = subprocess.run([tests, "-test.run", f"^{name}$", "-test.v", "-test.timeout", "280s"], cwd=HERE,
                          env=os.environ | probes, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     print(run.stdout)
     assert run.returncode == 0 and "\nPASS" in "\n" + run.stdout, run.stdout

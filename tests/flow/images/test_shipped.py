@@ -102,7 +102,7 @@ def test_licences_of_linked_libraries_are_in_it(made, name, arch):
     assert not [text for text in texts if text.startswith(("libcurl3", "libgnutls30"))]
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2700)
 def test_builds_in_two_folders_are_the_same(tmp_path):
     """Nor is there a path of the libraries that hack/minimal-curl and hack/minimal-gnutls have made."""
     programs, _ = build_elsewhere(tmp_path, "release-minimal")

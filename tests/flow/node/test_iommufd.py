@@ -15,7 +15,7 @@ NIC = "0000:01:00.0"
 TAKE = """
 import array, os, socket, sys
 peer = socket.socket(socket.AF_UNIX)
-peer.settimeout(20)
+peer.settimeout(120)
 peer.connect(sys.argv[1])
 data, ancillary, _, _ = peer.recvmsg(1, socket.CMSG_SPACE(4))
 (fd,) = array.array("i", ancillary[0][2])
@@ -30,7 +30,7 @@ MACHINE = ("qemu-system-x86_64 -accel tcg -machine q35 -m 64 -nodefaults -displa
            "-qmp unix:{socket},server=on,wait=off -object iommufd,id=fd0{fd} "
            "-device vfio-pci,host={address},id=lent,iommufd=fd0")
 
-pytestmark = pytest.mark.timeout(900)  # a kernel is built for it, beside another virtual machine
+pytestmark = pytest.mark.timeout(2700)  # a kernel is built for it, beside another virtual machine
 
 
 @pytest.fixture(scope="module")

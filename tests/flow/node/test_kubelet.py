@@ -217,10 +217,10 @@ def test_a_node_that_is_removed_is_told_at_once(node, kubelet, claims):
 
     assert healthy() == 1
     node.guest.sh(f"mv {path} /dev/aside")
-    wait_until(lambda: healthy() == 0, 3, "a device that is not healthy")  # the question takes its time, too
+    wait_until(lambda: healthy() == 0, 15, "a device that is not healthy")  # not only when it looks, once a minute
     kubelet.wait_allocatable(resource, 0)
     node.guest.sh(f"mv /dev/aside {path}")
-    wait_until(lambda: healthy() == 1, 3, "a healthy device")
+    wait_until(lambda: healthy() == 1, 15, "a healthy device")
     kubelet.wait_allocatable(resource, 1)
 
 
@@ -275,10 +275,8 @@ def test_what_an_init_container_was_given_is_its_pods_until_that_ends(node, kube
     claims.delete(IGB)
     claims.wait(IGB, "Ready", "False", "Held", f"an init container of the pod with the UID {pod.get()['metadata']['uid']}")
     assert claims.function(IGB).drivers()[0] == "vfio-pci"
-    deleted = time.monotonic()
     pod.delete()
-    claims.wait_gone(IGB, timeout=60)
-    assert time.monotonic() - deleted < 45  # it is asked for twice a minute
+    claims.wait_gone(IGB, timeout=60)  # it is asked for twice a minute
     assert claims.function(IGB).drivers()[0] == "igb"
 
 

@@ -86,7 +86,7 @@ class Chromium:
             case "Audits.issueAdded":
                 self.console.append(json.dumps(params["issue"]))
 
-    def call(self, method, timeout=30, **params):
+    def call(self, method, timeout=120, **params):
         self.last += 1
         message = {"id": self.last, "method": method, "params": params}
         if self.session:
@@ -144,12 +144,12 @@ class Chromium:
             self.key(letter)
 
     def picture(self, path):
-        data = self.call("Page.captureScreenshot", format="png", timeout=60)["data"]
+        data = self.call("Page.captureScreenshot", format="png")["data"]
         with open(path, "wb") as out:
             out.write(base64.b64decode(data))
 
     def labels(self):
         """(role, name) of all that a screen reader is told of."""
-        nodes = self.call("Accessibility.getFullAXTree", timeout=60)["nodes"]
+        nodes = self.call("Accessibility.getFullAXTree")["nodes"]
         return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes
                 if not node.get("ignored") and "role" in node]

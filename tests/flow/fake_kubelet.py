@@ -11,7 +11,7 @@ from pathlib import Path
 from cluster import ROOT
 
 PROBE = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "bin/grpc-probe"
-TIMEOUT_MS = 20000
+TIMEOUT_MS = 60000
 STREAM_MS = 600000
 SHOWN = 1 << 20  # bytes of a message
 

@@ -39,7 +39,7 @@ class Probe:
         self.process.stdin.write((" ".join(str(w) for w in words) + "\n").encode())
         self.process.stdin.flush()
 
-    def event(self, timeout=10.0):
+    def event(self, timeout=20.0):
         """The next event, or a failed test."""
         end = time.monotonic() + SLOWNESS * timeout
         while b"\n" not in self.buffer:
@@ -56,7 +56,7 @@ class Probe:
         self.calls += 1
         return self.calls - 1
 
-    def send(self, path, verb="get", method="GET", timeout_ms=5000, body=None, content_type="application/json"):
+    def send(self, path, verb="get", method="GET", timeout_ms=30000, body=None, content_type="application/json"):
         words = ["send", verb, method, path, timeout_ms]
         return self.start(*words, *([content_type, body] if body else []))
 
@@ -67,7 +67,7 @@ class Probe:
         assert (event["event"], event["call"]) == ("done", call)
         return event
 
-    def watch(self, path, action="note", timeout_ms=5000):
+    def watch(self, path, action="note", timeout_ms=30000):
         return self.start("watch", path, timeout_ms, action)
 
     def counts(self):

@@ -19,7 +19,7 @@ class Map:
 
     def request(self, method="GET", path=None, body=None, host=None):
         """(status, headers, text)"""
-        connection = http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=10)
+        connection = http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=60)
         headers = {"Host": host} if host else {}
         try:
             connection.request(method, self.at.path if path is None else path, body, headers)
@@ -30,7 +30,7 @@ class Map:
 
     def listen(self):
         """A stream of changes, as a connection and its answer."""
-        connection = http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=10)
+        connection = http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=60)
         connection.request("GET", self.at.path + "changes")
         return connection, connection.getresponse()
 
@@ -38,6 +38,6 @@ class Map:
         """What it has said on standard error."""
         if self.process.poll() is None:
             self.process.terminate()
-        _, errors = self.process.communicate(timeout=10)
+        _, errors = self.process.communicate(timeout=60)
         assert self.process.returncode == 0, errors
         return errors

@@ -36,7 +36,7 @@ class Rest:
                 pem.write(decoded(user["client-certificate-data"]) + decoded(user["client-key-data"]))
                 pem.flush()
                 context.load_cert_chain(pem.name)
-        self.connection = http.client.HTTPSConnection(at.hostname, at.port, context=context, timeout=30)
+        self.connection = http.client.HTTPSConnection(at.hostname, at.port, context=context, timeout=60)
 
     def request(self, method, path, body=None, content_type="application/json"):
         """(status, decoded answer)."""

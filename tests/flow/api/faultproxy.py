@@ -30,7 +30,7 @@ class FaultProxy:
         data = json.dumps(rules).encode() if rules is not None else None
         request = urllib.request.Request(f"{self.control}/rules", data, method="PUT" if data else "GET")
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             raise AssertionError(error.read().decode()) from None

@@ -3,7 +3,7 @@
 import time
 
 GROUPS = ("devices.harvesterhci.io/v1beta1", "hostdev.io/v1alpha1")
-GONE_WITHIN = 10  # s: controllers and agents that have been stopped may have had a request on its way
+GONE_WITHIN = 60  # s: controllers and agents that have been stopped may have had a request on its way
 POOLS = "/devicepools/"  # a controller makes them of devices, and has ended by now
 
 

@@ -17,6 +17,7 @@ from cluster import ROOT, WRITES, wait_until
 from rest import Refused
 
 SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
+END_S = 60  # that a program may take to end, on any machine
 PORT = re.compile(r"^.*using API server.* port=(\d+)$", re.MULTILINE)
 
 
@@ -35,7 +36,7 @@ def clean_environment(**extra):
 
 def run(name, *args, env=None, **options):
     """A program that ends by itself."""
-    return subprocess.run([program(name), *map(str, args)], env=clean_environment(**(env or {})), timeout=60,
+    return subprocess.run([program(name), *map(str, args)], env=clean_environment(**(env or {})), timeout=300,
                           capture_output=True, text=True, **options)
 
 
@@ -76,10 +77,10 @@ class Program:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(20)
+                self.process.wait(END_S)
             except subprocess.TimeoutExpired:
                 self.kill()
-                raise AssertionError("SIGTERM did not end it in 20 s") from None
+                raise AssertionError(f"SIGTERM did not end it in {END_S} s") from None
         assert self.process.returncode == 0, f"it ended with {self.process.returncode}:\n{self.log()[-4000:]}"
 
     def assert_alive(self):
@@ -110,7 +111,7 @@ class Program:
     def get(self, path):
         """(status, text) of /healthz, /readyz or /metrics."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port()}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port()}{path}", timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

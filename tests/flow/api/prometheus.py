@@ -17,7 +17,7 @@ BIN = ROOT / "build/local/bin"
 def promtool(*args, **options):
     path = BIN / "promtool"
     assert path.exists(), f"{path} is not there: hack/test api fetches it"
-    return subprocess.run([path, *map(str, args)], capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run([path, *map(str, args)], capture_output=True, text=True, timeout=1200, **options)
 
 
 def groups():
@@ -72,7 +72,7 @@ class Prometheus:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(120)
         self.log.close()
 
     def answers(self):
@@ -85,7 +85,7 @@ class Prometheus:
     def ask(self, path, **parameters):
         """The data of an answer of its API."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             said = json.load(answer)
         assert said["status"] == "success", said
         return said["data"]

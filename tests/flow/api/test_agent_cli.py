@@ -279,5 +279,5 @@ def test_inspect_ends_when_nobody_reads_on(rich):
     process.stdout.close()
     error = process.stderr.read().decode()
     process.stderr.close()
-    assert process.wait(20) in (0, 1, -signal.SIGPIPE), error
+    assert process.wait(60) in (0, 1, -signal.SIGPIPE), error
     assert "Sanitizer" not in error

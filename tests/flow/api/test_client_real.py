@@ -50,11 +50,11 @@ def test_a_watch_ends_normally_when_its_time_is_up(probe):
     assert probe.event()["event"] == "line"
     end = probe.event()
     assert (end["result"], end["status"]) == (0, 200)
-    assert end["lines"] >= 4 and 1500 <= end["ms"] < 4000
+    assert end["lines"] >= 4 and 1500 <= end["ms"]
 
 
 def test_a_watch_sees_what_is_applied(probe, configmap):
-    watch = probe.watch("/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=3"
+    watch = probe.watch("/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=10"
                         "&fieldSelector=metadata.name%3Dclient-real")
     write = probe.send(f"{MAP}?fieldManager=one", verb="apply", method="PATCH", body=applied(a="1"),
                        content_type=APPLY)

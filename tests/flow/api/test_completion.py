@@ -33,7 +33,7 @@ class Terminal:
     def type(self, text):
         os.write(self.ours, text.encode())
 
-    def wait(self, text, seconds=30):
+    def wait(self, text, seconds=120):
         """All up to that, which is taken."""
         end = time.monotonic() + seconds
         while text not in self.seen:

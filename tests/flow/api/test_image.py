@@ -289,8 +289,7 @@ def test_an_archive_for_docker_has_one_architecture(tmp_path):
     assert "an archive for docker has one architecture" in made.stderr
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.timeout(1200)  # two builds of all, beside other tests
+@pytest.mark.timeout(3600)  # two builds of all, beside other tests
 def test_builds_in_two_folders_give_the_same_images(tmp_path):
     """No path, no time and no number of the build is in what ships, nor in the debugging information."""
     first, second = build_elsewhere(tmp_path, "release")

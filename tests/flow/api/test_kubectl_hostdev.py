@@ -45,14 +45,14 @@ class Plugin:
     def __call__(self, *words, status=0):
         """What it prints; its exit status must be that (None: any). What it says beside is in `said`."""
         run = subprocess.run([self.kubectl, "hostdev", *words], env=self.env, text=True, capture_output=True,
-                             timeout=60)
+                             timeout=200)
         assert status in (None, run.returncode), f"{words}: {run.returncode}, {run.stdout}{run.stderr}"
         self.said = run.stderr
         return run.stdout
 
     def events(self):
         run = subprocess.run([self.kubectl, "get", "events", "-n", "default", "-o", "json"], env=self.env, text=True,
-                             capture_output=True, check=True, timeout=60)
+                             capture_output=True, check=True, timeout=200)
         return json.loads(run.stdout)["items"]
 
     def on_terminal(self, *words, columns=0, **env):
@@ -171,14 +171,14 @@ def test_why_says_what_is_in_the_way_and_what_to_do(plugin, lender, node):
 
 def test_claimed_until_ready_and_given_back(plugin, lender, node, rest):
     device = name(node, TWIN)
-    assert plugin("claim", f"{node}/01:00.1", "--timeout", "20s") == f"{CLAIM}/{device} ready\n"
+    assert plugin("claim", f"{node}/01:00.1", "--timeout", "120s") == f"{CLAIM}/{device} ready\n"
     assert rest.get(f"{CLAIMS}/{device}")["spec"]["address"] == TWIN
     assert re.search(rf"{TWIN} +\+ available", plugin("tree", node))
     assert plugin("claim", device) == f"{CLAIM}/{device} ready\n" and "already claimed" in plugin.said
     assert "Ready" in plugin("why", device) and "Bound" in plugin("why", device)
     assert plugin("who", device).splitlines()[1].split()[:4] == [device, "available", "(no", "user)"]
     lender.was_on("e1000e")
-    assert plugin("release", device, "--timeout", "3s", status=3) == ""
+    assert plugin("release", device, "--timeout", "6s", status=3) == ""
     assert f"Timed out (--timeout): 1 device is not released: {device}." in plugin.said
     assert "< releasing" in plugin("tree", node)
     plugin("claim", device, status=1)
@@ -186,14 +186,14 @@ def test_claimed_until_ready_and_given_back(plugin, lender, node, rest):
     waiting = plugin.start("release", device)
     assert device in waiting.stderr.readline()
     lender.give_back_after_a_try()
-    said = waiting.communicate(timeout=40)
+    said = waiting.communicate(timeout=120)
     assert waiting.returncode == 0 and said[0] == f"{CLAIM}/{device} released\n", said
     assert plugin("release", device, status=1) == "" and "it is not claimed" in plugin.said
 
 
 def test_what_is_refused_is_waited_for_with_its_reason(plugin, lender, node):
     device = name(node, NIC)
-    assert plugin("claim", device, "--timeout", "3s", status=3) == ""
+    assert plugin("claim", device, "--timeout", "6s", status=3) == ""
     assert f"{device}: HostNetwork: eth0 has the default route" in plugin.said
     assert "kubectl hostdev why" in plugin.said
     assert plugin("release", device, "-o", "name") == f"{CLAIM}/{device}\n"
@@ -216,7 +216,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_claim(plugin, lender, node, r
     wait_until(lambda: rest.request("GET", f"{CLAIMS}/{device}")[0] == 200, 20)
     wait_until(lambda: "HostNetwork" in json.dumps(rest.get(f"{CLAIMS}/{device}").get("status", {})), 20)
     os.killpg(waiting.pid, signal.SIGINT)
-    out, said = waiting.communicate(timeout=10)
+    out, said = waiting.communicate(timeout=120)
     assert waiting.returncode == 130 and out == "", said
     assert "Interrupted. Claims that were created stay; `kubectl hostdev release` deletes them." in said
     assert rest.request("GET", f"{CLAIMS}/{device}")[0] == 200
@@ -284,7 +284,7 @@ def test_a_refused_deletion_is_one_event_and_a_release_that_waits_is_none(plugin
         return [event for event in plugin.events() if event["reason"] == "ClaimRefused"
                 and event["involvedObject"]["name"] == device]
 
-    assert plugin("release", device, "--timeout", "4s", status=3) == ""
+    assert plugin("release", device, "--timeout", "6s", status=3) == ""
     # There is no such pod any more.
     assert f"{device}: its pod is deleted: waiting until the kubelet lists the device as free" in plugin.said
     assert "denied" not in plugin.said
@@ -294,7 +294,7 @@ def test_a_refused_deletion_is_one_event_and_a_release_that_waits_is_none(plugin
     wait_until(refusals, 20, "the event")
     assert [event.get("count") or 1 for event in refusals()] == [1]
     world.status(owned, {"allocations": None})
-    wait_until(lambda: plugin("release", device, "--timeout", "20s", status=None), 20, "the release")
+    wait_until(lambda: plugin("release", device, "--timeout", "120s", status=None), 20, "the release")
     world.delete(owned)
 
 
@@ -366,7 +366,7 @@ def test_who_may_read_one_device_alone_claims_it(plugin, lender, identities, ins
     try:
         wait_until(lambda: subprocess.run([nora.kubectl, "auth", "can-i", "create", "pcideviceclaims"],
                                           env=nora.env, capture_output=True).returncode == 0, 20, "her role")
-        assert nora("claim", device, "--timeout", "20s") == f"{CLAIM}/{device} ready\n"
+        assert nora("claim", device, "--timeout", "120s") == f"{CLAIM}/{device} ready\n"
         assert "State:       + available" in nora("why", device)
         assert "forbidden" in nora.said
         nora("claim", name(node, THIRD), status=1)
@@ -391,7 +391,7 @@ def test_who_may_read_one_device_alone_claims_it(plugin, lender, identities, ins
         waiting = nora.start("release", device)
         wait_until(lambda: "deletionTimestamp" in rest.get(f"{CLAIMS}/{device}")["metadata"], 10)
         lender.give_back_after_a_try()
-        assert waiting.wait(40) == 0
+        assert waiting.wait(120) == 0
     finally:
         installed.kubectl("delete", "clusterrolebinding,clusterrole", user, "--ignore-not-found")
 
@@ -444,7 +444,7 @@ def test_kubectl_completes_devices_of_the_cluster(plugin, lender, node):
     """It asks kubectl_complete-hostdev, which lies beside the plugin. Shells: test_completion.py."""
     def offers(*words):
         run = subprocess.run([plugin.kubectl, "__complete", "hostdev", *words], env=plugin.env, text=True,
-                             capture_output=True, timeout=60)
+                             capture_output=True, timeout=200)
         return [line.split("\t")[0] for line in run.stdout.splitlines()]
 
     offered = offers("claim", node)
@@ -520,7 +520,7 @@ def test_a_reader_who_leaves_is_no_error(plugin, lender, node):
     ours, theirs = os.pipe()
     os.close(ours)
     run = subprocess.run([plugin.kubectl, "hostdev", "tree"], env=plugin.env, stdout=theirs, stderr=subprocess.PIPE,
-                         text=True, timeout=60, preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))
+                         text=True, timeout=200, preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))
     os.close(theirs)
     assert run.returncode == -signal.SIGPIPE and run.stderr == "", run
 

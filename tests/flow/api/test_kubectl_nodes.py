@@ -68,7 +68,7 @@ def test_a_claim_warns_at_once(plugin, scene, node):  # noqa: F811
     assert "NotReady" not in plugin.said
     plugin("release", scene.name, "--no-wait")
     scene.sicken()
-    assert plugin("claim", scene.name, "--timeout", "3s", status=3) == ""
+    assert plugin("claim", scene.name, "--timeout", "6s", status=3) == ""
     assert re.match(warning, plugin.said), plugin.said
     assert "Timed out" in plugin.said
     plugin("release", scene.name, "--no-wait")
@@ -144,7 +144,7 @@ def test_the_tree_is_watched(plugin, scene, node, world):  # noqa: F811
         assert re.search(rf"{node} +\? NotReady", read())
     finally:
         os.killpg(watching.pid, signal.SIGINT)
-    assert watching.wait(10) == -signal.SIGINT and watching.stdout.read() == "" and watching.stderr.read() == ""
+    assert watching.wait(60) == -signal.SIGINT and watching.stdout.read() == "" and watching.stderr.read() == ""
     plugin("tree", "-w", "-o", "json", status=2)
     assert "--watch supports only -o table" in plugin.said
 

@@ -313,7 +313,7 @@ def test_no_entry_is_lost_to_others_who_write_at_the_same_time(control, kubevirt
     for number, model in enumerate(models):
         claims.append(lend(number, model))
         time.sleep(0.3)
-    thread.join(60)
+    thread.join(200)
     assert not thread.is_alive()
     wait_until(lambda: same(kubevirt.permitted(), theirs + [ours(model) for model in models]), 20)
     for claim in claims:

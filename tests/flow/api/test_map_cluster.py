@@ -109,7 +109,7 @@ def proxied(cluster, kubeconfig, *flags):
         yield "http://" + process.stdout.readline().strip().rsplit(" ", 1)[1]
     finally:
         process.terminate()
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
 
 def documented_flags(secret):
@@ -175,7 +175,7 @@ def press(page, act):
 def test_the_page_is_all_that_the_controller_serves(service, addresses):
     """Not its metrics, and no data: with its headers, and only for reading."""
     def ask(method, path):
-        connection = HTTPConnection(*service, timeout=10)
+        connection = HTTPConnection(*service, timeout=60)
         connection.request(method, path)
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read().decode()
@@ -243,7 +243,7 @@ def test_the_cards_are_those_of_the_local_map(installed, page, rack, scene):
     page.wait(f"cards.size === {DEVICES}")
 
 
-def test_changes_are_followed_within_two_seconds(page, rack, scene):
+def test_changes_are_followed(page, rack, scene):
     free = rack["claimable"]
     claim = scene.claim(free, "False", "Binding", "unbind from e1000e")
     page.wait(f"{card(free)}.data.state === 'pending'")
@@ -376,7 +376,7 @@ def test_other_requests_do_not_pass_the_documented_proxy(addresses):
     secret = at.path.split("/")[1]
 
     def status(path, **headers):
-        connection = HTTPConnection(at.hostname, at.port, timeout=10)
+        connection = HTTPConnection(at.hostname, at.port, timeout=60)
         connection.request("GET", path, headers=headers)
         return connection.getresponse().status
     assert status(f"/{secret}{CLAIMS}") == 200
@@ -395,7 +395,7 @@ def test_another_web_page_cannot_claim(addresses, rack, rest):
     body = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim", "metadata": {"name": name}}
 
     def post(path):
-        connection = HTTPConnection(at.hostname, at.port, timeout=10)
+        connection = HTTPConnection(at.hostname, at.port, timeout=60)
         connection.request("POST", f"{path}?dryRun=All", json.dumps(body), {"Origin": "http://evil.example"})
         return connection.getresponse().status
     assert [post(CLAIMS), post(f"/{'0' * 32}{CLAIMS}")] == [404, 404]

@@ -102,7 +102,7 @@ def test_figures_are_those_of_the_program(monitored):
     pid = monitored.agent.process.pid
     pages = int(open(f"/proc/{pid}/statm").read().split()[1])
     assert abs(scrape.value("process_resident_memory_bytes") - pages * 4096) < 2 << 20
-    assert abs(scrape.value("process_start_time_seconds") - time.time()) < 200
+    assert abs(scrape.value("process_start_time_seconds") - time.time()) < 3600
     assert scrape.value("hostdev_gpu_healthy") == len(ADDRESSES)
     monitored.allocate()
     assert monitored.scrape("agent").value("hostdev_plugin_allocations_total", result="done") == 1

@@ -91,12 +91,13 @@ def test_kinds_that_are_installed_later_are_noticed_soon(own, agents):
     agent = agents().start()
     agent.wait_line("list or watch interrupted", "resource=pcidevices", 'reason="not installed"')
     agent.wait_line("devices read")
-    wait_until(lambda: agent.metric("hostdev_watch_troubles_total", 'reason="not installed"') >= 8, 30)
+    # Attempts by the wait for a server that fails would be half a minute apart by now.
+    wait_until(lambda: agent.metric("hostdev_watch_troubles_total", 'resource="pcidevices"', 'reason="not installed"') >= 6, 60)
     assert len(agent.lines("list or watch interrupted", "resource=pcidevices")) == 1, "told once"
     own.install()
     began = time.monotonic()
     agent.wait_converged()
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
     assert agent.ready()
 
 

@@ -43,24 +43,31 @@ def test_two_that_start_together_have_one_leader(replicas):
     assert [replica.leads() for replica in both].count(True) == 1
 
 
-def test_sigterm_hands_over_within_three_seconds(pair, rest):
+def test_sigterm_gives_the_lease_back(pair, rest):
+    """So that nobody has to wait until it has run out."""
     leader, other = pair
+    other.signal(signal.SIGSTOP)
     leader.signal(signal.SIGTERM)
-    began = time.monotonic()
+    try:
+        assert leader.process.wait(60) == 0
+        given_back = lease(rest)
+    finally:
+        other.signal(signal.SIGCONT)
+        began = time.monotonic()
+    assert not given_back.get("holderIdentity"), given_back
     wait_until(other.leads, 20)
-    assert time.monotonic() - began < 3
-    assert leader.process.wait(10) == 0
+    assert time.monotonic() - began < 14, "not only when it would have run out"
     assert lease(rest)["holderIdentity"] == other.identity
     assert lease(rest)["leaseTransitions"] == 1
 
 
 def test_after_kill_9_the_lease_runs_out(pair, rest):
     leader, other = pair
-    leader.kill()
     began = time.monotonic()
+    leader.kill()
     wait_until(other.leads, 30)
-    # As long as the Lease lasts, less the time since its last renewal, and one look.
-    assert 10 < time.monotonic() - began < 19
+    # As long as the Lease lasts, less the time since its last renewal.
+    assert time.monotonic() - began > 10
     assert lease(rest)["holderIdentity"] == other.identity
 
 

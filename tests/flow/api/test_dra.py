@@ -17,7 +17,8 @@ from test_hostdeviceconfig import PATH as CONFIG
 
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 APPLY = "application/apply-patch+yaml"
-AT_ONCE_S = 1
+HEALED_S = 20  # even three times that is less than the five minutes after which a watch lists again
+SETTLED_S = 1
 IDLE_S = 8
 RUNTIME = "containerd://2.2.9"
 
@@ -122,7 +123,7 @@ class Slice:
         found = self.get()
         return None if found is None else [device["name"] for device in found["spec"]["devices"] or []]
 
-    def wait(self, names, timeout=AT_ONCE_S):
+    def wait(self, names, timeout=HEALED_S):
         wait_until(lambda: self.names() == names, timeout, f"{names}, not {self.names()}")
 
 
@@ -208,13 +209,13 @@ def test_an_agent_that_starts_again_finds_its_slice_right(agent, published, clus
         agent.start()
         wait_until(lambda: again.info, 30, "the registration")
         wait_until(lambda: agent.ready() and agent.idle(), 30)
-        time.sleep(AT_ONCE_S)
+        time.sleep(SETTLED_S)
     assert slice_writes(agent, cluster) == writes
     published.rest.request("DELETE", published.path)
     published.wait([NAME])
 
 
-def test_the_slices_are_back_at_once_after_a_kubelets_start(published, rest, node):
+def test_the_slices_are_back_after_a_kubelets_start(published, rest, node):
     """A kubelet removes all slices of its node."""
     for _ in range(5):
         accepted(rest.request("DELETE", f"{SLICES}?fieldSelector=spec.nodeName={node}"))
@@ -228,11 +229,11 @@ def test_the_slices_are_back_at_once_after_a_kubelets_start(published, rest, nod
     pytest.param({"spec": {"pool": {"resourceSliceCount": 2}}}, id="an incomplete pool"),
     pytest.param({"metadata": {"ownerReferences": None}}, id="no owner"),
 ])
-def test_a_foreign_edit_is_healed_at_once(published, rest, edit):
+def test_a_foreign_edit_is_healed(published, rest, edit):
     before = published.get()
     accepted(rest.request("PATCH", published.path, edit, MERGE))
     wait_until(lambda: published.get()["spec"] == before["spec"]
-               and published.get()["metadata"].get("ownerReferences") == before["metadata"]["ownerReferences"], AT_ONCE_S)
+               and published.get()["metadata"].get("ownerReferences") == before["metadata"]["ownerReferences"], HEALED_S)
 
 
 def test_a_slice_of_the_pool_that_is_none_of_ours_goes(published, rest, node):
@@ -240,7 +241,7 @@ def test_a_slice_of_the_pool_that_is_none_of_ours_goes(published, rest, node):
     body["metadata"] = {"name": f"stranger-{node}"}
     body["spec"]["pool"]["generation"] = 7
     accepted(rest.request("POST", SLICES, body))
-    wait_until(lambda: rest.request("GET", f"{SLICES}/stranger-{node}")[0] == 404, AT_ONCE_S)
+    wait_until(lambda: rest.request("GET", f"{SLICES}/stranger-{node}")[0] == 404, HEALED_S)
     assert published.names() == [NAME]
 
 

@@ -1,9 +1,11 @@
 """`kubectl hostdev claim --resource`: all devices or none, also when others are faster, may not, or press Ctrl-C."""
 
 import json
+import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -111,7 +113,7 @@ def test_free_ones_are_claimed_and_printed(plugin, shelf):  # noqa: F811
 
     waiting = plugin.start(*want)
     shelf.make_ready(first, second)
-    out, said = waiting.communicate(timeout=60)
+    out, said = waiting.communicate(timeout=200)
     assert (waiting.returncode, out) == (0, lines("ready", first, second)), said
     assert shelf.claimed() == [first, taken, second]
 
@@ -336,25 +338,32 @@ def test_a_server_that_fails_ends_the_attempt(plugin, proxy, shelf):  # noqa: F8
     assert "nothing is claimed" not in plugin.said and shelf.claimed() == [second]
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_releases_what_was_claimed(plugin, proxy, shelf, times):  # noqa: F811
+def pending(pid):
+    """Signals that a process has not taken yet: two of a kind would be one."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return sum(int(mask, 16) for mask in re.findall(r"^(?:Sig|Shd)Pnd:\s+(\w+)", status, re.MULTILINE))
+
+
+@pytest.mark.parametrize("times,request_s", [(1, 6), (2, 120)])
+def test_ctrl_c_releases_what_was_claimed(plugin, proxy, shelf, times, request_s):  # noqa: F811
     """The second time it ends the command, which says what is left."""
     first, _ = shelf.add(), shelf.add()
     proxy.rules([{"verb": "write", "path": CREATE, "after": 1, "fault": "hang"}])
-    running = plugin.start("claim", "--resource", shelf.resource, "--count", "2", "--request-timeout", "6s", "--server",
-                           proxy.server)
+    running = plugin.start("claim", "--resource", shelf.resource, "--count", "2", "--request-timeout", f"{request_s}s",
+                           "--server", proxy.server)
     wait_until(lambda: proxy.rules()[0]["met"], 20, "the second claim")
     began = time.monotonic()
     for _ in range(times):
         running.send_signal(signal.SIGINT)
+        wait_until(lambda: running.poll() is not None or not pending(running.pid), 20, "it has got the signal")
         time.sleep(0.3)
-    out, said = running.communicate(timeout=60)
+    out, said = running.communicate(timeout=200)
     assert (running.returncode, out) == (130, ""), said
     assert "Interrupted: what was claimed is released" in said
     if times == 1:
         assert f"released again: {first}" in said and shelf.claimed() == []
     else:
-        assert time.monotonic() - began < 4, said
+        assert time.monotonic() - began < request_s / 2, said
         assert f"still claimed: {first}: " in said and shelf.claimed() == [first]
 
 
@@ -364,7 +373,7 @@ def test_ctrl_c_while_it_waits_leaves_the_claims(plugin, shelf):  # noqa: F811
     wait_until(lambda: shelf.claimed() == names, 20, "the claims")
     time.sleep(0.5)
     running.send_signal(signal.SIGINT)
-    out, said = running.communicate(timeout=60)
+    out, said = running.communicate(timeout=200)
     assert (running.returncode, out) == (130, "") and "Claims that were created stay" in said
     assert shelf.claimed() == names
 
@@ -372,7 +381,7 @@ def test_ctrl_c_while_it_waits_leaves_the_claims(plugin, shelf):  # noqa: F811
 def test_the_time_counts_for_all(plugin, proxy, shelf):  # noqa: F811
     first, _ = shelf.add(), shelf.add()
     proxy.rules([{"verb": "write", "path": CREATE, "after": 1, "fault": "hang"}])
-    assert plugin("claim", "--resource", shelf.resource, "--count", "2", "--timeout", "3s", "--server", proxy.server,
+    assert plugin("claim", "--resource", shelf.resource, "--count", "2", "--timeout", "6s", "--server", proxy.server,
                   status=3) == ""
     assert "timed out (--timeout)" in plugin.said and f"released again: {first}" in plugin.said
     assert shelf.claimed() == []
@@ -388,7 +397,7 @@ def test_of_two_users_none_has_half(plugin, shelf, devices, winners):  # noqa: F
     for _ in range(3):
         runs = [plugin.start("claim", "--resource", shelf.resource, "--count", "2", "--no-wait", "-o", "name")
                 for _ in range(2)]
-        ends = [run.communicate(timeout=60) for run in runs]
+        ends = [run.communicate(timeout=200) for run in runs]
         got = [out.split() for out, _ in ends]
         assert sorted(run.returncode for run in runs) == ([0, 0] if winners == 2 else [0, 1]), ends
         assert sorted(len(names) for names in got) == ([2, 2] if winners == 2 else [0, 2]), ends

@@ -79,23 +79,22 @@ def test_only_loopback_listens(served):
 
 def test_who_stalls_does_not_keep_the_owner_out(served, page):
     """Connections without the token, half of which have sent half a header."""
-    stalled = []
+    stalled, start = [], time.monotonic()
     try:
         for number in range(100):
-            stalled.append(socket.create_connection((served.at.hostname, served.at.port), timeout=10))
+            stalled.append(socket.create_connection((served.at.hostname, served.at.port), timeout=60))
             if number % 2:
                 stalled[-1].sendall(b"GET /0123456789abcdef/ HTTP/1.1\r\nHost: 127.0.0.1:")
-        start = time.monotonic()
         assert served.request()[0] == 200
+        assert time.monotonic() - start < 5, "not only after these were given up"
         connection, answer = served.listen()
         assert answer.status == 200 and answer.readline().startswith(b"retry:")
         connection.close()
         page.run("connect()")
-        page.wait("document.getElementById('link').dataset.link === 'live'", 5)
         assert stalled[0].recv(1) == b""  # the oldest has gone
-        stalled[-1].settimeout(10)
         assert stalled[-1].recv(1) == b""  # and nobody stays
-        assert time.monotonic() - start < 9
+        assert time.monotonic() - start < 30, "as long as who has the token may stay"
+        page.wait("document.getElementById('link').dataset.link === 'live'")
     finally:
         for one in stalled:
             one.close()
@@ -185,7 +184,7 @@ def test_a_folder_that_others_look_into_is_not_used(opened, tmp_path, mode):
 
 def test_a_port_in_use_is_explained(crds, served):
     run = subprocess.run([program("kubectl-hostdev"), "map", "--kubeconfig", crds.kubeconfig, "--port", str(served.at.port)],
-                         env=clean_environment(), capture_output=True, text=True, timeout=20)
+                         env=clean_environment(), capture_output=True, text=True, timeout=60)
     assert run.returncode == 1
     assert f"port {served.at.port}" in run.stderr and "in use" in run.stderr
     assert "choose another with --port" in run.stderr and "off" not in run.stderr

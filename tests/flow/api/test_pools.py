@@ -34,6 +34,12 @@ def pool_writes(cluster, resource_name, since=0):
             and event["responseStatus"]["code"] in (200, 201)]
 
 
+def runs_and_writes(controller):
+    """How often it has looked at a pool, and how often it has written one."""
+    return (controller.metric("hostdev_reconcile_duration_seconds_count", 'queue="devicepools"'),
+            controller.metric("hostdev_api_requests_total", 'resource="devicepools"', 'verb="patch"'))
+
+
 def test_a_pool_comes_with_its_first_device_and_goes_with_its_last(controller, world, node, resource):
     world.node(node)
     devices = [world.device(node, number, resource) for number in range(3)]
@@ -51,21 +57,25 @@ def test_a_pool_comes_with_its_first_device_and_goes_with_its_last(controller, w
     wait_until(lambda: world.pool(resource) is None, 10)
 
 
-def test_many_changes_are_few_writes(controller, crds, world, node, resource):
+def test_many_changes_are_one_run_a_second(controller, world, node, resource):
+    """A run begins a second after the first change. One that meets more changes while it writes goes on with them, so how
+    many writes it makes depends on the machine; they are fewer than the changes all the same.
+    """
+    changes = 59
     world.node(node)
     world.device(node, 0, resource)
     wait_until(lambda: world.counts(resource) == (1, 0, 0, 0, 1), 10)
-    before = len(crds.audit())
-    began = time.monotonic()
-    for number in range(1, 60):
+    wait_until(lambda: controller.metric("hostdev_queue_waiting", 'queue="devicepools"') == 0, 10, "nothing due")
+    began, before = time.monotonic(), runs_and_writes(controller)
+    for number in range(1, changes + 1):
         world.device(node, number, resource)
-    wait_until(lambda: world.counts(resource) == (60, 0, 0, 0, 1), 10)
+    wait_until(lambda: world.counts(resource) == (changes + 1, 0, 0, 0, 1), 10)
+    wait_until(lambda: runs_and_writes(controller)[0] > before[0], 10, "the end of a run")
+    runs, writes = (now - then for now, then in zip(runs_and_writes(controller), before))
     seconds = time.monotonic() - began
-    time.sleep(1)  # the audit log is written behind
-    writes = pool_writes(crds, resource, before)
-    told = [(event["requestReceivedTimestamp"], event["verb"]) for event in writes]
-    # One a second; a busy machine is late with one, and the next is right behind it.
-    assert 1 <= len(writes) <= 2 * (seconds + 1), f"{len(writes)} in {seconds} s: {told}"
+    told = f"{runs} runs with {writes} writes of {changes} changes in {seconds} s"
+    assert runs <= 2 * (seconds + 1), told
+    assert writes < changes, told
 
 
 def test_nothing_is_written_when_nothing_changes(controller, crds, world, node, resource):

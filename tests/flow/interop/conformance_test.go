@@ -60,7 +60,7 @@ func TestServerConformsToHTTP2(t *testing.T) {
 	p := serve(t)
 	at := forward(t, p.path)
 	h2spec := &config.Config{
-		Host: at.IP.String(), Port: at.Port, Path: "/", Timeout: 6 * time.Second, MaxHeaderLen: 4000, Strict: true,
+		Host: at.IP.String(), Port: at.Port, Path: "/", Timeout: 2 * time.Second, MaxHeaderLen: 4000, Strict: true,
 	}
 
 	total := 0

@@ -214,15 +214,13 @@ func gaps(calls []time.Time) []time.Duration {
 	return all
 }
 
-const attempted = 12 // calls: the wait before the last one is 0.8 s or longer, if each is about twice the one before
-
-// backsOff makes sure that waits become ever longer.
-func backsOff(t *testing.T, waits []time.Duration) {
+// backsOff is true once a wait was long; that takes few calls where each is about twice the one before.
+func backsOff(t *testing.T, waits []time.Duration) bool {
 	t.Helper()
-	t.Logf("waits: %v", waits)
-	if last := waits[attempted-2]; last < 2*quiet {
+	if len(waits) > 16 {
 		t.Fatalf("no back-off: %v", waits)
 	}
+	return len(waits) > 3 && waits[len(waits)-1] > 2*quiet
 }
 
 func TestRow26RegisterIsRefused(t *testing.T) {
@@ -235,14 +233,13 @@ func TestRow26RegisterIsRefused(t *testing.T) {
 	client := plugin.NewDevicePluginClient(dial(t, n.endpoint()))
 	n.expectSoon(fmt.Sprintf(`waiting %s: the kubelet refuses to register '%s': InvalidArgument: `+
 		`the ResourceName is invalid\x0amsg="no"`, resource, resource))
-	for end := time.Now().Add(patience); len(k.attempts()) < attempted; {
+	for end := time.Now().Add(patience); !backsOff(t, gaps(k.attempts())); {
 		if time.Now().After(end) {
 			t.Fatalf("%d calls", len(k.attempts()))
 		}
 		n.allocates(client)
 		time.Sleep(10 * time.Millisecond)
 	}
-	backsOff(t, gaps(k.attempts()))
 	k.setBefore(nil)
 	k.takes(1)
 	n.expectSoon("registered " + resource)
@@ -318,7 +315,7 @@ func TestRow26RegisterConnectionIsDropped(t *testing.T) {
 	}()
 	client := plugin.NewDevicePluginClient(dial(t, n.endpoint()))
 	var calls []time.Time
-	for len(calls) < attempted {
+	for !backsOff(t, gaps(calls)) {
 		select {
 		case at := <-dropped:
 			calls = append(calls, at)
@@ -327,7 +324,6 @@ func TestRow26RegisterConnectionIsDropped(t *testing.T) {
 		}
 		n.allocates(client)
 	}
-	backsOff(t, gaps(calls))
 	listener.Close()
 	k, began := startKubelet(t, n.dir)
 	reportTimes(t, "kubelet.sock made anew to registered", []time.Duration{k.takes(1).at.Sub(began)})

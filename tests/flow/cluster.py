@@ -21,15 +21,15 @@ SLOWNESS = 3  # a machine that takes three times as long as usual passes too
 
 
 def wait_until(check, timeout=10.0, what=None):
-    """The first true value of check(), tried twenty times a second, or half of the time where it takes longer. @timeout
-    is what a usual machine needs."""
+    """The first true value of check(), tried twenty times a second, or a third of the time where it takes longer, because
+    what it waits for needs the processor, too. @timeout is what a usual machine needs."""
     timeout *= SLOWNESS
     end = time.monotonic() + timeout
     began = time.monotonic()
     while not (value := check()):
         now = time.monotonic()
         assert now < end, f"not within {timeout} s: {what() if callable(what) else what or check}"
-        time.sleep(max(0.05, now - began))
+        time.sleep(max(0.05, 2 * (now - began)))
         began = time.monotonic()
     return value
 

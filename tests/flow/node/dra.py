@@ -159,11 +159,10 @@ class Dra:
 
     def files(self):
         """{path: content} of what is prepared on the node: CDI files, metadata and checkpoints."""
-        text = self.guest.sh(f"find {CDI} {PLUGIN} -type f -name '*.json' 2>/dev/null | sort | xargs -r tar -cPf - | base64")
-        if not text:
-            return {}
-        with tarfile.open(fileobj=io.BytesIO(base64.b64decode(text))) as archive:
-            return {member.name: archive.extractfile(member).read() for member in archive}
+        text = self.guest.sh(f"find {CDI} {PLUGIN} -type f -name '*.json' 2>/dev/null | tar -cPf - -T -")
+        with tarfile.open(fileobj=io.BytesIO(text.encode())) as archive:
+            return {member.name: archive.extractfile(member).read()
+                    for member in sorted(archive, key=lambda member: member.name)}
 
     def cdi_files(self):
         return [path for path in self.files() if path.startswith(CDI)]

@@ -85,14 +85,18 @@ class NodeAgent:
             return False
 
     def _is_ready(self):
+        return self._ask("/readyz") + "read -rt 30 line <&3; [[ $line == 'HTTP/1.1 200'* ]]"
+
+    def _ask(self, path):
+        """bash, which starts faster than curl, has the answer at its descriptor 3."""
         host, port = self.listen.split(":")
         return (f"exec 3<>/dev/tcp/{host}/{port}; "
-                r"printf 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3; "
-                "read -rt 30 line <&3; [[ $line == 'HTTP/1.1 200'* ]]")
+                f"printf 'GET {path} HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n' >&3; ")
 
     def metrics(self):
         """Samples by (name, labels as text)."""
-        text = self.guest.run("curl", "-fsS", f"http://{self.listen}/metrics")
+        head, _, text = self.guest.run("bash", "-euc", self._ask("/metrics") + "cat <&3").partition("\n\n")
+        assert " 200 " in head.splitlines()[0] and "chunked" not in head, head
         samples = {}
         for line in text.splitlines():
             if match := SAMPLE.match(line):

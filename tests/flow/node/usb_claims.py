@@ -85,7 +85,8 @@ class UsbClaims:
     def path(self, port):
         """The node of the device in a socket, as the kernel has it now; None: the socket is empty."""
         numbers = self.node.guest.sh(
-            f"cd /sys/bus/usb/devices/{port} 2>/dev/null && printf '%03d/%03d' $(cat busnum) $(cat devnum) || true")
+            f"cd /sys/bus/usb/devices/{port} 2>/dev/null && read -r bus <busnum && read -r device <devnum && "
+            "printf '%03d/%03d' $bus $device || true")
         return f"/dev/bus/usb/{numbers}" if numbers else None
 
     def owner(self, path):

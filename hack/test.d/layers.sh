@@ -118,12 +118,12 @@ prepare_previous() {
 
 # flow_tests LAYER PROCESSES SECONDS [load]: that many share the files, with `load` the tests; each process has a control
 # plane (and a machine) of its own, if the tests need one.
-# A test that hangs ends after five minutes, and the layer after SECONDS or ten failures: a result that says where is
+# A test that hangs ends after ten minutes, and the layer after SECONDS or ten failures: a result that says where is
 # worth more.
 flow_tests() {
 	local layer=$1 processes=$2 seconds=$3 dist=${4:-loadfile} junit=$LOGS/$1.xml
 	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra
-		--timeout 300 -o timeout_func_only=true)
+		--timeout 600 -o timeout_func_only=true)
 	local -a limited=(timeout --signal INT --kill-after 60) tests=("$ROOT/tests/flow/$layer")
 	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
 	[[ -z $CHANGED ]] || mapfile -t tests < <(changed_parts "$layer" | sed "s|^|$ROOT/tests/flow/|")

@@ -1,6 +1,7 @@
 """The alerts of manifests/components/monitoring: promtool takes and tests them, and there is a runbook for each."""
 
 import concurrent.futures
+import copy
 import re
 
 import pytest
@@ -21,24 +22,31 @@ EQUIVALENT = {
 PARTS = ("Meaning", "Diagnosis", "Mitigation")
 
 
-def judge(folder, change=None):
+def judge(folder, change=lambda rule: rule):
     """promtool runs the tests on the rules, each of which @change may have made another; {alert that failed}, output."""
-    folder.mkdir(exist_ok=True)
-    rules = plain_rules(folder / "rules.yaml")
-    written = yaml.safe_load(rules.read_text())
-    for group in written["groups"]:
-        group["rules"] = [change(rule) for rule in group["rules"]] if change else group["rules"]
-    rules.write_text(yaml.safe_dump(written))
-    (folder / "tests.yaml").write_text(TESTS.read_text())
-    return judged(promtool("test", "rules", "tests.yaml", cwd=folder))
+    written = yaml.safe_load(TESTS.read_text())
+    return run_each(folder, {name: change(copy.deepcopy(rule)) for name, rule in alerts().items()},
+                    lambda name: {**written, "tests": list(concerning(written["tests"], name))})
+
+
+def concerning(tests, name):
+    """Those of the alert, of each what is about it."""
+    for test in tests:
+        if cases := [case for case in test["alert_rule_test"] if case["alertname"] == name]:
+            yield {**test, "alert_rule_test": cases}
 
 
 def judge_edges(folder, rules):
-    """The same of alert_edges.py on @rules, one by one: promtool works out all rules of a file for each of its tests."""
+    """The same of alert_edges.py on @rules."""
+    return run_each(folder, rules, edges)
+
+
+def run_each(folder, rules, tests):
+    """One by one: promtool works out all rules of a file for each of its tests."""
     folder.mkdir(exist_ok=True)
     for name, rule in rules.items():
         (folder / f"{name}.rules").write_text(yaml.safe_dump({"groups": [{"name": "one", "rules": [rule]}]}))
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(edges(name)))
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump({**tests(name), "rule_files": [f"{name}.rules"]}))
     return judged(promtool("test", "rules", *(f"{name}.yaml" for name in rules), cwd=folder))
 
 

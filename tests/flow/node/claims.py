@@ -42,8 +42,8 @@ class Function:
         return self.guest.sh(f"readlink {self.folder}/driver || true").strip().split("/")[-1] or None
 
     def drivers(self):
-        """(driver, override)"""
-        return drivers(self.guest)[self.address]
+        """(driver, override); None: there is no such device."""
+        return drivers(self.guest).get(self.address)
 
     def group(self):
         return self.guest.sh(f"basename $(readlink {self.folder}/iommu_group)").strip()

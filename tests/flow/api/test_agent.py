@@ -312,8 +312,8 @@ def off_processor_s(agent):
 
 
 def test_a_storm_of_uevents_is_one_look(cluster, agent, machine):
-    """5,000 of them, none of which changed anything. Where a busy machine pauses between two, or the agent does not get the
-    processor, there may be one more, and in a storm that lasts there is one every five seconds.
+    """5,000 uevents that change nothing cause few scans. A pause between two uevents, or a time in which the agent does not
+    run, may cause one more scan; a long storm causes one every five seconds.
     """
     scans, writes, waited = agent.scans(), len(agent.audit(cluster)), off_processor_s(agent)
     hints = agent.metric("hostdev_change_hints_total")

@@ -44,7 +44,7 @@ def test_two_that_start_together_have_one_leader(replicas):
 
 
 def test_sigterm_gives_the_lease_back(pair, rest):
-    """So that nobody has to wait until it has run out."""
+    """The other replica leads without waiting for the Lease to expire."""
     leader, other = pair
     other.signal(signal.SIGSTOP)
     leader.signal(signal.SIGTERM)

@@ -71,7 +71,7 @@ def test_many_changes_are_one_run_a_second(controller, world, node, resource):
         world.device(node, number, resource)
     wait_until(lambda: world.counts(resource) == (changes + 1, 0, 0, 0, 1), 10)
     wait_until(lambda: runs_and_writes(controller)[0] > before[0], 10, "the end of a run")
-    runs, writes = (now - then for now, then in zip(runs_and_writes(controller), before))
+    runs, writes = (after - earlier for after, earlier in zip(runs_and_writes(controller), before))
     seconds = time.monotonic() - began
     told = f"{runs} runs with {writes} writes of {changes} changes in {seconds} s"
     assert runs <= 2 * (seconds + 1), told

@@ -113,7 +113,7 @@ def hints(agent):
 
 
 def settle(agent):
-    """Until it has looked at all that it was told of."""
+    """Return when the agent has scanned for every uevent that it was told of."""
     while True:
         before = hints(agent)
         time.sleep(SLOW_SCAN_S * 1.5)

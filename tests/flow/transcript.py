@@ -12,11 +12,14 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
+from cluster import SLOWNESS
+
 FENCE = re.compile(r"^( *)```(.*)$")
 AGE = re.compile(r"(?<![\w.-])(?:\d+[smhd])+(?![\w.-])")
 # As kubectl and its plugin say them: it must fail.
 REFUSALS = ("Error from server", "The request is invalid", "kubectl hostdev ", "  HostNetwork: ")
 HIDDEN = re.compile(r"\bdenied\b|^Error from server")  # no reader takes such a line for left out
+TIMEOUT = re.compile(r"--timeout=(\d+)s\b")
 LOOKS = ("kubectl get ", *(f"kubectl hostdev {verb} " for verb in ("tree", "why", "who", "top")))
 
 
@@ -126,9 +129,13 @@ class Shell:
             text = text.replace(written, meant)
         return text
 
+    def _patient(self, text):
+        """kubectl waits as long as a slow machine needs."""
+        return TIMEOUT.sub(lambda wait: f"--timeout={int(wait[1]) * SLOWNESS}s", text)
+
     def _run_once(self, command):
-        run = subprocess.run(["bash", "-c", self._here(command.text)], cwd=self.folder, env=self.env, text=True,
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240)
+        run = subprocess.run(["bash", "-c", self._patient(self._here(command.text))], cwd=self.folder, env=self.env, text=True,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240 * SLOWNESS)
         return run.returncode, run.stdout
 
     def run(self, command):

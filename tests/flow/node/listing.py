@@ -10,7 +10,7 @@ SLOT = re.compile(
     r".*\[(?P<vendor>[\da-f]{4}):(?P<device>[\da-f]{4})\](?: \(rev (?P<revision>[\da-f]{2})\))?")
 SUBSYSTEM = re.compile(r"^\tSubsystem: .*\[([\da-f]{4}):([\da-f]{4})\]")
 DRIVER = re.compile(r"^\tKernel driver in use: (\S+)")
-GROUPS = "cd /sys/kernel/iommu_groups && for f in */devices/*; do echo $f; done"
+GROUPS = "cd /sys/kernel/iommu_groups && for f in */devices/????:??:??.?; do echo $f; done"  # not mediated devices
 LINKS = "cd /sys/bus/pci/devices && readlink *"  # one program for all of them: an emulator starts few
 NODES = "cd /sys/bus/pci/devices && grep -H . */numa_node"
 BRIDGE = "0604"

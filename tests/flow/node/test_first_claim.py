@@ -3,6 +3,7 @@ as hack/up installs it: pods of a real kubelet, from the images of hack/image.
 """
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -31,15 +32,18 @@ def shell(hostdev):  # noqa: F811
     stick = next(one["metadata"]["name"] for one in cluster.get("usbdevices", "--selector", f"nodename={NODE}")
                  if one["status"]["serialNumber"] == STICK)
     replace = {DOCS_STICK: stick, DOCS_STICK.upper(): stick.upper()} | replace
-    yield Shell(ROOT, f"{Path(cluster._kubectl).parent}:{os.path.abspath(PROGRAMS)}", cluster.kubeconfig, replace)
-    cluster.kubectl("delete", "pod", "try", "stick", "serial", "-n", "default", "--ignore-not-found", "--timeout=180s")
-    cluster.kubectl("delete", "hostdeviceconfig", "default", "--ignore-not-found")
-    wait_until(lambda: not cluster.get("mediateddevices"), 60, "no mediated devices")
-    wait_until(lambda: not cluster.get("usbdevice", stick)["status"].get("allocations"), 60, "no pod with the stick")
-    cluster.kubectl("delete", "usbdeviceclaim", stick, "--ignore-not-found", "--timeout=180s")
-    wait_until(lambda: not hostdev.node.pci_object(NIC)["status"].get("allocations"), 60, "no pod with the NIC")
-    cluster.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--ignore-not-found", "--timeout=180s")
-    hostdev.kubelet.wait_allocatable(RESOURCE, 0)
+    with ExitStack() as end:  # the last line first, and each whatever became of the others
+        end.callback(hostdev.kubelet.wait_allocatable, RESOURCE, 0)
+        end.callback(cluster.kubectl, "delete", "pcideviceclaim", pci_name(NIC), "--ignore-not-found", "--timeout=180s")
+        end.callback(wait_until, lambda: not hostdev.node.pci_object(NIC)["status"].get("allocations"), 60, "no pod with the NIC")
+        end.callback(cluster.kubectl, "delete", "usbdeviceclaim", stick, "--ignore-not-found", "--timeout=180s")
+        end.callback(wait_until, lambda: not cluster.get("usbdevice", stick)["status"].get("allocations"), 60,
+                     "no pod with the stick")
+        end.callback(wait_until, lambda: not cluster.get("mediateddevices"), 60, "no mediated devices")
+        end.callback(cluster.kubectl, "delete", "hostdeviceconfig", "default", "--ignore-not-found")
+        end.callback(cluster.kubectl, "delete", "pod", "try", "stick", "serial", "-n", "default", "--ignore-not-found",
+                     "--timeout=180s")
+        yield Shell(ROOT, f"{Path(cluster._kubectl).parent}:{os.path.abspath(PROGRAMS)}", cluster.kubeconfig, replace)
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)

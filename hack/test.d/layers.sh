@@ -116,16 +116,16 @@ prepare_previous() {
 	((status == 0 || status == 3)) || record failed build-previous
 }
 
-# flow_tests LAYER PROCESSES SECONDS [load]: that many share the files, with `load` the tests; each process has a control
-# plane (and a machine) of its own, if the tests need one.
+# flow_tests LAYER PROCESSES SECONDS [load | loadfile [TESTS]]: that many share the files, with `load` the tests; each
+# process has a control plane (and a machine) of its own, if the tests need one. TESTS are those of the layer's folder.
 # A test that hangs ends after ten minutes, and the layer after SECONDS or ten failures: a result that says where is
 # worth more.
 flow_tests() {
 	local layer=$1 processes=$2 seconds=$3 dist=${4:-loadfile} junit=$LOGS/$1.xml
 	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra
 		--timeout 600 -o timeout_func_only=true)
-	local -a limited=(timeout --signal INT --kill-after 60) tests=("$ROOT/tests/flow/$layer")
-	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
+	local -a limited=(timeout --signal INT --kill-after 60) tests=("$ROOT/tests/flow/${5:-$layer}")
+	[[ -e ${tests[0]} ]] || die "there are no tests in ${tests[0]}"
 	[[ -z $CHANGED ]] || mapfile -t tests < <(changed_parts "$layer" | sed "s|^|$ROOT/tests/flow/|")
 	rm -rf "$LOGS/cache-$layer"
 	check_junit "$layer" "$junit" "${limited[@]}" "$seconds" \
@@ -197,6 +197,18 @@ layer_images() {
 	"$ROOT/hack/packages" install build test images
 	check build-minimal build_preset release-minimal
 	flow_tests images 1 1800
+}
+
+# A release of the commit, made twice from clean clones; the first is installed on the node.
+layer_release() {
+	local made=$ROOT/build/test-release
+	rm -rf "$made"
+	prepare_flow
+	check first "$ROOT/hack/release" --output "$made/first" 0.0.0-test
+	check second "$ROOT/hack/release" --output "$made/second" 0.0.0-test
+	check same-bytes diff -r "$made/first" "$made/second"
+	export HOSTDEV_TEST_RELEASE=$made/first
+	flow_tests release 1 1800 loadfile node/test_pods.py
 }
 
 # Stock KubeVirt with virtual machines that run: half an hour to build it, and as long again for what is emulated in an

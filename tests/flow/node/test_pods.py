@@ -1,8 +1,13 @@
-"""hostdev as it is installed: pods of a real kubelet, from the images of hack/image, with no capability but CHOWN."""
+"""hostdev as it is installed: pods of a real kubelet, from the images of hack/image, with no capability but CHOWN.
+
+HOSTDEV_TEST_RELEASE=DIR installs a release of hack/release, made for this machine's architecture and without a registry.
+"""
 
 import json
+import os
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import yaml
@@ -21,11 +26,13 @@ EXAMPLE = ROOT / "manifests/examples/claim-one-device.yaml"
 KINDS = ("daemonset,deployment,poddisruptionbudget,networkpolicy,service,"
          "validatingwebhookconfiguration,mutatingwebhookconfiguration")
 OURS = "app.kubernetes.io/part-of=hostdev"
-CHOWN = 1  # of the agent alone, by manifests/components/usb
+RELEASE = os.environ.get("HOSTDEV_TEST_RELEASE")
+MANIFEST = Path(RELEASE, "install.yaml") if RELEASE else LOCAL
+CHOWN = 1  # of the agent alone, by manifests/components/usb, which install.yaml has not
 
 
 class Pods:
-    """The pods of hostdev on the node, as the overlay has them."""
+    """The pods of hostdev on the node, as the overlay, a folder, or the manifest, a file, has them."""
 
     def __init__(self, booted, kubelet, overlay):
         self.node, self.kubelet, self.overlay = booted, kubelet, overlay
@@ -35,7 +42,8 @@ class Pods:
         return self.cluster.kubectl("-n", NAMESPACE, *words).stdout
 
     def apply(self, *words):
-        self.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", self.overlay, *words)
+        where = "-k" if self.overlay.is_dir() else "-f"
+        self.cluster.kubectl("apply", "--server-side", "--force-conflicts", where, self.overlay, *words)
 
     def install(self):
         self.apply()
@@ -74,6 +82,8 @@ class Pods:
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
+    if RELEASE:
+        return sorted(Path(RELEASE).glob("*.oci.tar"))
     folder = tmp_path_factory.mktemp("images")
     subprocess.run([ROOT / "hack/image", "--programs", PROGRAMS, "--output", folder], check=True)
     return sorted(folder.glob("*.tar"))
@@ -103,7 +113,7 @@ def as_pods(booted, images, overlay=LOCAL, prepare=lambda: None):
 
 @pytest.fixture(scope="module")
 def hostdev(booted, images):
-    with as_pods(booted, images) as made:
+    with as_pods(booted, images, MANIFEST) as made:
         yield made
 
 
@@ -138,7 +148,7 @@ def test_the_processes_have_the_rights_of_the_manifests_and_no_more(hostdev):
     agents, controllers = hostdev.processes("hostdev-agent"), hostdev.processes("hostdev-controller")
     assert (len(agents), len(controllers)) == (1, 2)
     for pid, fields in (agents | controllers).items():
-        rights = CHOWN if pid in agents else 0
+        rights = CHOWN if pid in agents and not RELEASE else 0
         caps = [int(fields[f"Cap{kind}"], 16) for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")]
         assert caps == [0, rights, rights, rights, 0]
         assert (fields["NoNewPrivs"], fields["Seccomp"]) == ("1", "2")

@@ -452,9 +452,12 @@ def test_tools_are_installed_before_anything_is_built(clone):
     assert refused(clone, "--arch", "amd64", "0.2.0").splitlines()[-1] == "hack/packages install build"
 
 
-def test_a_folder_that_cannot_be_made_is_refused_first(clone):
+@pytest.mark.parametrize("folder", ["file", "/proc", "/proc/1"])
+def test_a_folder_that_cannot_be_written_is_refused_first(clone, folder):
     (clone.parent / "file").write_text("")
-    assert "cannot be made" in refused(clone, "--output", clone.parent / "file/out", "0.2.0")
+    (clone / "hack/packages").unlink()  # nothing is looked at after it
+    subprocess.run(["git", "-C", clone, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qam", "two"], check=True)
+    assert "cannot be written into; give another folder" in refused(clone, "--output", clone.parent / folder / "out", "0.2.0")
 
 
 def test_a_release_that_is_there_is_kept(clone):

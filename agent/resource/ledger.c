@@ -400,6 +400,21 @@ bool ledger_wants_written(const struct ledger *ledger)
 	return ledger->unlisted.asked.len > 0 || ledger->unlisted.ids.len > 0;
 }
 
+/* Returns whether there are any. What was asked about before stays, too, until update_unlisted() has
+ * reported it: the kubelet may have written since. */
+static bool ask_unlisted(struct ledger *ledger)
+{
+	struct json_strs now = { 0 };
+	bool any;
+
+	add_unlisted(ledger, &now);
+	any = now.len > 0;
+	for (size_t i = 0; i < now.len; i++)
+		json_strs_add_new(&ledger->unlisted.asked, now.items[i]);
+	json_strs_done(&now);
+	return any;
+}
+
 static void on_answered(void *arg)
 {
 	struct ledger *ledger = arg;
@@ -409,9 +424,7 @@ static void on_answered(void *arg)
 	if (is_silent(ledger))
 		return;
 	clock_timer_stop(ledger->node->clock, unlisted->timer);
-	json_strs_done(&unlisted->asked);
-	add_unlisted(ledger, &unlisted->asked);
-	if (unlisted->asked.len == 0) {
+	if (!ask_unlisted(ledger)) {
 		update_unlisted(ledger);
 		return;
 	}

@@ -518,6 +518,37 @@ static void begin_with_pod(struct scene *scene)
 	pass(scene, 5000);
 }
 
+static bool is_nobodys_yet_unknown(struct scene *scene)
+{
+	auto_free char *holder = NULL;
+
+	return !offers_is_free(scene->offers, NIC, &holder) && !holder;
+}
+
+/* The kubelet writes its checkpoint when the answer to the next question is on the way, too. */
+static void a_pod_that_has_ended_is_told_of_whenever_the_kubelet_writes(void **state)
+{
+	static const char nobody[] = CHECKPOINT_OF("");
+
+	(void)state;
+	for (uint64_t later_ms = 0; later_ms <= 500; later_ms += 50) {
+		struct scene *scene = scene_new();
+
+		begin_with_pod(scene);
+		scene->kubelet.checkpoint = NULL;
+		list_none(scene);
+		while (!is_nobodys_yet_unknown(scene)) /* each question asks the kubelet again */
+			pass(scene, 50);
+		pass(scene, later_ms);
+		str_clear(&scene->stage.log);
+		checkpoint_put(scene, nobody, nobody);
+		pass(scene, 5000);
+		assert_true(told(scene, "changed " NIC "|"));
+		assert_holder(scene, "free");
+		scene_free(scene);
+	}
+}
+
 /* The kubelet forgets a pod that is deleted by force before it ends its processes. */
 static void a_process_of_a_deleted_pod_has_what_the_pod_had(void **state)
 {
@@ -721,6 +752,8 @@ int main(void)
 		  what_an_init_container_has_is_its_pods_until_that_ends, NULL);
 	suite_add(&suite, "a pod that has ended has nothing once the kubelet has written that",
 		  a_pod_that_has_ended_has_nothing_once_the_kubelet_has_written_that, NULL);
+	suite_add(&suite, "a pod that has ended is told of whenever the kubelet writes",
+		  a_pod_that_has_ended_is_told_of_whenever_the_kubelet_writes, NULL);
 	suite_add(&suite, "a process of a deleted pod has what the pod had",
 		  a_process_of_a_deleted_pod_has_what_the_pod_had, NULL);
 	suite_add(&suite, "a pod that is forgotten as the agent begins is known",

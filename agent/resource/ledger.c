@@ -85,7 +85,7 @@ enum {
 	GROWN_ANSWER_MS = 2000, /* a requested answer arrives within this */
 	STARTING_MS = 20000,    /* an admitted pod is in podresources within this */
 	WRITTEN_MS = 100,       /* after the kubelet was made to write its checkpoint     */
-	WRITTEN_CHECKS = 30,    /* so often, until it has                                 */
+	WRITTEN_CHECKS = 100,   /* so often, until it has: it may have to open a stream first   */
 	UNLISTED_MS = 30000,    /* between two questions whether the pod still has them   */
 };
 

@@ -52,7 +52,7 @@ def leave(agent, how):
     agent.process = None  # for who stops it at the end
 
 
-def assert_at_work(agent, within=10):
+def assert_active(agent, within=10):
     """It has taken over and publishes what the machine has now."""
     agent.machine.add("0000:7f:00.0")
     agent.machine.tell()
@@ -70,7 +70,7 @@ def test_the_second_agent_takes_over(agents, first, machine, node, things, end):
     assert second.lines("standing by") and not second.lines(TAKES_OVER) and not second.lines("level=error")
     assert first.metric(STANDING_BY) == 0
     leave(first, end)
-    assert_at_work(second)
+    assert_active(second)
 
 
 SLOW_SCAN_S = 2
@@ -78,12 +78,12 @@ SLOW_SCAN_S = 2
 
 @pytest.fixture
 def slow_helper(tmp_path):
-    """A hostdev-helper of a machine on which a look at the devices takes long."""
+    """A hostdev-helper of a machine on which a scan of the devices takes long."""
     folder = tmp_path / "slow"
     folder.mkdir()
     (folder / "hostdev-names").symlink_to(program("hostdev-names"))
     helper = folder / "hostdev-helper"
-    helper.write_text(f'#!/bin/sh\n[ "$1" != scan ] || {{ sleep {SLOW_SCAN_S}; date +%s.%N >>{folder}/looks; }}\n'
+    helper.write_text(f'#!/bin/sh\n[ "$1" != scan ] || {{ sleep {SLOW_SCAN_S}; date +%s.%N >>{folder}/scans; }}\n'
                       f'exec {program("hostdev-helper")} "$@"\n')
     helper.chmod(0o755)
     return helper
@@ -95,11 +95,11 @@ def seconds(line):
     return told.replace(tzinfo=timezone.utc).timestamp()
 
 
-def read_without_a_look(agent):
-    """Has no look at the devices ended between its turn and when it knew them?"""
+def began_without_a_scan(agent):
+    """Has no scan ended between its takeover and when it knew the devices?"""
     read, turn = seconds(agent.wait_line("devices read")), seconds(agent.wait_line(TAKES_OVER))
-    looks = (Path(agent.flags[agent.flags.index("--helper") + 1]).parent / "looks").read_text().split()
-    return not any(turn < float(look) < read for look in looks)
+    scans = (Path(agent.flags[agent.flags.index("--helper") + 1]).parent / "scans").read_text().split()
+    return not any(turn < float(scan) < read for scan in scans)
 
 
 def number(agent):
@@ -108,7 +108,7 @@ def number(agent):
 
 
 def hints(agent):
-    """How often it has heard of changes; what it takes over leads to a look of its own accord."""
+    """How often it has heard of changes; what it takes over leads to a scan anyway."""
     return agent.metric("hostdev_change_hints_total") - agent.metric("hostdev_change_hints_total", 'source="transition"')
 
 
@@ -122,31 +122,31 @@ def settle(agent):
 
 
 def test_it_begins_with_what_it_has_seen(agents, first, machine, node, slow_helper):
-    """So what is lent is not gone for as long as a look takes; the look after it finds what has come meanwhile. One change of
-    hands is enough: uevents of this machine, for which it looks first, come from other tests, too.
+    """So allocated devices do not disappear for the length of a scan; the next scan finds what came meanwhile. One takeover
+    that no uevent disturbs is enough: other tests cause uevents on this machine, too, for which the agent scans first.
     """
-    at_work = first
+    active = first
     for attempt in range(10):
         second = stands_by(agents(machine, node, ["--helper", slow_helper]).start())
         wait_until(second.ready, 20, "an agent that could take over")
         settle(second)
-        leave(at_work, signal.SIGTERM)
-        undisturbed = read_without_a_look(second)
+        leave(active, signal.SIGTERM)
+        undisturbed = began_without_a_scan(second)
         machine.add(f"0000:7f:00.{attempt}" if attempt < 8 else f"0000:7e:00.{attempt - 8}")
         machine.tell()
         second.wait_converged()
         if undisturbed:
             return
-        at_work = second
-    raise AssertionError("it looks first, or this machine is never quiet for the time of a change of hands")
+        active = second
+    raise AssertionError("it scans first, or this machine is never quiet for as long as a takeover takes")
 
 
-def test_what_came_just_before_its_turn_is_looked_at_first(agents, first, machine, node, slow_helper):
+def test_what_came_just_before_its_takeover_is_scanned_first(agents, first, machine, node, slow_helper):
     second = stands_by(agents(machine, node, ["--helper", slow_helper]).start())
     wait_until(second.ready, 20, "an agent that could take over")
     machine.add("0000:7f:00.0")
     machine.tell()
-    time.sleep(0.5)  # its look at that is under way
+    time.sleep(0.5)  # its scan for that is under way
     leave(first, signal.SIGKILL)
     assert number(second) == number(first) + 1
     second.wait_converged()
@@ -161,7 +161,7 @@ def test_it_writes_nothing_while_it_stands_by(crds, agents, first, machine, node
         machine.add("0000:7e:00.0")
         seen = second.scans()
         machine.tell()
-        wait_until(lambda: second.scans() > seen, 10, "its look at what has changed")
+        wait_until(lambda: second.scans() > seen, 10, "its scan for what has changed")
         time.sleep(1)
         assert len(first.audit(crds)) == before
         assert [name.rsplit("-", 1)[1] for _, name in first.difference()] == ["00007e000"]
@@ -174,13 +174,13 @@ def test_a_third_waits_for_the_second(agents, first, machine, node):
     """Whichever of them has the lock, the other goes on standing by."""
     others = [stands_by(agents(machine, node).start()) for _ in range(2)]
     first.stop()
-    at_work = wait_until(lambda: [agent for agent in others if agent.lines(TAKES_OVER)], 10)
-    assert len(at_work) == 1
-    left = next(agent for agent in others if agent not in at_work)
-    at_work[0].wait_converged()
+    active = wait_until(lambda: [agent for agent in others if agent.lines(TAKES_OVER)], 10)
+    assert len(active) == 1
+    left = next(agent for agent in others if agent not in active)
+    active[0].wait_converged()
     assert left.metric(STANDING_BY) == 1
-    leave(at_work[0], signal.SIGKILL)
-    assert_at_work(left)
+    leave(active[0], signal.SIGKILL)
+    assert_active(left)
 
 
 def test_agents_of_different_kubelets_do_not_wait(agents, first, tmp_path):
@@ -199,7 +199,7 @@ def test_one_that_stands_by_ends_while_the_first_goes_on(agents, first, machine,
 
 
 def test_one_that_could_not_take_over_is_not_ready(agents, first, machine, node):
-    """And says why: so a roll-out stops at it, with the first at work."""
+    """And says why: so a roll-out stops at it, with the first one active."""
     blind = stands_by(agents(machine, node, ["--helper", machine.folder / "no-helper"]).start())
     wait_until(lambda: "no-helper" in blind.get("/readyz")[1], 10, "the reason in /readyz")
     assert not blind.ready()
@@ -223,7 +223,7 @@ def test_one_that_does_not_see_what_the_host_uses_is_not_ready(agents, first, ma
     wait_until(lambda: "cannot read what the host uses: " in second.get("/readyz")[1], 20, "the reason")
     assert second.get("/readyz")[0] == 503
     machine.show_process_one()
-    wait_until(second.ready, 10, "an agent that has looked again by itself")
+    wait_until(second.ready, 10, "an agent that has scanned again by itself")
     assert second.metric(STANDING_BY) == 1 and first.ready()
 
 

@@ -179,7 +179,7 @@ layer_node() {
 	"$ROOT/hack/vm" build
 	# Not by the test that needs it, beside two machines.
 	"$ROOT/hack/vm" build --kernel iommufd
-	flow_tests node 2 3500
+	flow_tests node 2 3800
 }
 
 # Ours with grpc-go, which Go's usual module proxy has.

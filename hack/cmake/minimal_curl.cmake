@@ -8,9 +8,7 @@ function(minimal name package)
                   COMMAND_ERROR_IS_FATAL ANY)
   set(minimal_${name} ${folder} PARENT_SCOPE)
   # For hack/release: the installed package can have another version than the source that was built.
-  if(EXISTS ${folder}/version)
-    configure_file(${folder}/version ${CMAKE_BINARY_DIR}/built/${package} COPYONLY)
-  endif()
+  configure_file(${folder}/version ${CMAKE_BINARY_DIR}/built/${package} COPYONLY)
 endfunction()
 
 # archive(<name> <file> USES ...): what uses it is linked before it, and what it uses after it.

@@ -18,12 +18,26 @@ function setAct(id, act) {
 
 /* --- the command -------------------------------------------------------------------------------- */
 
+/* The other devices of its IOMMU group that have no claim; a bridge needs none. */
+function unclaimedBeside(data) {
+  const device = data.kind === "PCIDevice" && model.get("pcidevices", data.name);
+  const others = device ? model.siblings(device).map((name) => model.get("pcidevices", name)) : [];
+  return others.filter((other) => other && !(other.status && other.status.classId || "").startsWith("0604") &&
+    !model.get(CLAIMS.PCIDevice, other.metadata.name));
+}
+
+/* Functions of one IOMMU group are claimed together: alone, each would wait for the others. */
+function takesGroup(data) {
+  const { group } = actOf(data.id);
+  return group === undefined ? unclaimedBeside(data).length > 0 : group;
+}
+
 /* A word for a shell: names come from the API server. */
 const quoted = (word) => (/^[\w./:-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
 
 function commandOf(data) {
   const verb = !CLAIMS[data.kind] ? "why" : data.claim ? (data.claim.deleting ? "why" : "release") : data.state === "claimable" ? "claim" : "why";
-  const group = verb === "claim" && actOf(data.id).group ? " --include-group" : "";
+  const group = verb === "claim" && takesGroup(data) ? " --include-group" : "";
   return `kubectl hostdev ${verb} ${quoted(data.name)}${group}`;
 }
 
@@ -61,7 +75,7 @@ async function send(data, method, path, body, done) {
 function claimDevice(data) {
   const spec = {};
   if (data.kind === "PCIDevice") Object.assign(spec, { address: data.address, nodeName: data.node });
-  if (actOf(data.id).group) spec.includeIOMMUGroup = true;
+  if (takesGroup(data)) spec.includeIOMMUGroup = true;
   const claim = { apiVersion: "devices.harvesterhci.io/v1beta1", kind: `${data.kind}Claim`, metadata: { name: data.name }, spec };
   return send(data, "POST", `${DEVICES_API}/${CLAIMS[data.kind]}?fieldManager=hostdev-map`, claim, `${data.name} is claimed`);
 }
@@ -84,18 +98,15 @@ function actButton(name, text, busy, act) {
   return button;
 }
 
-/* Functions of one IOMMU group are claimed together. */
 function groupBox(data) {
-  const device = data.kind === "PCIDevice" && model.get("pcidevices", data.name);
-  const members = (device && device.status && device.status.iommuGroupMembers) || [];
-  if (members.length < 2) return [];
+  if (unclaimedBeside(data).length === 0) return [];
   const label = make("label", "whole");
   const box = make("input");
   box.type = "checkbox";
   box.dataset.act = "group";
-  box.checked = Boolean(actOf(data.id).group);
+  box.checked = takesGroup(data);
   box.addEventListener("change", () => setAct(data.id, { ...actOf(data.id), group: box.checked }));
-  label.append(box, `with its whole IOMMU group ${data.group} (${members.length} functions)`);
+  label.append(box, `with its whole IOMMU group ${data.group}`);
   return [label];
 }
 
@@ -134,7 +145,7 @@ function drawActs() {
   const focused = $("acts").contains(document.activeElement) && document.activeElement.dataset.act;
   if (!card) return;
   const { data } = card;
-  const drawn = JSON.stringify([data.id, data.state, data.claim && [data.claim.owner, data.claim.deleting], actOf(data.id)]);
+  const drawn = JSON.stringify([data.id, data.state, data.claim && [data.claim.owner, data.claim.deleting], actOf(data.id), takesGroup(data)]);
   if ($("acts").drawn === drawn) return;
   $("acts").drawn = drawn;
   $("acts").replaceChildren(...actsOf(data));

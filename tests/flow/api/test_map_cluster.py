@@ -340,7 +340,7 @@ def test_a_refusal_is_shown_in_the_words_of_the_api_server(browser, addresses, r
     assert page.run("document.querySelector('#acts .refusal').getAttribute('role')") == "alert"
 
 
-def test_the_group_is_claimed_only_if_asked(page, scene, rest):
+def test_the_group_is_claimed_unless_the_box_is_cleared(page, scene, rest):
     members = ["0000:70:00.0", "0000:70:00.1"]
     made = [scene.pci("rack3-a", address, NIC, 70, iommuGroupMembers=members) for address in members]
     sent = "window.sent = []; window.realFetch ??= fetch; fetch = (url, options) => (options?.method === 'POST' && sent.push(options.body), realFetch(url, options))"
@@ -348,11 +348,13 @@ def test_the_group_is_claimed_only_if_asked(page, scene, rest):
         page.wait(f"Boolean({card(made[1])})")
         page.run(f"{sent}; {card(made[0])}.button.click()")
         page.wait("Boolean(document.querySelector('#acts [data-act=group]'))")
-        page.run("document.querySelector('#acts [data-act=group]').click()")
-        assert page.run("document.querySelector('#acts code').textContent").endswith(" --include-group")
-        press(page, "claim")
-        refusal(page)  # ana may not claim this one
-        assert [json.loads(body)["spec"].get("includeIOMMUGroup") for body in page.run("sent")] == [True]
+        for whole in True, False:
+            command = page.run("document.querySelector('#acts code').textContent")
+            assert command.endswith(" --include-group") == whole
+            press(page, "claim")
+            refusal(page)  # ana may not claim this one
+            page.run("document.querySelector('#acts [data-act=group]').click()")
+        assert [json.loads(body)["spec"].get("includeIOMMUGroup") for body in page.run("sent")] == [True, None]
     finally:
         for path in made:
             scene.rest.remove(path)
@@ -495,6 +497,23 @@ def test_a_long_name_of_a_node_leaves_the_address_of_its_device(page, scene):
         page.resize(1280, 800)
         for path in (*made, f"/api/v1/nodes/{node}"):
             scene.rest.remove(path)
+    assert page.console == []
+
+
+def test_a_long_name_of_a_resource_stays_on_a_phone(page, scene):
+    made = scene.pci("rack3-a", "0000:32:00.0", NIC, 84, resourceName=f"intel.com/82574L_GIGABIT_NETWORK_CONNECTION_{'X' * 40}")
+    choose = "(() => { const by = document.getElementById('by'); by.value = '%s'; by.dispatchEvent(new Event('change')); })()"
+    page.resize(390, 844)
+    try:
+        page.wait(f"Boolean({card(made)})")
+        page.run(choose % "resource")
+        page.wait("[...nodes.keys()].some((name) => name.includes('XXXX'))")
+        out = "[...document.querySelectorAll('.node h2 > *, #nodes button')].filter((e) => e.getBoundingClientRect().right > 390).length"
+        page.wait(f"({out}) === 0")
+    finally:
+        page.run(choose % "node")
+        page.resize(1280, 800)
+        scene.rest.remove(made)
     assert page.console == []
 
 

@@ -260,6 +260,32 @@ def test_one_user_is_lent_a_device_and_another_is_not(hostdev, node, claims, peo
     claims.wait_drivers(NIC, "e1000e")
 
 
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory):
+    """kubectl-hostdev: that of the release, or the one that was built."""
+    if not RELEASE:
+        return ROOT / os.fspath(PROGRAMS) / "kubectl-hostdev"
+    folder = tmp_path_factory.mktemp("plugin")
+    arch = subprocess.run(["dpkg", "--print-architecture"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    subprocess.run(["tar", "-xf", Path(RELEASE, f"kubectl-hostdev-linux-{arch}.tar.gz"), "-C", folder], check=True)
+    return folder / "kubectl-hostdev"
+
+
+def test_the_plugin_claims_one_of_a_resource_and_releases_it(hostdev, node, claims, plugin):
+    def run(*words):
+        return subprocess.run([plugin, *words], check=True, stdout=subprocess.PIPE, text=True,
+                              env=os.environ | {"KUBECONFIG": str(hostdev.cluster.kubeconfig)}).stdout
+
+    resource = node.pci_object(NIC)["status"]["resourceName"]
+    assert " ready" in run("claim", "--resource", resource, "--node", node.guest.name)
+    [made] = hostdev.cluster.get("pcideviceclaims")
+    claims.wait_drivers(made["spec"]["address"], "vfio-pci", "vfio-pci")
+    assert "available" in run("why", made["metadata"]["name"])
+    run("release", made["metadata"]["name"])
+    claims.wait_drivers(made["spec"]["address"], "e1000e")
+    assert hostdev.cluster.get("pcideviceclaims") == []
+
+
 def test_virtual_functions_are_made_and_removed(node, claims):
     card = Card(node, IGB)
     wait_until(lambda: card.object(), 30, "the card's object")

@@ -70,13 +70,13 @@ triplet_of() {
 }
 
 # cross_options ARCH: what a configure script is told to compile for it, one word per
-# line; nothing for this machine's own.
+# line; nothing for this machine's own. The name of the sysroot is not in what is compiled.
 cross_options() {
 	local triplet sysroot
 	[[ $1 != "$(dpkg --print-architecture)" ]] || return 0
 	triplet=$(triplet_of "$1")
 	sysroot=$("$ROOT/hack/sysroot" "$1")
-	printf '%s\n' "--host=$triplet" "CC=$triplet-gcc --sysroot=$sysroot" \
+	printf '%s\n' "--host=$triplet" "CC=$triplet-gcc --sysroot=$sysroot -ffile-prefix-map=$sysroot=" \
 		"PKG_CONFIG_SYSROOT_DIR=$sysroot" \
 		"PKG_CONFIG_LIBDIR=$sysroot/usr/lib/$triplet/pkgconfig:$sysroot/usr/share/pkgconfig"
 }

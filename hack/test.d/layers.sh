@@ -199,13 +199,15 @@ layer_images() {
 	flow_tests images 1 1800
 }
 
-# A release of the commit, made twice from clean clones; the first is installed on the node.
+# A release of the commit, made twice from clean clones, with the cache in two places; the first is installed on the node.
 layer_release() {
 	local made=$ROOT/build/test-release
 	rm -rf "$made"
+	mkdir -p "$made"
+	ln -s "$CACHE" "$made/cache"
 	prepare_flow
 	check first "$ROOT/hack/release" --output "$made/first" 0.0.0-test
-	check second "$ROOT/hack/release" --output "$made/second" 0.0.0-test
+	check second env "HOSTDEV_CACHE=$made/cache" "$ROOT/hack/release" --output "$made/second" 0.0.0-test
 	check same-bytes diff -r "$made/first" "$made/second"
 	export HOSTDEV_TEST_RELEASE=$made/first
 	flow_tests release 1 1800 loadfile node/test_pods.py

@@ -705,12 +705,30 @@ static void what_cannot_be_searched_for_may_have_processes(void **state)
 	assert_holder(scene, "free");
 }
 
+static void add_ended_pods(struct suite *suite)
+{
+	suite_add(suite, "a process of a deleted pod has what the pod had",
+		  a_process_of_a_deleted_pod_has_what_the_pod_had, NULL);
+	suite_add(suite, "a pod that is forgotten as the agent begins is known",
+		  a_pod_that_is_forgotten_as_the_agent_begins_is_known, NULL);
+	suite_add(suite, "the next agent knows the deleted pod",
+		  the_next_agent_knows_the_deleted_pod, NULL);
+	suite_add(suite, "what could not be kept is kept later",
+		  what_could_not_be_kept_is_kept_later, NULL);
+	suite_add(suite, "a container does not start beside a process of a former pod",
+		  a_container_does_not_start_beside_a_process_of_a_former_pod, NULL);
+	suite_add(suite, "what cannot be searched for may have processes",
+		  what_cannot_be_searched_for_may_have_processes, NULL);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "what the claim says holds until the kubelet answers",
 		  what_the_claim_says_holds_until_the_kubelet_answers, NULL);
+	suite_add(&suite, "a pod that has ended is told of whenever the kubelet writes",
+		  a_pod_that_has_ended_is_told_of_whenever_the_kubelet_writes, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a holder is known by the kubelet's word",
 		  a_holder_is_known_by_the_kubelets_word, NULL);
@@ -752,19 +770,6 @@ int main(void)
 		  what_an_init_container_has_is_its_pods_until_that_ends, NULL);
 	suite_add(&suite, "a pod that has ended has nothing once the kubelet has written that",
 		  a_pod_that_has_ended_has_nothing_once_the_kubelet_has_written_that, NULL);
-	suite_add(&suite, "a pod that has ended is told of whenever the kubelet writes",
-		  a_pod_that_has_ended_is_told_of_whenever_the_kubelet_writes, NULL);
-	suite_add(&suite, "a process of a deleted pod has what the pod had",
-		  a_process_of_a_deleted_pod_has_what_the_pod_had, NULL);
-	suite_add(&suite, "a pod that is forgotten as the agent begins is known",
-		  a_pod_that_is_forgotten_as_the_agent_begins_is_known, NULL);
-	suite_add(&suite, "the next agent knows the deleted pod",
-		  the_next_agent_knows_the_deleted_pod, NULL);
-	suite_add(&suite, "what could not be kept is kept later",
-		  what_could_not_be_kept_is_kept_later, NULL);
-	suite_add(&suite, "a container does not start beside a process of a former pod",
-		  a_container_does_not_start_beside_a_process_of_a_former_pod, NULL);
-	suite_add(&suite, "what cannot be searched for may have processes",
-		  what_cannot_be_searched_for_may_have_processes, NULL);
+	add_ended_pods(&suite);
 	return suite_run(&suite, "offers_holders");
 }

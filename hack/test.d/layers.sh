@@ -200,6 +200,7 @@ layer_images() {
 }
 
 # A release of the commit, made twice from clean clones, with the cache in two places; the first is installed on the node.
+# Both have the cache's libcurl and GnuTLS: to build these twice takes half an hour.
 layer_release() {
 	local made=$ROOT/build/test-release
 	rm -rf "$made"

@@ -18,18 +18,18 @@ function setAct(id, act) {
 
 /* --- the command -------------------------------------------------------------------------------- */
 
-/* The other devices of its IOMMU group that have no claim; a bridge needs none. */
-function unclaimedBeside(data) {
-  const device = data.kind === "PCIDevice" && model.get("pcidevices", data.name);
-  const others = device ? model.siblings(device).map((name) => model.get("pcidevices", name)) : [];
-  return others.filter((other) => other && !(other.status && other.status.classId || "").startsWith("0604") &&
-    !model.get(CLAIMS.PCIDevice, other.metadata.name));
+/* Alone, its claim would wait for the other devices of its IOMMU group: the agent says so. */
+const isShared = (data) => data.state === "claimable" && data.reason === "GroupShared";
+
+/* Somebody claims the devices of the group one by one. */
+function hasClaimBeside(data) {
+  const device = model.get("pcidevices", data.name);
+  return Boolean(device) && model.siblings(device).some((name) => model.get(CLAIMS.PCIDevice, name));
 }
 
-/* Functions of one IOMMU group are claimed together: alone, each would wait for the others. */
 function takesGroup(data) {
-  const { group } = actOf(data.id);
-  return group === undefined ? unclaimedBeside(data).length > 0 : group;
+  const { group = !hasClaimBeside(data) } = actOf(data.id);
+  return isShared(data) && group;
 }
 
 /* A word for a shell: names come from the API server. */
@@ -99,13 +99,13 @@ function actButton(name, text, busy, act) {
 }
 
 function groupBox(data) {
-  if (unclaimedBeside(data).length === 0) return [];
+  if (!isShared(data)) return [];
   const label = make("label", "whole");
   const box = make("input");
   box.type = "checkbox";
   box.dataset.act = "group";
   box.checked = takesGroup(data);
-  box.addEventListener("change", () => setAct(data.id, { ...actOf(data.id), group: box.checked }));
+  box.addEventListener("change", () => setAct(data.id, { ...actOf(data.id), group: box.checked, error: "" }));
   label.append(box, `with its whole IOMMU group ${data.group}`);
   return [label];
 }
@@ -145,7 +145,7 @@ function drawActs() {
   const focused = $("acts").contains(document.activeElement) && document.activeElement.dataset.act;
   if (!card) return;
   const { data } = card;
-  const drawn = JSON.stringify([data.id, data.state, data.claim && [data.claim.owner, data.claim.deleting], actOf(data.id), takesGroup(data)]);
+  const drawn = JSON.stringify([data.id, data.state, data.claim && [data.claim.owner, data.claim.deleting], actOf(data.id), isShared(data), takesGroup(data)]);
   if ($("acts").drawn === drawn) return;
   $("acts").drawn = drawn;
   $("acts").replaceChildren(...actsOf(data));

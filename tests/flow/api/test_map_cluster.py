@@ -15,7 +15,7 @@ from chromium import Chromium
 from cluster import ROOT, wait_until
 from identities import NAMESPACE, Identities
 from map_program import Map
-from map_scene import NIC, Scene
+from map_scene import NIC, Scene, claimable
 from policies import binding, role
 from programs import clean_environment
 from replicas import LEASE, Replica
@@ -341,19 +341,25 @@ def test_a_refusal_is_shown_in_the_words_of_the_api_server(browser, addresses, r
 
 
 def test_the_group_is_claimed_unless_the_box_is_cleared(page, scene, rest):
+    """With GroupShared alone: beside what has no driver, a device is Available."""
     members = ["0000:70:00.0", "0000:70:00.1"]
-    made = [scene.pci("rack3-a", address, NIC, 70, iommuGroupMembers=members) for address in members]
+    made = [scene.pci("rack3-a", address, NIC, 70, claimable(reason), iommuGroupMembers=members)
+            for address, reason in zip(members, ("GroupShared", "Available"))]
+    ticked = "document.querySelector('#acts [data-act=group]')?.checked"
+    command = "document.querySelector('#acts code').textContent"
     sent = "window.sent = []; window.realFetch ??= fetch; fetch = (url, options) => (options?.method === 'POST' && sent.push(options.body), realFetch(url, options))"
     try:
         page.wait(f"Boolean({card(made[1])})")
+        page.run(f"{card(made[1])}.button.click()")
+        assert not page.run(f"{command}").endswith(" --include-group") and page.run(f"{ticked} === undefined")
         page.run(f"{sent}; {card(made[0])}.button.click()")
         page.wait("Boolean(document.querySelector('#acts [data-act=group]'))")
         for whole in True, False:
-            command = page.run("document.querySelector('#acts code').textContent")
-            assert command.endswith(" --include-group") == whole
+            assert page.run(ticked) == whole and page.run(command).endswith(" --include-group") == whole
             press(page, "claim")
             refusal(page)  # ana may not claim this one
             page.run("document.querySelector('#acts [data-act=group]').click()")
+            page.wait("!document.querySelector('#acts .refusal')")
         assert [json.loads(body)["spec"].get("includeIOMMUGroup") for body in page.run("sent")] == [True, None]
     finally:
         for path in made:
@@ -508,7 +514,7 @@ def test_a_long_name_of_a_resource_stays_on_a_phone(page, scene):
         page.wait(f"Boolean({card(made)})")
         page.run(choose % "resource")
         page.wait("[...nodes.keys()].some((name) => name.includes('XXXX'))")
-        out = "[...document.querySelectorAll('.node h2 > *, #nodes button')].filter((e) => e.getBoundingClientRect().right > 390).length"
+        out = "[...document.querySelectorAll('.node h2 *, #nodes button *')].filter((e) => e.getBoundingClientRect().right > 390).length"
         page.wait(f"({out}) === 0")
     finally:
         page.run(choose % "node")

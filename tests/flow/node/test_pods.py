@@ -5,6 +5,7 @@ HOSTDEV_TEST_RELEASE=DIR installs a release of hack/release, made for this machi
 
 import json
 import os
+import re
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
@@ -280,7 +281,7 @@ def test_the_plugin_claims_one_of_a_resource_and_releases_it(hostdev, node, clai
     assert " ready" in run("claim", "--resource", resource, "--node", node.guest.name)
     [made] = hostdev.cluster.get("pcideviceclaims")
     claims.wait_drivers(made["spec"]["address"], "vfio-pci", "vfio-pci")
-    assert "available" in run("why", made["metadata"]["name"])
+    assert re.search(r"^State: +\S+ available", run("why", made["metadata"]["name"]), re.MULTILINE)
     run("release", made["metadata"]["name"])
     claims.wait_drivers(made["spec"]["address"], "e1000e")
     assert hostdev.cluster.get("pcideviceclaims") == []

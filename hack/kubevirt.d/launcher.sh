@@ -24,7 +24,7 @@ kubevirt_disk() {
 # build_launcher_root FOLDER: FOLDER/root, without KubeVirt's programs.
 build_launcher_root() {
 	need_root "making a root file system in a chroot"
-	build_logged kubevirt-root "fetching libvirt and QEMU of Debian $LAUNCHER_SUITE (2 to 4 minutes, once)" \
+	build_logged kubevirt-root "fetching libvirt and QEMU of Debian $LAUNCHER_SUITE (2 to 9 minutes, once)" \
 		make_launcher_root "$1/root"
 }
 

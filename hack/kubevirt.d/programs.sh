@@ -37,7 +37,7 @@ build_kubevirt() {
 	for package in "${KUBEVIRT_PACKAGES[@]}"; do
 		name=${package##*/}
 		number=$((number + 1))
-		step "building $name ($number of ${#KUBEVIRT_PACKAGES[@]}; all take 10 to 15 minutes on two cores, once)"
+		step "building $name ($number of ${#KUBEVIRT_PACKAGES[@]}; all take 10 to 25 minutes on two cores, once)"
 		go_of_kubevirt build -buildvcs=false -trimpath -mod=readonly -ldflags "$version" -o "$folder/$name" "$package"
 	done
 	source=$KUBEVIRT_GO/mod/kubevirt.io/kubevirt@v$KUBEVIRT_VERSION/cmd

@@ -8,7 +8,8 @@ HOSTDEV_LIB_SOURCED=1
 
 # shellcheck disable=SC2034 # for those who source this
 ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-CACHE=${HOSTDEV_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hostdev}
+# Without links: compilers find out where one leads, and would not cut that name out of what they compile.
+CACHE=$(realpath -m -- "${HOSTDEV_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hostdev}")
 
 # Tells one checkout from another on the same machine.
 # shellcheck disable=SC2034

@@ -113,7 +113,7 @@ def hints(agent):
 
 
 def settle(agent):
-    """Return when the agent has scanned for every uevent that it was told of."""
+    """Wait until the agent has scanned for all uevents."""
     while True:
         before = hints(agent)
         time.sleep(SLOW_SCAN_S * 1.5)

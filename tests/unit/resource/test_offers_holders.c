@@ -518,7 +518,7 @@ static void begin_with_pod(struct scene *scene)
 	pass(scene, 5000);
 }
 
-static bool is_nobodys_yet_unknown(struct scene *scene)
+static bool is_not_known(struct scene *scene)
 {
 	auto_free char *holder = NULL;
 
@@ -526,7 +526,7 @@ static bool is_nobodys_yet_unknown(struct scene *scene)
 }
 
 /* The kubelet writes its checkpoint when the answer to the next question is on the way, too. */
-static void a_pod_that_has_ended_is_told_of_whenever_the_kubelet_writes(void **state)
+static void the_end_of_a_pod_is_reported_whenever_the_kubelet_writes(void **state)
 {
 	static const char nobody[] = CHECKPOINT_OF("");
 
@@ -537,7 +537,7 @@ static void a_pod_that_has_ended_is_told_of_whenever_the_kubelet_writes(void **s
 		begin_with_pod(scene);
 		scene->kubelet.checkpoint = NULL;
 		list_none(scene);
-		while (!is_nobodys_yet_unknown(scene)) /* each question asks the kubelet again */
+		while (!is_not_known(scene)) /* each question asks the kubelet again */
 			pass(scene, 50);
 		pass(scene, later_ms);
 		str_clear(&scene->stage.log);
@@ -727,8 +727,8 @@ int main(void)
 
 	suite_add(&suite, "what the claim says holds until the kubelet answers",
 		  what_the_claim_says_holds_until_the_kubelet_answers, NULL);
-	suite_add(&suite, "a pod that has ended is told of whenever the kubelet writes",
-		  a_pod_that_has_ended_is_told_of_whenever_the_kubelet_writes, NULL);
+	suite_add(&suite, "the end of a pod is reported whenever the kubelet writes",
+		  the_end_of_a_pod_is_reported_whenever_the_kubelet_writes, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a holder is known by the kubelet's word",
 		  a_holder_is_known_by_the_kubelets_word, NULL);
